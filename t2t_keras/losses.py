@@ -114,7 +114,7 @@ def named_loss(name, options="", label_smoothing=0.1):
     elif label_smoothing not in (0, 0.1):
         allowed = f"0 (or 0.1, the default) with loss={name!r}, which has no label smoothing"
         check(False, "label_smoothing", label_smoothing, allowed)
-    check_options("loss_options", make, options, given=(*smoothing, "name"))
+    check_options("loss_options", make, options, given=(*smoothing, "name"), of=name)
     loss = call_with_options("loss_options", make, smoothing, options)
     check(callable(loss), f"LOSSES[{name!r}]", loss, "a function or class that returns a loss")
     check_takes_logits(loss)

@@ -52,7 +52,7 @@ def value_of(node):
     return value
 
 
-def check_options(setting, function, options, given=()):
+def check_options(setting, function, options, given=(), of=""):
     """Checks the options with which a function will be called against its parameters.
 
     An unknown or a missing option is named. A value must have the type of the parameter's default.
@@ -62,6 +62,7 @@ def check_options(setting, function, options, given=()):
         function: function or class.
         options: {name: value}.
         given: names of the parameters that are not options.
+        of: the name by which the function was chosen, for error messages.
     """
     parameters = inspect.signature(function).parameters.values()
     known = {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
@@ -69,7 +70,8 @@ def check_options(setting, function, options, given=()):
     known = {name: p for name, p in known.items() if name not in given}
     for name, value in options.items():
         if name not in known and (name in given or not takes_any):
-            has = f"The options are: {', '.join(known)}" if known else "There are none"
+            of = f" of {of!r}" if of else ""
+            has = f"The options{of} are: {', '.join(known)}" if known else f"No option{of} is known"
             raise ValueError(f"`{setting}` has no option {name!r}{nearest(name, known)}. {has}")
         if name in known:
             check_type(f"{setting}: {name}", value, known[name].default)

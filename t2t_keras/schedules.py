@@ -138,7 +138,7 @@ def named_schedule(name, options="", **facts):
     """
     check_choice("schedule", name, SCHEDULES)
     make, options = SCHEDULES[name], read_options("schedule_options", options)
-    check_options("schedule_options", make, options, given=tuple(facts))
+    check_options("schedule_options", make, options, given=tuple(facts), of=name)
     parameters = inspect.signature(make).parameters
     arguments = {fact: value for fact, value in facts.items() if fact in parameters}
     schedule = call_with_options("schedule_options", make, arguments, options)

@@ -66,8 +66,8 @@ def test_options_are_the_parameters_of_a_function_or_class():
     check_options("o", make, {"decay": 1, "layers": ["x"], "momentum": "any"}, given=("rate",))
     with pytest.raises(ValueError, match="`o` must give the option 'rate', which has no default"):
         check_options("o", make, {})
-    with pytest.raises(ValueError, match=r"`o` has no option 'x'. There are none"):
-        check_options("o", lambda: None, {"x": 1})
+    with pytest.raises(ValueError, match=r"`o` has no option 'x'. No option of 'f' is known"):
+        check_options("o", lambda: None, {"x": 1}, of="f")
     check_options("o", lambda **options: options, {"x": 1})
     check_options("o", functools.partial(make, rate=1), {"kind": "b"})
 

@@ -33,6 +33,7 @@ LONG = [
         "t2t_keras/export/README.md",
         "t2t_keras/layers/how_to_train_a_language_model.md",
         "t2t_keras/runs/README.md",
+        "t2t_keras/training/how_to_change_the_loss_or_optimizer.md",
         "t2t_keras/training/README.md",
         "t2t_keras/translating/README.md",
     )

@@ -135,7 +135,7 @@ def optimizer_options(name, options=""):
     check_choice("optimizer", name, OPTIMIZERS)
     make, options = OPTIMIZERS[name], read_options("optimizer_options", options)
     rate = next(iter(inspect.signature(make).parameters), None)
-    check_options("optimizer_options", make, options, given=(rate,))
+    check_options("optimizer_options", make, options, given=(rate,), of=name)
     for option, value in options.items():
         if make in ADAPTIVE and option in CHECKS:
             CHECKS[option](f"optimizer_options: {option}", value)
