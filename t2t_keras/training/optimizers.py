@@ -29,7 +29,7 @@ else:
 
 # Patterns of weights that Muon leaves to Adam, besides embeddings, vectors and arrays of more than
 # two dimensions: their rows are looked up, not multiplied with.
-TABLES = ["positions", "table", "bias"]
+LOOKED_UP = ["positions", "table", "bias"]
 
 
 def adam(schedule, beta_1=0.9, beta_2=0.98, epsilon=1e-9, amsgrad=False):
@@ -83,7 +83,7 @@ def muon(
         nesterov=nesterov,
         ns_steps=ns_steps,
         rms_rate=rms_rate,
-        exclude_layers=[*TABLES, *exclude_layers],
+        exclude_layers=[*LOOKED_UP, *exclude_layers],
         adam_weight_decay=adam_weight_decay,
         adam_beta_1=adam_beta_1,
         adam_beta_2=adam_beta_2,

@@ -157,6 +157,9 @@ _t2t_settings() {
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
     --config.model.fast_forward) compadd True False ;;
+    --config.training.loss) compadd label_smoothed_cross_entropy ;;
+    --config.training.optimizer) compadd adafactor adam adamw lion muon ;;
+    --config.training.schedule) compadd constant inverse_sqrt linear paper ;;
     --config.training.tf32) compadd True False ;;
     --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
