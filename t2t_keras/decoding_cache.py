@@ -79,7 +79,8 @@ class DecodingStep(NamedTuple):
             ops.reshape(x, (-1, x.shape[-1] // attention.num_heads)) for x in (keys, values)
         )
         cache = self.write(cache, keys, values)
-        heads, _ = attention.heads_and_weights(queries, *cache, self.visible)
+        offsets = offsets_for(attention, self, cache)
+        heads, _ = attention.heads_and_weights(queries, *cache, self.visible, offsets)
         return heads, cache
 
     def write(self, cache, keys, values):
@@ -132,8 +133,9 @@ class KeptStep(NamedTuple):
         new = KeysValues(*(self.split_heads(x, attention.num_heads) for x in (keys, values)))
         only_own = np.where(np.eye(self.beams), 0.0, -np.inf).astype("float32")
         scores = [
-            attention.scores_of(queries, cache.keys) + self.bias,
-            attention.scores_of(queries, new.keys) + only_own,
+            attention.scores_of(queries, cache.keys, offsets_for(attention, self, cache))
+            + self.bias,
+            attention.scores_of(queries, new.keys, np.zeros((1, 1), "int32")) + only_own,
         ]
         weights = ops.softmax(ops.concatenate(scores, axis=-1))
         earlier, own = weights[..., : -self.beams], weights[..., -self.beams :]
@@ -189,6 +191,24 @@ def own_slots(position, beams, slots):
     return (own & (indices // beams <= position))[None]
 
 
+def ages(position, beams, slots):
+    """Returns how many positions before `position` each slot was written, int32 `[slots]`.
+
+    In a cache that does not roll, this is right for the slots of positions up to `position`.
+    """
+    return (position - ops.arange(slots, dtype="int32") // beams) % (slots // beams)
+
+
+def offsets_for(attention, step, cache):
+    """Returns the offset of each slot from a step's position, int32 `[1, slots]`.
+
+    None if an attention layer has no relative biases, which need the offsets.
+    """
+    if attention.relative_bias is None:
+        return None
+    return -ops.expand_dims(ages(step.position, step.beams, ops.shape(cache.keys)[2]), 0)
+
+
 def in_rolling_cache(visible, position, beams, slots):
     """Returns a mask `[sentences, beams, slots]` over a rolling cache at `position`.
 
@@ -198,7 +218,7 @@ def in_rolling_cache(visible, position, beams, slots):
         slots: number of slots of the rolling cache.
     """
     indices = ops.arange(slots, dtype="int32")
-    age = (position - indices // beams) % (slots // beams)  # positions since each slot was written
+    age = ages(position, beams, slots)
     written = position - age  # the position in each slot; negative: none
     slots_of_all = ops.maximum(written, 0) * beams + indices % beams
     return ops.take(visible, slots_of_all, axis=2) & (written >= 0)

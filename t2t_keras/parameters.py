@@ -73,6 +73,8 @@ def training_operations(config, rows, length):
         products += config.vocab_size * config.d_model
     for weight in model.trainable_weights:
         path = weight.path.removeprefix("model/")
-        if len(weight.shape) > 1 and path.split("/")[0] not in LOOKED_UP:
+        parts = path.split("/")
+        looked_up = parts[0] in LOOKED_UP or "relative_bias" in parts
+        if len(weight.shape) > 1 and not looked_up:
             products += config.use_of(path) * math.prod(weight.shape)
     return 3 * 2 * rows * length * products

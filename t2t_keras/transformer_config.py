@@ -37,7 +37,7 @@ class TransformerConfig:
         d_v: width of a head's values. None: d_model / num_heads.
         dropout: rate of dropout on embeddings and on sub-layers' outputs.
         attention_dropout: rate of dropout on the attention weights; the paper has some in parsing.
-        positions: "sinusoidal", "learned", "none", "concatenated" or "hugging_face".
+        positions: "sinusoidal", "learned", "none", "concatenated", "hugging_face", "t5" or "alibi".
         max_length: rows in the table of learned positions.
         attention: computation of attention scores: "scaled", "unscaled" or "additive".
         residual: False leaves out all residual connections.

@@ -43,6 +43,10 @@ def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
         {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
         {"neighbourhood": 4, "decoder_neighbourhood": 3},
         {"neighbourhood": 5, "pre_norm": True, "source_end": False},
+        {"positions": "t5", "num_layers": 1},
+        {"positions": "alibi", "num_heads": 6, "d_k": 3, "d_v": 2, "num_layers": 1},
+        {"positions": "t5", "attention": "additive", "decoder_neighbourhood": 3, "num_layers": 1},
+        {"positions": "alibi", "neighbourhood": 4, "num_layers": 1},
     ],
 )
 def test_logits_equal_the_numpy_forward_pass_with_every_setting(settings):

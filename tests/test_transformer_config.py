@@ -50,7 +50,7 @@ def test_resolving_twice_changes_nothing():
         ),
         (
             {"position_offset": 1, "positions": "none"},
-            "`position_offset` must be 0 without positions. Received: position_offset=1",
+            "`position_offset` must be 0 with positions='none'. Received: position_offset=1",
         ),
         ({"neighbourhood": 0}, "`neighbourhood` must be .*at least 1. Received: neighbourhood=0"),
         ({"decoder_neighbourhood": 2.5}, "`decoder_neighbourhood` must be a whole number"),

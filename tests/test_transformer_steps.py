@@ -15,6 +15,8 @@ from support.models.helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, t
         {"attention": "additive", "d_k": 3},
         {"neighbourhood": 3, "decoder_neighbourhood": 3},
         {"decoder_neighbourhood": 30},
+        {"positions": "t5", "pre_norm": True},
+        {"positions": "alibi", "num_heads": 4, "decoder_neighbourhood": 3},
     ],
 )
 def test_cached_decoding_equals_uncached(settings):

@@ -20,6 +20,7 @@ from t2t_keras.layers.masks import Bias, both, causal_mask, over_heads, pairs_ma
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.relative_bias import offsets_in
 from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
 
 # Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
@@ -89,7 +90,8 @@ class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
             `use_causal_mask`.
         use_bias: biases in the four projections. The paper has none.
         positions: name of a positional encoding; see positional_encoding.py. It has an effect only
-            if it acts on queries and keys; the paper's encodings act on the embeddings.
+            if it acts on queries and keys, or on scores, such as "t5" and "alibi"; the paper's
+            encodings act on the embeddings.
         attention: kind of scores: "scaled" as in the paper, "unscaled" without the division by
             √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
@@ -151,9 +153,13 @@ class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
         self.causal = causal
         self.use_bias = use_bias
         self.positions = positions
-        self.encode_heads = None
+        self.encode_heads = self.relative_bias = None
         if positions is not None:
-            self.encode_heads = kind_of_positions(positions).encode_heads
+            kind = kind_of_positions(positions)
+            self.encode_heads = kind.encode_heads
+            if kind.bias is not None:
+                layer = {"dtype": self.dtype_policy, "name": "relative_bias"}
+                self.relative_bias = kind.bias(num_heads, causal, **layer)
         self.attention = attention
         self.scores = scores_named(attention)
         self.score_vector = None  # only additive attention has one
@@ -188,6 +194,8 @@ class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
                 initializer=keras.initializers.RandomNormal(stddev=self.d_k**-0.5),
                 name="score_vector",
             )
+        if isinstance(self.relative_bias, keras.layers.Layer):
+            self.relative_bias.build((None, None))
 
     def output_shape_of(self, shape):
         return (*shape[:-1], self.d_model)
@@ -261,15 +269,35 @@ class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
         mask = over_heads(mask)
         if causal:
             mask = both(mask, over_heads(causal_mask(ops.shape(queries)[2])))
-        return self.heads_and_weights(queries, keys, values, mask)
+        offsets = None
+        if self.relative_bias is not None:
+            offsets = offsets_in(ops.shape(queries)[2], ops.shape(keys)[2])
+        return self.heads_and_weights(queries, keys, values, mask, offsets)
 
-    def heads_and_weights(self, queries, keys, values, mask):
-        """Computes the heads and their weights. `mask` has the axes of the weights."""
-        return weighted_values(self.scores_of(queries, keys), values, mask, self.dropout)
+    def heads_and_weights(self, queries, keys, values, mask, offsets=None):
+        """Computes the heads and their weights.
 
-    def scores_of(self, queries, keys):
+        Args:
+            queries, keys, values: `[batch, heads, ..., length, width of a head]`.
+            mask: mask with the axes of the weights, or None.
+            offsets: see `scores_of`.
+        """
+        return weighted_values(self.scores_of(queries, keys, offsets), values, mask, self.dropout)
+
+    def scores_of(self, queries, keys, offsets=None):
+        """Computes the scores, `[batch, heads, ..., queries, keys]`.
+
+        Args:
+            offsets: offsets of keys from queries, int32 `[queries, keys]`, for relative biases.
+        """
         vector = () if self.score_vector is None else (self.score_vector,)
-        return self.scores(queries, keys, *vector)
+        scores = self.scores(queries, keys, *vector)
+        if self.relative_bias is None:
+            return scores
+        scores, bias = at_least_float32(scores), self.relative_bias(offsets)
+        while len(bias.shape) < len(scores.shape) - 1:
+            bias = ops.expand_dims(bias, 1)  # the blocks of restricted attention
+        return scores + ops.cast(bias, scores.dtype)
 
     def project(self, x, *layers, training=False):
         """Projects a sequence with each of several layers, and splits the results into heads.

@@ -29,6 +29,11 @@ class CachedAttention:
         """
         queries = step.split_heads(self.query(x), self.num_heads)
         if not self.causal:
+            if self.relative_bias is not None:
+                raise ValueError(
+                    f"Attention over a memory with positions={self.positions!r} has no decoding "
+                    "steps, only calls on whole sequences"
+                )
             heads, _ = self.heads_and_weights(queries, *cache, over_heads(memory_mask))
             return self.output_projection(step.join_heads(heads))
         keys, values = self.key(x), self.value(x)

@@ -101,6 +101,7 @@ class LocalSelfAttention(MultiHeadAttention):
             with_neighbours(in_blocks(keys), 3, right > 0),
             with_neighbours(in_blocks(values), 3, right > 0),
             near & with_neighbours(real, 4, right > 0),
+            offsets,
         )  # [batch, heads, block, query, d_v]
         batch_size, num_heads, _, _, width = ops.shape(heads)
         heads = ops.reshape(heads, (batch_size, num_heads, count * block, width))

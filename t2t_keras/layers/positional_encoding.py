@@ -1,7 +1,8 @@
 """Positional encodings (§3.5): fixed sinusoids, or a trained table.
 
 `POSITIONAL_ENCODINGS` lists the choices of `TransformerConfig.positions`. An encoding may act on
-the embeddings, as both encodings of the paper do, and on the queries and keys of self-attention.
+the embeddings, as both encodings of the paper do, on the queries and keys of self-attention, and on
+its scores (relative_bias.py).
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from keras import ops
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias
 
 
 def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
@@ -207,11 +209,22 @@ def check_learned_offset(config):
 
 def check_no_offset(config):
     offset = config.position_offset
-    check(offset == 0, "position_offset", offset, "0 without positions")
+    check(offset == 0, "position_offset", offset, f"0 with positions={config.positions!r}")
 
 
 class Kind(NamedTuple):
-    """A kind of positional encoding."""
+    """A kind of positional encoding.
+
+    Example, biases that fall with the logarithm of the distance:
+
+    >>> def logarithmic(num_heads, causal, **layer):
+    ...     def bias(offsets):
+    ...         distances = ops.cast(ops.abs(offsets), "float32")
+    ...         return -ops.expand_dims(ops.log1p(distances), 0)  # [1, queries, keys]
+    ...     return bias
+    >>> kind = POSITIONAL_ENCODINGS["none"]._replace(bias=logarithmic)
+    >>> POSITIONAL_ENCODINGS["logarithmic"] = kind
+    """
 
     # Checks the settings of a TransformerConfig, and raises ValueError if they are wrong.
     check: Callable
@@ -222,6 +235,11 @@ class Kind(NamedTuple):
     # positions, int32 `[length]`, or a scalar if all of x is at one position. None: the kind
     # acts only on the embeddings.
     encode_heads: Callable | None = None
+    # Makes the biases that are added to the scores of self-attention. It takes the number of heads,
+    # whether the attention is causal, and the keyword arguments of any Keras layer, and returns a
+    # layer or a function of the offsets of keys from queries, int32 `[queries, keys]`, to biases
+    # `[heads or 1, queries, keys]`. None: no biases.
+    bias: Callable | None = None
 
 
 # The choices of `TransformerConfig.positions`.
@@ -253,6 +271,17 @@ POSITIONAL_ENCODINGS = {
         make=lambda config, **layer: SinusoidalPositionalEncoding(
             interleaved=False, offset=config.position_offset, largest_is_1=False, **layer
         ),
+    ),
+    # relative biases
+    "t5": Kind(
+        check=check_no_offset,
+        make=lambda config, **layer: PositionalEncoding(**layer),
+        bias=lambda num_heads, causal, **layer: T5Bias(num_heads, causal, **layer),
+    ),
+    "alibi": Kind(
+        check=check_no_offset,
+        make=lambda config, **layer: PositionalEncoding(**layer),
+        bias=lambda num_heads, causal, **layer: ALiBiBias(num_heads, **layer),
     ),
 }
 

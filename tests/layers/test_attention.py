@@ -215,7 +215,7 @@ def test_a_projection_of_ones_own_is_called_in_training():
     np.testing.assert_allclose(array(layer(x, training=True)), array(layer(x)), atol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [{}, {"d_k": 3, "d_v": 5, "use_bias": True}])
+@pytest.mark.parametrize("settings", [{}, {"d_k": 3, "d_v": 5, "positions": "t5"}])
 @pytest.mark.parametrize("attention", ["scaled", "additive"])
 def test_a_step_that_only_reads_its_cache_equals_one_that_writes_it(settings, attention):
     layer = disturbed(built(attention=attention, causal=True, **settings))

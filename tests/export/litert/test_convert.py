@@ -25,9 +25,9 @@ def make(name):
     if name in RIVALS:
         return rival(name)
     return {
-        "restricted": lambda: tiny_model(neighbourhood=3, decoder_neighbourhood=4),
+        "restricted": lambda: tiny_model(neighbourhood=3, decoder_neighbourhood=4, positions="t5"),
         "learned": lambda: tiny_model(positions="learned", max_length=26),
-        "additive": lambda: tiny_model(attention="additive"),
+        "alibi": lambda: tiny_model(positions="alibi", attention="additive"),
         "pre-norm": lambda: tiny_model(pre_norm=True, activation="swish"),
         "ensemble": lambda: Ensemble([tiny_model(), disturbed(tiny_model(), seed=5)]),
     }[name]()
@@ -41,7 +41,7 @@ def loaded(folder, model, **options):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "name", ["restricted", "learned", "additive", "pre-norm", "ensemble", *CONVERTED]
+    "name", ["restricted", "learned", "alibi", "pre-norm", "ensemble", *CONVERTED]
 )
 def test_every_model_is_searched_with_the_same_results(name, tmp_path):
     model = make(name)

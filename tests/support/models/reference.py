@@ -82,7 +82,7 @@ def embed(weights, config, matrix, ids, positions):
     first = config.position_offset
     if config.positions == "learned":
         return x + weights[f"{positions}/table"][first : first + len(ids)]
-    if config.positions == "none":
+    if config.positions in ("none", "t5", "alibi"):
         return x
     encoding = np.zeros((len(ids), d))
     for row in range(len(ids)):
@@ -151,8 +151,39 @@ def attention(weights, config, path, queries, memory, allowed):
 def score(weights, config, path, head, q, k):
     if config.attention == "additive":
         vector = weights[f"{path}/score_vector"][head]
-        return np.array([[vector @ np.tanh(a + b) for b in k] for a in q])
-    return q @ k.T / (np.sqrt(config.d_k) if config.attention == "scaled" else 1)
+        scores = np.array([[vector @ np.tanh(a + b) for b in k] for a in q])
+    else:
+        scores = q @ k.T / (np.sqrt(config.d_k) if config.attention == "scaled" else 1)
+    if "self_attention" in path and config.positions in ("t5", "alibi"):
+        for i in range(len(q)):
+            for j in range(len(k)):
+                scores[i, j] += relative_bias(weights, config, path, head, i, j)
+    return scores
+
+
+def relative_bias(weights, config, path, head, query, key):
+    """Returns the bias of a query's and a key's position, after the papers' own code."""
+    if config.positions == "alibi":
+        return -alibi_slopes(config.num_heads)[head] * abs(query - key)
+    buckets, bucket, distance = 32, 0, query - key
+    if path.startswith("encoder"):
+        buckets = 16
+        bucket, distance = (16 if key > query else 0), abs(distance)
+    distance = max(distance, 0)
+    exact = buckets // 2
+    if distance < exact:
+        bucket += distance
+    else:
+        share = math.log2(distance / exact) / math.log2(128 / exact)
+        bucket += min(exact + math.floor(share * (buckets - exact)), buckets - 1)
+    return weights[f"{path}/relative_bias/table"][bucket, head]
+
+
+def alibi_slopes(heads):
+    if math.log2(heads).is_integer():
+        return [2 ** (-8 * i / heads) for i in range(1, heads + 1)]
+    lower = 2 ** math.floor(math.log2(heads))
+    return alibi_slopes(lower) + alibi_slopes(2 * lower)[0::2][: heads - lower]
 
 
 def affine(weights, path, x):
