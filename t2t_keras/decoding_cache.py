@@ -43,6 +43,21 @@ def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
     )
 
 
+def keys_values_in(cache):
+    """Returns the first `KeysValues` of a model's cache, a list that may contain lists.
+
+    All of them have slots for the same hypotheses.
+    """
+    while isinstance(cache, list) and cache:
+        cache = cache[0]
+    if not isinstance(cache, KeysValues):
+        raise ValueError(
+            "The cache of a decoder block must be KeysValues or a list of them. "
+            f"Received: {type(cache).__name__}"
+        )
+    return cache
+
+
 def extended(x, axis, length):
     """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
     widths = [(0, 0)] * len(x.shape)

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.decoding_cache import decoding_step
-from t2t_keras.layers.block import BlockConfig
+from t2t_keras.decoding_cache import decoding_step, keys_values_in
+from t2t_keras.layers.block import BLOCKS
 from t2t_keras.layers.decoder import Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.stack import BlockConfig
 from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs, check_step
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -31,6 +32,8 @@ class Transformer(SequenceModel):
 
     Args:
         config: a `TransformerConfig`; its defaults are the paper's base model.
+        encoder_block, decoder_block: classes of the blocks, registered with Keras, in place of
+            those of `config.block`. A run finds blocks by `config.block` only.
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
@@ -56,7 +59,7 @@ class Transformer(SequenceModel):
 
     config_class = TransformerConfig
 
-    def __init__(self, config=None, **kwargs):
+    def __init__(self, config=None, encoder_block=None, decoder_block=None, **kwargs):
         super().__init__(config, **kwargs)
         config, dtype = self.config, self.dtype_policy
         positions = kind_of_positions(config.positions)
@@ -66,8 +69,11 @@ class Transformer(SequenceModel):
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
         block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
+        of_kind = BLOCKS[config.block]
+        block["block_class"] = encoder_block or of_kind[0]
         self.encoder = Encoder(config.num_layers, **block, name="encoder")
         block["neighbourhood"] = config.decoder_neighbourhood
+        block["block_class"] = decoder_block or of_kind[1]
         self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
         self.create_weights()
 
@@ -180,12 +186,22 @@ class Transformer(SequenceModel):
             Logits `[rows, vocab_size]` in float32, and the cache with this position in it.
         """
         rolling = self.config.decoder_neighbourhood is not None
-        beams = check_step(tokens, position, cache[0].keys, visible, rolling)
+        first = keys_values_in(cache)
+        beams = check_step(tokens, position, first.keys, visible, rolling)
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, self.config.d_model))
-        step = decoding_step(cache[0], position, beams, visible, rolling)
+        step = decoding_step(first, position, beams, visible, rolling)
         x, cache = self.decoder.decode_step(
             x, step, cache, memory.keys_values, over_heads(memory.mask)
         )
         return self.output_embedding.project(x), cache
+
+    def get_config(self):
+        config, of_kind = super().get_config(), BLOCKS.get(self.config.block, (None, None))
+        for name, stack, own in zip(
+            ("encoder_block", "decoder_block"), (self.encoder, self.decoder), of_kind, strict=True
+        ):
+            if stack.block_class is not own:
+                config[name] = keras.saving.get_registered_name(stack.block_class)
+        return config

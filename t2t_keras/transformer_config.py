@@ -12,6 +12,7 @@ from t2t_keras.checks import (
 )
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.attention_scores import scores_named
+from t2t_keras.layers.block import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
@@ -59,6 +60,7 @@ class TransformerConfig:
         position_offset: index of the first position.
         pre_norm: norms before the sub-layers instead of after them.
         norm_epsilon: ε of the norms.
+        block: kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/block.py).
     """
 
     vocab_size: int = 37000
@@ -89,6 +91,7 @@ class TransformerConfig:
     position_offset: int = 0
     pre_norm: bool = False
     norm_epsilon: float = 1e-6
+    block: str = "transformer"
 
     def __post_init__(self):
         self.validate()
@@ -128,6 +131,7 @@ class TransformerConfig:
         check_boolean("residual", self.residual)
         check_boolean("layer_norm", self.layer_norm)
         check_positive("norm_epsilon", self.norm_epsilon)
+        check_choice("block", self.block, BLOCKS)
 
     @property
     def layers(self):

@@ -79,7 +79,12 @@ def attention_between(model, source, target, choice=None):
 def cross_attention(model, source, target):
     """Returns the weights of each decoder layer: `[rows, heads, target_length, source_length]`."""
     check_attends(model)
-    weights = all_attention(model, source, target)["cross"]
+    weights = all_attention(model, source, target).get("cross")
+    if weights is None:
+        raise ValueError(
+            "The words cannot be aligned, because the model's decoder blocks return no weights "
+            "named 'cross_attention'"
+        )
     return [weights[:, layer] for layer in range(model.config.attention_layers[2])]
 
 
@@ -91,16 +96,17 @@ def all_attention(model, source, target):
 
     Returns:
         {kind of attention: weights `[rows, layers, heads, queries, keys]`}, for the kinds in
-        `ATTENTIONS` that the model has. In "decoder" and "cross", query i predicts target token i.
+        `ATTENTIONS` that all its blocks have. In "decoder" and "cross", query i predicts target
+        token i.
     """
     read = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=BEGIN)
     weights = model.attention_weights({"source": source, "target": read})
-    layers = zip(ATTENTIONS.items(), model.config.attention_layers, strict=True)
-    return {
-        kind: ops.stack([weights[name.format(layer)] for layer in range(count)], axis=1)
-        for (kind, name), count in layers
-        if count
-    }
+    found = {}
+    for (kind, name), count in zip(ATTENTIONS.items(), model.config.attention_layers, strict=True):
+        names = [name.format(layer) for layer in range(count)]
+        if count and all(each in weights for each in names):
+            found[kind] = ops.stack([weights[each] for each in names], axis=1)
+    return found
 
 
 def check_attends(model):

@@ -17,6 +17,8 @@ from t2t_keras.decoding.rows import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 from t2t_keras.export.replacement import replace_folder, restore
+from t2t_keras.layers.decoder import DecoderBlock
+from t2t_keras.layers.encoder import EncoderBlock
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -113,6 +115,11 @@ def specification(specs, model, alignment):
     check(config.positions in TABULATED, "positions", config.positions, allowed)
     allowed = "'scaled' in a model for CTranslate2"
     check(config.attention == "scaled", "attention", config.attention, allowed)
+    for stack, block in ((model.encoder, EncoderBlock), (model.decoder, DecoderBlock)):
+        given = type(stack.blocks[0])
+        check(
+            given is block, "block", given.__name__, f"{block.__name__} in a model for CTranslate2"
+        )
     for name in ("residual", "layer_norm"):
         value = getattr(config, name)
         check(value, name, value, "True in a model for CTranslate2")

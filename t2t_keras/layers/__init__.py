@@ -13,8 +13,10 @@ from t2t_keras.layers.positional_encoding import (
 )
 from t2t_keras.layers.residual import Residual
 from t2t_keras.layers.shared_embedding import SharedEmbedding
+from t2t_keras.layers.stack import Block
 
 __all__ = [
+    "Block",
     "Decoder",
     "DecoderBlock",
     "Encoder",

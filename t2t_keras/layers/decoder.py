@@ -7,7 +7,7 @@ target at once, for training and scoring; `decode_step` decodes one position at 
 import keras
 
 from t2t_keras.checks import check_boolean, check_sequence
-from t2t_keras.layers.block import Block, Stack
+from t2t_keras.layers.stack import Block, Stack
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -110,6 +110,7 @@ class DecoderBlock(Block):
         return self.feed_forward(x), cache
 
     def empty_cache(self, sentences, length, beams=1):
+        """Returns an empty cache: `KeysValues`, or in a block of one's own a list of them."""
         return self.self_attention.sublayer.empty_cache(sentences, length, beams)
 
     def extend_cache(self, cache, length, beams=1):
@@ -126,6 +127,7 @@ class Decoder(Stack):
 
     Args:
         num_layers: N.
+        block_class: class of the blocks. None: `DecoderBlock`.
         **block: settings of each block, see `DecoderBlock`.
 
     Call arguments:
@@ -149,22 +151,22 @@ class Decoder(Stack):
         Vaswani et al. 2017, §3.1.
     """
 
-    block_class = DecoderBlock
+    default_block = DecoderBlock
+    required = {
+        "build": (),
+        "call": ("x", "memory", "x_mask", "memory_mask", "return_weights"),
+        "decode_step": ("x", "step", "cache", "memory", "memory_mask"),
+        "empty_cache": (),
+        "extend_cache": (),
+        "keys_and_values": (),
+    }
 
     def build(self, x_shape, memory_shape=None):
         self.build_blocks(x_shape, memory_shape)
 
     def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
-        weights = {}
-        for i, block in enumerate(self.blocks):
-            x = block(
-                x, memory, x_mask=x_mask, memory_mask=memory_mask, return_weights=return_weights
-            )
-            if return_weights:
-                x, block_weights = x
-                weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
-        x = self.finish(x)
-        return (x, weights) if return_weights else x
+        masks = {"x_mask": x_mask, "memory_mask": memory_mask}
+        return self.call_blocks(x, memory, **masks, return_weights=return_weights)
 
     def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position. `cache` and `memory` are lists with one entry per block.

@@ -3,7 +3,7 @@
 import keras
 
 from t2t_keras.checks import check_sequence
-from t2t_keras.layers.block import Block, Stack
+from t2t_keras.layers.stack import Block, Stack
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -58,6 +58,7 @@ class Encoder(Stack):
 
     Args:
         num_layers: N.
+        block_class: class of the blocks. None: `EncoderBlock`.
         **block: settings of each block, see `EncoderBlock`.
 
     Call arguments:
@@ -78,17 +79,11 @@ class Encoder(Stack):
         Vaswani et al. 2017, §3.1.
     """
 
-    block_class = EncoderBlock
+    default_block = EncoderBlock
+    required = {"build": (), "call": ("x", "mask", "return_weights")}
 
     def build(self, x_shape):
         self.build_blocks(x_shape)
 
     def call(self, x, mask=None, return_weights=False):
-        weights = {}
-        for i, block in enumerate(self.blocks):
-            x = block(x, mask=mask, return_weights=return_weights)
-            if return_weights:
-                x, block_weights = x
-                weights |= {f"{i}/{name}": heads for name, heads in block_weights.items()}
-        x = self.finish(x)
-        return (x, weights) if return_weights else x
+        return self.call_blocks(x, mask=mask, return_weights=return_weights)
