@@ -132,6 +132,7 @@ class Experiment:
         freeze(model, training.freeze)
         options = {
             "metrics": [TokenAccuracy(), Perplexity()],
+            "recompute": training.recompute,
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }
         optimizer = self.optimizer(model)

@@ -164,9 +164,12 @@ class Decoder(Stack):
     def build(self, x_shape, memory_shape=None):
         self.build_blocks(x_shape, memory_shape)
 
-    def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
+    def call(
+        self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False, training=None
+    ):
         masks = {"x_mask": x_mask, "memory_mask": memory_mask}
-        return self.call_blocks(x, memory, **masks, return_weights=return_weights)
+        options = {"return_weights": return_weights, "training": training}
+        return self.call_blocks(x, memory, **masks, **options)
 
     def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position. `cache` and `memory` are lists with one entry per block.

@@ -85,5 +85,6 @@ class Encoder(Stack):
     def build(self, x_shape):
         self.build_blocks(x_shape)
 
-    def call(self, x, mask=None, return_weights=False):
-        return self.call_blocks(x, mask=mask, return_weights=return_weights)
+    def call(self, x, mask=None, return_weights=False, training=None):
+        options = {"return_weights": return_weights, "training": training}
+        return self.call_blocks(x, mask=mask, **options)

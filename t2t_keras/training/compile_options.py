@@ -12,6 +12,7 @@ import keras
 
 from t2t_keras.keras_losses import NoTokenLoss, check_takes_logits, token_loss
 from t2t_keras.sequence_model import SequenceModel
+from t2t_keras.training.block_recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
 # {option of the training step on TensorFlow: (default, advice for other backends)}
@@ -29,15 +30,18 @@ class CompileOptions:
     has_loss_weights = False
     compile_options = {}
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args, recompute=False, **kwargs):
         """Configures training in the same way as Keras' `compile`.
+
+        `recompute` saves memory, see block_recomputation.py.
 
         The additional options that TensorFlow has are rejected, with advice on how to get
         perplexity, accuracy and accumulated batches in Keras.
         """
         refuse_tensorflow_options(kwargs)
         self.compile_in_keras(*args, **kwargs)
-        self.compile_options = {}
+        self.compile_options = {"recompute": recompute}
+        recompute_blocks(self, recompute)
 
     def compile_in_keras(self, *args, **kwargs):
         """Calls Keras' `compile` with the mean over real tokens of the loss.

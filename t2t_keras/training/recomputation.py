@@ -1,4 +1,7 @@
-"""Computes gradients with less memory: cheap arrays are computed twice instead of being kept.
+"""Computes gradients with less memory: arrays are computed twice instead of being kept.
+
+`gradients_with_recomputation` does so for cheap arrays, and `recomputed` for all arrays inside a
+function.
 
 Automatic differentiation keeps z for the gradient of a layer norm, and γ z + β for the gradients of
 the products that follow. The second array can be computed from the first by two cheap operations.
@@ -81,3 +84,60 @@ def original(x):
     while x.op.type in COPIES:
         x = x.op.inputs[x.value_index]
     return x
+
+
+def recomputed(function, xla):
+    """Returns a function with the same results, whose gradient computes it again.
+
+    Args:
+        function: function of structures of tensors to a structure of tensors, without other effects
+            and without reading variables.
+        xla: whether XLA compiles the gradient.
+    """
+
+    def call(*structures):
+        leaves = tf.nest.flatten(structures)
+        tensors = [tf.convert_to_tensor(leaf) for leaf in leaves if leaf is not None]
+        results = None
+
+        def call_flat(tensors):
+            nonlocal results
+            remaining = iter(tensors)
+            given = [None if leaf is None else next(remaining) for leaf in leaves]
+            results = function(*tf.nest.pack_sequence_as(structures, given))
+            return tf.nest.flatten(results)
+
+        @tf.custom_gradient
+        def differentiable(*tensors):
+            def gradient(*upstream):
+                given, upstream = after(upstream, tensors, xla)
+                sources = [x for x in given if x.dtype.is_floating]
+                with tf.GradientTape() as tape:
+                    tape.watch(sources)
+                    outputs = call_flat(given)
+                floats = [i for i, output in enumerate(outputs) if output.dtype.is_floating]
+                gradients = iter(
+                    tape.gradient(
+                        [outputs[i] for i in floats], sources, [upstream[i] for i in floats]
+                    )
+                )
+                return [next(gradients) if x.dtype.is_floating else None for x in given]
+
+            return call_flat(tensors), gradient
+
+        outputs = differentiable(*tensors)
+        return tf.nest.pack_sequence_as(results, outputs)
+
+    return call
+
+
+def after(upstream, tensors, xla):
+    """Returns tensors that are available only after the upstream gradients, and these gradients.
+
+    Otherwise, the same operations would be merged with those of the forward pass, or run with them.
+    """
+    if xla:
+        results = tf.raw_ops.XlaOptimizationBarrier(input=[*tensors, *upstream])
+        return results[: len(tensors)], results[len(tensors) :]
+    with tf.control_dependencies(upstream):
+        return [tf.identity(x) for x in tensors], upstream

@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from t2t_keras.checks import check, check_integer, check_not_negative
 from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.training.block_recomputation import recompute_blocks
 from t2t_keras.training.compile_options import (
     CompileOptions,
     dropout_seeds,
@@ -51,6 +52,7 @@ class TrainingStep(CompileOptions):
         clip_norm=None,
         r_drop=0.0,
         by_products=False,
+        recompute=False,
         **kwargs,
     ):
         """Configures training like Keras' `compile`, with a few more options.
@@ -66,6 +68,8 @@ class TrainingStep(CompileOptions):
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
             by_products: whether to report perplexity, which the loss yields at no extra cost, and
                 token accuracy in evaluations. Needs a loss that gives one value for each token.
+            recompute: whether the backward pass computes each block again instead of keeping its
+                arrays, see block_recomputation.py.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -83,8 +87,10 @@ class TrainingStep(CompileOptions):
             "clip_norm": clip_norm,
             "r_drop": r_drop,
             "by_products": by_products,
+            "recompute": recompute,
         }
         self.xla = has_sums(self) and choose_xla(jit_compile)
+        recompute_blocks(self, recompute, self.xla)
         self.accumulate = accumulate
         self.clip_norm = clip_norm
         self.r_drop = r_drop

@@ -38,6 +38,8 @@ class TrainingConfig:
             a plug-in's.
         schedule_options: options of a plug-in's schedule, NAME=VALUE,NAME=VALUE.
         accumulate: number of parts into which a device splits its rows, to fit its memory.
+        recompute: whether the backward pass computes each block again instead of keeping its
+            arrays, to save memory. A resumed run may change it.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
         r_drop: α of R-Drop, which computes every batch twice and adds the divergence of both
@@ -76,6 +78,7 @@ class TrainingConfig:
     schedule: str = "paper"
     schedule_options: str = ""
     accumulate: int = 1
+    recompute: bool = False
     clip_norm: float = 0.0
     r_drop: float = 0.0
     freeze: tuple[str, ...] = ()
@@ -128,6 +131,7 @@ class TrainingConfig:
         best = self.best_metric  # the trainer checks whether the set exists
         required = "'loss', 'bleu' or the name of a held-out set"
         check(isinstance(best, str) and best, "best_metric", best, required)
+        check_boolean("recompute", self.recompute)
         check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
         check_choice("average", self.average, ("unless_worse", "always"))
         check_boolean("tf32", self.tf32)
