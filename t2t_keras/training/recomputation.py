@@ -10,6 +10,9 @@ Similarly, the joined kernels of attention can be computed again from the weight
 
 import tensorflow as tf
 
+# TensorFlow has no public function for this.
+from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_optimization_barrier
+
 CHEAP = {
     "AddV2": tf.add,
     "Mul": tf.multiply,
@@ -137,7 +140,7 @@ def after(upstream, tensors, xla):
     Otherwise, the same operations would be merged with those of the forward pass, or run with them.
     """
     if xla:
-        results = tf.raw_ops.XlaOptimizationBarrier(input=[*tensors, *upstream])
+        results = xla_optimization_barrier([*tensors, *upstream])
         return results[: len(tensors)], results[len(tensors) :]
     with tf.control_dependencies(upstream):
         return [tf.identity(x) for x in tensors], upstream
