@@ -18,7 +18,7 @@ _t2t_settings() {
         '--config.model.d_v:width of a head'\''s values'
         '--config.model.dropout:rate of dropout on embeddings and on sub-layers'\'' outputs'
         '--config.model.attention_dropout:rate of dropout on the attention weights; the paper has some in parsing'
-        '--config.model.positions:"sinusoidal", "learned", "none", "concatenated" or "hugging_face"'
+        '--config.model.positions:"sinusoidal", "learned", "none", "concatenated", "hugging_face", "t5" or "alibi"'
         '--config.model.max_length:rows in the table of learned positions'
         '--config.model.attention:computation of attention scores: "scaled", "unscaled" or "additive"'
         '--config.model.residual:False leaves out all residual connections'
@@ -36,6 +36,7 @@ _t2t_settings() {
         '--config.model.position_offset:index of the first position'
         '--config.model.pre_norm:norms before the sub-layers instead of after them'
         '--config.model.norm_epsilon:ε of the norms'
+        '--config.model.block:kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/block.py)'
         '--config.model.units:width of the LSTMs'
         '--config.model.attention_units:width of the hidden layer of the attention'
         '--config.model.fast_forward:fast-forward connections (Zhou et al'
@@ -53,16 +54,12 @@ _t2t_settings() {
         '--config.model.unfold_extra:number of additional positions of the encoder'
         '--config.training.steps:number of updates'
         '--config.training.seed:random seed for the initial weights, dropout and the order of the data'
-        '--config.training.loss:name of a loss in `LOSSES`: "label_smoothed_cross_entropy", or a plug-in'\''s'
-        '--config.training.loss_options:options of the loss, NAME=VALUE,NAME=VALUE'
         '--config.training.label_smoothing:ε of the loss'
-        '--config.training.optimizer:"adam", as in the paper, "adamw", "adafactor", "lion", "muon", or a plug-in'\''s'
-        '--config.training.optimizer_options:options of the optimizer, such as weight_decay=0.1,beta_1=0.95'
         '--config.training.warmup_steps:warm-up steps of the learning rate schedule'
         '--config.training.learning_rate:factor on the learning rate schedule'
-        '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; "constant", without a decay after the warm-up; or a plug-in'\''s'
-        '--config.training.schedule_options:options of a plug-in'\''s schedule, NAME=VALUE,NAME=VALUE'
+        '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; or "constant", without a decay after the warm-up'
         '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
+        '--config.training.recompute:whether the backward pass computes each block again instead of keeping its arrays, to save memory'
         '--config.training.clip_norm:maximum norm of the gradients; larger ones are scaled down'
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
@@ -157,9 +154,7 @@ _t2t_settings() {
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
     --config.model.fast_forward) compadd True False ;;
-    --config.training.loss) compadd label_smoothed_cross_entropy ;;
-    --config.training.optimizer) compadd adafactor adam adamw lion muon ;;
-    --config.training.schedule) compadd constant inverse_sqrt linear paper ;;
+    --config.training.recompute) compadd True False ;;
     --config.training.tf32) compadd True False ;;
     --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
