@@ -26,6 +26,7 @@ TABLES = {
     "t2t_keras.losses:LOSSES": "training.loss",
     "t2t_keras.training.optimizers:OPTIMIZERS": "training.optimizer",
     "t2t_keras.schedules:SCHEDULES": "training.schedule",
+    "t2t_keras.layers.block:BLOCKS": "model.block",
     "t2t_keras.decoding.search:METHODS": "search.method",
     "t2t_keras.evaluation.metric_settings:METRICS": None,
     "pipelines.preparation.source_table:SOURCES": None,

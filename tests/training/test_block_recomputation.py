@@ -49,6 +49,7 @@ def check_same(exact, **settings):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-4)
 
 
+@pytest.mark.long
 def test_losses_and_weights_are_the_same_with_dropout(sums_in_order):
     """On TensorFlow, to the bit."""
     check_same(exact=keras.config.backend() == "tensorflow", num_layers=1)
