@@ -144,7 +144,7 @@ _t2t_settings() {
   local name=${PREFIX%%=*}
   compset -P '*='
   case $name in
-    --config.model.positions) compadd concatenated hugging_face learned none sinusoidal ;;
+    --config.model.positions) compadd alibi concatenated hugging_face learned none sinusoidal t5 ;;
     --config.model.attention) compadd additive scaled unscaled ;;
     --config.model.residual) compadd True False ;;
     --config.model.layer_norm) compadd True False ;;
@@ -153,6 +153,7 @@ _t2t_settings() {
     --config.model.attention_bias) compadd True False ;;
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
+    --config.model.block) compadd transformer ;;
     --config.model.fast_forward) compadd True False ;;
     --config.training.recompute) compadd True False ;;
     --config.training.tf32) compadd True False ;;
