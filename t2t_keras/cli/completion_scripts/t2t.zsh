@@ -54,10 +54,15 @@ _t2t_settings() {
         '--config.model.unfold_extra:number of additional positions of the encoder'
         '--config.training.steps:number of updates'
         '--config.training.seed:random seed for the initial weights, dropout and the order of the data'
+        '--config.training.loss:name of a loss in `LOSSES`: "label_smoothed_cross_entropy", or a plug-in'\''s'
+        '--config.training.loss_options:options of the loss, NAME=VALUE,NAME=VALUE'
         '--config.training.label_smoothing:ε of the loss'
+        '--config.training.optimizer:"adam", as in the paper, "adamw", "adafactor", "lion", "muon", or a plug-in'\''s'
+        '--config.training.optimizer_options:options of the optimizer, such as weight_decay=0.1,beta_1=0.95'
         '--config.training.warmup_steps:warm-up steps of the learning rate schedule'
         '--config.training.learning_rate:factor on the learning rate schedule'
-        '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; or "constant", without a decay after the warm-up'
+        '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; "constant", without a decay after the warm-up; or a plug-in'\''s'
+        '--config.training.schedule_options:options of a plug-in'\''s schedule, NAME=VALUE,NAME=VALUE'
         '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
         '--config.training.recompute:whether the backward pass computes each block again instead of keeping its arrays, to save memory'
         '--config.training.clip_norm:maximum norm of the gradients; larger ones are scaled down'
@@ -155,6 +160,9 @@ _t2t_settings() {
     --config.model.pre_norm) compadd True False ;;
     --config.model.block) compadd transformer ;;
     --config.model.fast_forward) compadd True False ;;
+    --config.training.loss) compadd label_smoothed_cross_entropy ;;
+    --config.training.optimizer) compadd adafactor adam adamw lion muon ;;
+    --config.training.schedule) compadd constant inverse_sqrt linear paper ;;
     --config.training.recompute) compadd True False ;;
     --config.training.tf32) compadd True False ;;
     --config.search.method) compadd beam sample ;;
