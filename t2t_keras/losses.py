@@ -11,7 +11,7 @@ import keras
 from t2t_keras.checks import check, check_choice, check_rate
 from t2t_keras.chunked_loss import chunked_loss, chunked_sums
 from t2t_keras.keras_losses import check_takes_logits
-from t2t_keras.options import call_with_options, check_options, read_options
+from t2t_keras.options import call_with_options, checked_options, read_options
 from t2t_keras.token_loss import (
     TokenLoss,
     check_labels,
@@ -114,7 +114,7 @@ def named_loss(name, options="", label_smoothing=0.1):
     elif label_smoothing not in (0, 0.1):
         allowed = f"0 (or 0.1, the default) with loss={name!r}, which has no label smoothing"
         check(False, "label_smoothing", label_smoothing, allowed)
-    check_options("loss_options", make, options, given=(*smoothing, "name"), of=name)
+    options = checked_options("loss_options", make, options, given=(*smoothing, "name"), of=name)
     loss = call_with_options("loss_options", make, smoothing, options)
     check(callable(loss), f"LOSSES[{name!r}]", loss, "a function or class that returns a loss")
     check_takes_logits(loss)

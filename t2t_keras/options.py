@@ -52,10 +52,11 @@ def value_of(node):
     return value
 
 
-def check_options(setting, function, options, given=(), of=""):
-    """Checks the options with which a function will be called against its parameters.
+def checked_options(setting, function, options, given=(), of=""):
+    """Returns the options with which a function will be called, checked against its parameters.
 
-    An unknown or a missing option is named. A value must have the type of the parameter's default.
+    An unknown or a missing option is named. A value must have the type of the parameter's default;
+    whole numbers become floats if the default is one.
 
     Args:
         setting: name of the setting.
@@ -78,6 +79,10 @@ def check_options(setting, function, options, given=(), of=""):
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in options:
             raise ValueError(f"`{setting}` must give the option {name!r}, which has no default")
+    return {
+        name: float(value) if name in known and isinstance(known[name].default, float) else value
+        for name, value in options.items()
+    }
 
 
 def check_type(name, value, default):
@@ -96,4 +101,5 @@ def call_with_options(setting, function, arguments, options):
     try:
         return function(**arguments, **options)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"`{setting}`: {error}. Received: {options}") from error
+        message = str(error).rstrip(".")
+        raise ValueError(f"`{setting}`: {message}. Received: {options}") from error

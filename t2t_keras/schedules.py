@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_choice, check_integer, check_positive
-from t2t_keras.options import call_with_options, check_options, read_options
+from t2t_keras.options import call_with_options, checked_options, read_options
 
 DECAYS = ("inverse_sqrt", "linear", "constant")
 
@@ -138,7 +138,7 @@ def named_schedule(name, options="", **facts):
     """
     check_choice("schedule", name, SCHEDULES)
     make, options = SCHEDULES[name], read_options("schedule_options", options)
-    check_options("schedule_options", make, options, given=tuple(facts), of=name)
+    options = checked_options("schedule_options", make, options, given=tuple(facts), of=name)
     parameters = inspect.signature(make).parameters
     arguments = {fact: value for fact, value in facts.items() if fact in parameters}
     schedule = call_with_options("schedule_options", make, arguments, options)

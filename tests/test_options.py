@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from t2t_keras.options import call_with_options, check_options, read_options
+from t2t_keras.options import call_with_options, checked_options, read_options
 
 
 @pytest.mark.parametrize(
@@ -59,17 +59,19 @@ def make(rate, decay=0.1, amsgrad=False, kind="a", layers=(), momentum=None):
 )
 def test_a_wrong_option_is_named(options, message):
     with pytest.raises(ValueError, match=message):
-        check_options("o", make, options, given=("rate",))
+        checked_options("o", make, options, given=("rate",))
 
 
 def test_options_are_the_parameters_of_a_function_or_class():
-    check_options("o", make, {"decay": 1, "layers": ["x"], "momentum": "any"}, given=("rate",))
+    options = {"decay": 1, "layers": ["x"], "momentum": "any"}
+    found = checked_options("o", make, options, given=("rate",))
+    assert found == options and isinstance(found["decay"], float)
     with pytest.raises(ValueError, match="`o` must give the option 'rate', which has no default"):
-        check_options("o", make, {})
+        checked_options("o", make, {})
     with pytest.raises(ValueError, match=r"`o` has no option 'x'. No option of 'f' is known"):
-        check_options("o", lambda: None, {"x": 1}, of="f")
-    check_options("o", lambda **options: options, {"x": 1})
-    check_options("o", functools.partial(make, rate=1), {"kind": "b"})
+        checked_options("o", lambda: None, {"x": 1}, of="f")
+    checked_options("o", lambda **options: options, {"x": 1})
+    checked_options("o", functools.partial(make, rate=1), {"kind": "b"})
 
 
 def test_a_value_that_the_function_refuses_is_named_with_the_setting():

@@ -17,7 +17,7 @@ from t2t_keras.checks import (
     check_positive,
     check_rate,
 )
-from t2t_keras.options import call_with_options, check_options, read_options
+from t2t_keras.options import call_with_options, checked_options, read_options
 
 if keras.config.backend() == "tensorflow":
     from t2t_keras.training.adam import Adam
@@ -135,7 +135,7 @@ def optimizer_options(name, options=""):
     check_choice("optimizer", name, OPTIMIZERS)
     make, options = OPTIMIZERS[name], read_options("optimizer_options", options)
     rate = next(iter(inspect.signature(make).parameters), None)
-    check_options("optimizer_options", make, options, given=(rate,), of=name)
+    options = checked_options("optimizer_options", make, options, given=(rate,), of=name)
     for option, value in options.items():
         if make in ADAPTIVE and option in CHECKS:
             CHECKS[option](f"optimizer_options: {option}", value)
