@@ -116,12 +116,13 @@ def test_a_penalty_counts_once_in_losses_and_gradients():
         np.testing.assert_allclose(old - array(weight), gradient + rate * old, atol=1e-5)
 
 
+@pytest.mark.long
 def test_a_penalty_counts_once_in_the_training_step():
     """Its projections are one product."""
     changes = []
     for regularizer in (None, keras.regularizers.L2(0.01)):
         keras.utils.set_random_seed(0)
-        model = tiny_model(dropout=0.0)
+        model = tiny_model(dropout=0.0, num_layers=1)
         for weight in model.trainable_weights:
             weight.regularizer = regularizer if weight.path.endswith("kernel") else None
         before = [array(w) for w in model.trainable_weights]
