@@ -215,7 +215,8 @@ def check_no_offset(config):
 class Kind(NamedTuple):
     """A kind of positional encoding.
 
-    Example, biases that fall with the logarithm of the distance:
+    Example, biases that fall with the logarithm of the distance. To use the kind, add it to
+    `POSITIONAL_ENCODINGS` under a new name:
 
     >>> def logarithmic(num_heads, causal, **layer):
     ...     def bias(offsets):
@@ -223,7 +224,6 @@ class Kind(NamedTuple):
     ...         return -ops.expand_dims(ops.log1p(distances), 0)  # [1, queries, keys]
     ...     return bias
     >>> kind = POSITIONAL_ENCODINGS["none"]._replace(bias=logarithmic)
-    >>> POSITIONAL_ENCODINGS["logarithmic"] = kind
     """
 
     # Checks the settings of a TransformerConfig, and raises ValueError if they are wrong.
