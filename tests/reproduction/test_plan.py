@@ -16,7 +16,7 @@ def test_every_setting_is_a_flag_with_the_same_default_and_names_its_tables():
     with parsed_flags("reproduce"):
         flags = {flag.name: flag for flag in command_flags()}
     fields = {f.name: f for f in settings() if f.name not in ("command", "overrides")}
-    assert flags.keys() - {"config"} == fields.keys()
+    assert flags.keys() - {"config", "imports"} == fields.keys()
     for name, field in fields.items():
         tables, default = field.metadata["tables"], field.default
         prefix = "All tables" if tables == list(TABLES) else ", ".join(tables)

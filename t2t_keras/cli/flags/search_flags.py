@@ -3,7 +3,6 @@
 from absl import flags
 
 from t2t_keras.cli.flags.field_flags import define_flags
-from t2t_keras.decoding.search import METHODS
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
 SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of searching.")
@@ -11,8 +10,7 @@ SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of 
 METHOD = flags.DEFINE_string(
     "method",
     None,
-    f"Search method: {', '.join(METHODS)}, or one of a plug-in file of the run. Default: that of "
-    "the run.",
+    "Search method: beam, sample, or one of a plug-in file of the run. Default: that of the run.",
 )
 # No flags for three fields: the method has its own, commands with n-best lists define --n_best, and
 # early stopping does not change the results.
