@@ -12,6 +12,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
+from t2t_keras.layers.adapted_layers import AdaptedLayers, adapt
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.shared_embedding import SharedEmbedding
@@ -19,7 +20,7 @@ from t2t_keras.layers.shared_embedding import SharedEmbedding
 END = 2  # the id that ends every source
 
 
-class SequenceModel(OutputShapes, keras.Model):
+class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
     """Base class of the models that map source ids to logits of target tokens.
 
     The weights are created with the model, without a first call. A subclass creates its layers in
@@ -159,8 +160,11 @@ class SequenceModel(OutputShapes, keras.Model):
     @classmethod
     def from_config(cls, config):
         frozen = config.get("frozen", ())
-        config = {name: value for name, value in config.items() if name != "frozen"}
+        adapted = config.get("adapted", ())
+        others = {"frozen", "adapted"}
+        config = {name: value for name, value in config.items() if name not in others}
         model = cls(**{**config, "config": cls.config_class(**config["config"])})
+        adapt(model, adapted)
         freeze_weights(model, frozen)
         return model
 

@@ -9,6 +9,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.layers.adapted_layers import AdaptedLayers
 from t2t_keras.layers.attention_scores import scaled_scores, scores_named
 from t2t_keras.layers.cached_attention import (
     CachedAttention,
@@ -74,7 +75,7 @@ def weighted_values(scores, values, mask=None, dropout=None):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiHeadAttention(OutputShapes, CachedAttention, keras.layers.Layer):
+class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
     Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory. Calls

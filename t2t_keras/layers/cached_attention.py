@@ -64,8 +64,13 @@ class CachedAttention:
 
 
 def can_be_joined(layers):
-    """Returns whether projections are plain `Dense` layers; a user may have replaced some."""
-    return all(type(layer) is keras.layers.Dense for layer in layers)
+    """Returns whether projections are plain `Dense` layers.
+
+    A user may have replaced some, and the kernels of quantized ones are integers.
+    """
+    return all(
+        type(layer) is keras.layers.Dense and layer.quantization_mode is None for layer in layers
+    )
 
 
 def joined_projections(x, layers):

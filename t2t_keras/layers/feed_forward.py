@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_choice, check_integer
+from t2t_keras.layers.adapted_layers import AdaptedLayers
 from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
 
@@ -53,7 +54,7 @@ def serialized_activation(activation):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class FeedForward(OutputShapes, keras.layers.Layer):
+class FeedForward(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """`max(0, x W₁ + b₁) W₂ + b₂`, with the same weights at every position.
 
     Args:

@@ -7,6 +7,7 @@ from t2t_keras.checks import check_boolean, check_integer, check_positive
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.quantized_matrix import QuantizedMatrix
 from t2t_keras.layers.weight_options import EMBEDDING_OPTIONS, serialized, taken_from
 
 
@@ -26,7 +27,7 @@ class Masked(OutputShapes, keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class SharedEmbedding(OutputShapes, keras.layers.Layer):
+class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
     `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
@@ -90,9 +91,11 @@ class SharedEmbedding(OutputShapes, keras.layers.Layer):
         }
         if options.get("initializer") is None:
             options["initializer"] = keras.initializers.RandomNormal(stddev=self.d_model**-0.5)
-        self.matrix = self.add_weight(
-            shape=(self.vocab_size, self.d_model), autocast=False, name="matrix", **options
-        )
+        shape = (self.vocab_size, self.d_model)
+        if self.quantization_mode is not None:
+            self.quantized_build(shape, self.quantization_mode)
+        else:
+            self.matrix = self.add_weight(shape=shape, autocast=False, name="matrix", **options)
         self.bias = None
         if self.output_bias:
             self.bias = self.add_weight(
@@ -106,12 +109,12 @@ class SharedEmbedding(OutputShapes, keras.layers.Layer):
         return self.masked(inputs, vectors) if self.mask_zero and self.masked else vectors
 
     def vectors(self, ids):
-        vectors = ops.take(self.matrix, ops.cast(ids, "int32"), axis=0) * self.scale
+        vectors = self.rows(ops.cast(ids, "int32")) * self.scale
         return ops.cast(vectors, self.compute_dtype)
 
     def logits(self, x):
         x = at_least_float32(x)
-        matrix = ops.cast(self.matrix, x.dtype)
+        matrix = ops.cast(self.float_matrix(), x.dtype)
         if len(x.shape) == 2:
             # A decoding step has few rows. For them, the product of the transposes is up to ten
             # times as fast on CPUs, because the other product copies the matrix to transpose it.
@@ -123,7 +126,7 @@ class SharedEmbedding(OutputShapes, keras.layers.Layer):
     @property
     def projection(self):
         """The matrix and the bias of the logits; the bias may be None."""
-        return self.matrix, self.bias
+        return self.float_matrix(), self.bias
 
     def project(self, x):
         # Calls the layer, so that a functional model tracks and trains the matrix.

@@ -10,6 +10,7 @@ from typing import Any
 import keras
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+from t2t_keras.layers.adapted_layers import AdaptedLayers
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward, serialized_activation
 from t2t_keras.layers.layer_norm import LayerNorm
@@ -69,7 +70,7 @@ class BlockConfig:
         return cls(**{name: getattr(config, name) for name in names})
 
 
-class Block(OutputShapes, keras.layers.Layer):
+class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """Base class of `EncoderBlock`, `DecoderBlock` and blocks of one's own.
 
     `Encoder` and `Decoder` list the methods of a block in `required`.
@@ -146,7 +147,7 @@ class Block(OutputShapes, keras.layers.Layer):
         return {**super().get_config(), **self.settings()}
 
 
-class Stack(OutputShapes, keras.layers.Layer):
+class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """Base class of `Encoder` and `Decoder`: `num_layers` blocks in a row.
 
     Pre-norm blocks are followed by one more norm. Post-norm blocks already end with one (§3.1).

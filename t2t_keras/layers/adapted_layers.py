@@ -1,0 +1,83 @@
+"""Keras' quantization and LoRA on inner layers, as part of the config of the layer around them.
+
+`model.quantize("int8")` and `dense.enable_lora(4)` change `Dense` layers inside our layers. A
+layer's config has only its own arguments. So without this module, Keras would load the weights of
+the changed layers into unchanged ones, which fails.
+"""
+
+import keras
+
+from t2t_keras.checks import check
+
+
+class AdaptedLayers:
+    """Mixin of layers that make their inner layers themselves; it comes before Keras' class.
+
+    The config gets an entry "adapted" if inner layers are quantized or have LoRA: their indices in
+    the flat list of all inner layers, with the arguments of `quantize` and `enable_lora`.
+    """
+
+    def get_config(self):
+        adapted = adaptations(self)
+        return {**super().get_config(), **({"adapted": adapted} if adapted else {})}
+
+    @classmethod
+    def from_config(cls, config):
+        arguments = {name: value for name, value in config.items() if name != "adapted"}
+        layer = super().from_config(arguments)
+        adapt(layer, config.get("adapted", ()))
+        return layer
+
+
+def inner_layers(layer):
+    """Returns the layers inside a layer, at any depth, in the order of their creation."""
+    return layer._flatten_layers(include_self=False)  # as the guide of `DTypePolicyMap` does
+
+
+def adaptations(layer):
+    """Returns a serializable dict for each inner layer that is quantized or has LoRA."""
+    found = []
+    for index, inner in enumerate(inner_layers(layer)):
+        facts = {}
+        if inner.quantization_mode is not None and inner.weights:
+            config = keras.saving.serialize_keras_object(inner.quantization_config)
+            facts["quantization"] = {"mode": inner.quantization_mode, "config": config}
+        if getattr(inner, "lora_enabled", False):
+            facts["lora"] = {"rank": inner.lora_rank, "lora_alpha": inner.lora_alpha}
+        if facts:
+            found.append({"layer": index, **facts})
+    return found
+
+
+def adapt(layer, adapted):
+    """Changes the inner layers of a new layer as the result of `adaptations` says.
+
+    Keras builds a new layer after this call, unless its class has built it already. In both cases,
+    the values of the weights are loaded later.
+    """
+    layers = list(inner_layers(layer))
+    for facts in adapted:
+        index = facts["layer"]
+        check(index < len(layers), "layer", index, f"one of the {len(layers)} inner layers")
+        inner = layers[index]
+        if quantization := facts.get("quantization"):
+            quantize(inner, **keras.saving.deserialize_keras_object(quantization))
+        if lora := facts.get("lora"):
+            enable_lora(inner, **lora)
+
+
+def quantize(layer, mode, config):
+    if layer.built:
+        layer.quantize(mode, config=config)
+        return
+    layer.quantization_config = config
+    block_size = getattr(config, "block_size", None)
+    mode = f"int4/{block_size or -1}" if mode == "int4" else mode
+    layer.dtype_policy = f"{mode}_from_{layer.dtype_policy.name}"
+
+
+def enable_lora(layer, rank, lora_alpha):
+    if layer.built:
+        layer.enable_lora(rank, lora_alpha)
+    else:
+        layer.lora_rank, layer.lora_alpha = rank, lora_alpha
