@@ -149,6 +149,18 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         refuse_class_weight(keras.Model.train_on_batch, self, args, kwargs)
         return super().train_on_batch(*args, **kwargs)
 
+    @functools.wraps(keras.Model.export)
+    def export(self, filepath, *args, input_signature=None, **kwargs):
+        if input_signature is None:  # Keras knows it only after a call
+            ids = keras.InputSpec(shape=(None, None), dtype=self.input_dtype)
+            input_signature = [{"source": ids, "target": ids}]
+        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
+
+    def __reduce__(self):
+        # Keras would refer to the class, but `trainable` makes a class that has no name to import.
+        _, arguments = super().__reduce__()
+        return unpickled, arguments
+
     def compute_output_shape(self, input_shape):
         return (*input_shape["target"], self.config.vocab_size)
 
@@ -167,6 +179,11 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         adapt(model, adapted)
         freeze_weights(model, frozen)
         return model
+
+
+def unpickled(file):
+    """Returns the model of a `.keras` file in memory."""
+    return SequenceModel._unpickle_model(file)
 
 
 def freeze_weights(model, indices):

@@ -2,7 +2,7 @@
 
     store = IdStore.read("data/train")
     plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=25000), seed=1)
-    model.fit(dataset(store, plan), steps_per_epoch=plan.steps)
+    model.fit(dataset(store, plan), steps_per_epoch=plan.steps)  # shuffled differently each epoch
 
 A batch is `({"source", "target"}, labels)` in int32, padded with 0 to one of the plan's widths.
 Begin and end ids are added to the stored tokens: source = tokens + end, target = begin + tokens,
@@ -109,7 +109,7 @@ def check_plan(store, plan, start_step):
 
 
 def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
-    """Returns `batches` as a `tf.data.Dataset` that prefetches.
+    """Returns `batches` as a `tf.data.Dataset` that prefetches. Its cardinality is known.
 
     In a single process, `strategy.experimental_distribute_dataset` can split the batches among the
     replicas. With several processes, TensorFlow would split each worker's rows again and treat each
@@ -120,6 +120,10 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         lambda: batches(store, plan, start_step, steps, worker, workers, replicas),
         output_signature=({"source": ids, "target": ids}, ids),
     )
+    left = tf.data.INFINITE_CARDINALITY
+    if steps is not None or plan.seed is None:
+        left = (max(0, plan.steps - start_step) if steps is None else steps) * replicas
+    generated = generated.apply(tf.data.experimental.assert_cardinality(left))
     options = tf.data.Options()
     # The rows are already this worker's share. TensorFlow must not divide them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
@@ -169,6 +173,13 @@ class TrainingData:
     def corpora(self):
         """{corpus: number of pairs}. Empty for a single corpus."""
         return self.counts(self.plan.examples)
+
+    def state(self):
+        """Returns notes for a checkpoint: none, because a batch depends on its step alone."""
+        return {}
+
+    def restore(self, notes, warn):
+        """Continues from the notes of a checkpoint."""
 
     def seen(self, step):
         """Returns {corpus: number of pairs in a batch}. Empty for a single corpus."""

@@ -18,7 +18,7 @@ class Evaluator:
     def __init__(self, model, held_out, strategy, on_every_replica):
         self.model, self.held_out, self.strategy = model, held_out, strategy
         self.on_every_replica = on_every_replica
-        self.test_step = None  # one graph for all sets
+        self.test_steps = {}  # {batch spec as text: graph}, one for all sets of the same kind
 
     def losses(self, on_progress):
         """Returns loss, perplexity and token accuracy of each set, in one dict.
@@ -33,11 +33,16 @@ class Evaluator:
         """Returns the metrics of one pass over the batches of a set."""
         self.model.reset_metrics()
         batches = held_out.distributed(self.strategy)
-        if self.test_step is None:
-            self.test_step = self.on_every_replica(self.model.test_step, batches.element_spec)
+        spec = str(batches.element_spec)
+        if spec not in self.test_steps:
+            step = self.on_every_replica(self.model.test_step, batches.element_spec)
+            self.test_steps[spec] = step
+        metrics = {}
         for number, batch in enumerate(batches, 1):
             on_progress(held_out.name, number)
-            metrics = self.test_step(batch)
+            metrics = self.test_steps[spec](batch)
+        if not metrics:
+            raise ValueError(f"The held-out set {held_out.name!r} has no batches")
         self.model.reset_metrics()
         return {name: float(value) for name, value in metrics.items()}
 

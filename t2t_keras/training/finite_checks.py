@@ -47,7 +47,7 @@ class FiniteChecks:
         except ValueError as error:
             self.fail(
                 f"After step {step:,} the model is no longer finite ({error}), although all "
-                f"losses were. The batch of this step contains the {self.pairs(step - 1)}",
+                f"losses were. The batch of this step: {self.pairs(step - 1)}",
                 error,
             )
 
@@ -65,7 +65,10 @@ class FiniteChecks:
             )
 
     def pairs(self, step):
-        return f"sentence pairs {shortened(self.data.examples(step))}"
+        examples = self.data.examples(step)
+        if examples is None:
+            return f"dataset.repeat().skip({step}).take(1)"
+        return f"sentence pairs {shortened(examples)}"
 
     def fail(self, event, error=None):
         newest = "There is no checkpoint yet"

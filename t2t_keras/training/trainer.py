@@ -19,6 +19,7 @@ import tensorflow as tf
 from t2t_keras.checks import check
 from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
+from t2t_keras.training.dataset_batches import HeldOutBatches, held_out_sets, training_data
 from t2t_keras.training.devices import tf32
 from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
 from t2t_keras.training.evaluator import Evaluator
@@ -38,14 +39,18 @@ class Trainer:
 
     Args:
         model: a compiled `TrainableTransformer`, built in the scope of `strategy`.
-        data: the training data. `data.distributed(strategy, start_step)` returns the batches from
-            that step on. For a batch, `data.tokens(step)` is the number of real tokens,
-            `data.examples(step)` the indices of its sentence pairs, and `data.seen(step)` the
-            number of pairs from each corpus of a mix. `data.corpora` contains the corpora's sizes,
-            and `data.steps_per_epoch` the number of batches in a pass over the data.
+        data: the training data: a `tf.data.Dataset` of batches, see dataset_batches.py, or an
+            object such as `TrainingData`. `data.distributed(strategy, start_step)` returns the
+            batches from that step on. For a batch, `data.tokens(step)` is the number of real
+            tokens, `data.examples(step)` the indices of its sentence pairs or None, and
+            `data.seen(step)` the number of pairs from each corpus of a mix. `data.corpora` contains
+            the corpora's sizes, and `data.steps_per_epoch` the number of batches in a pass over the
+            data, or None. `data.state()` returns notes for a checkpoint, a dict, and
+            `data.restore(notes, warn)` is called with them in a resumed run.
         config: a `TrainingConfig`.
         folder: the run's folder.
-        held_out: the sets for evaluations, the main one first, such as `HeldOut`s. Each set has a
+        held_out: the sets for evaluations, the main one first: a `tf.data.Dataset`, {name:
+            dataset}, or a list of objects such as `HeldOut`. Each object has a
             `name`, which may be "" if it is the only set, and a `digest` of its texts.
             `distributed(strategy)` returns the batches of one pass, and `translate(on_progress)`
             returns an object with `metrics`, a dict, and `examples`, translations to show. It calls
@@ -60,22 +65,30 @@ class Trainer:
         self, model, data, config, folder, held_out=(), strategy=None, callbacks=(), rate=0.0
     ):
         config.validate()
+        self.model, self.data = model, training_data(data)
+        self.held_out = held_out_sets(held_out)
         check(
-            held_out or not config.patience,
+            self.held_out or not config.patience,
             "patience",
             config.patience,
             "0 without held-out text, whose loss it watches",
         )
-        self.model, self.data, self.held_out = model, data, list(held_out)
         names = [each.name for each in self.held_out]
         self.config, self.folder = config, Path(folder)
         self.strategy = strategy or tf.distribute.get_strategy()
         self.machines = Machines(self.strategy)
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
-        self.finite = FiniteChecks(model, data, self.checkpoints)
+        self.finite = FiniteChecks(model, self.data, self.checkpoints)
         self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
         metric = watched_metric(config.best_metric, names)
+        without_texts = [each.name for each in self.held_out if isinstance(each, HeldOutBatches)]
+        check(
+            not metric.endswith("bleu") or metric.rpartition("/")[0] not in without_texts,
+            "training.best_metric",
+            config.best_metric,
+            "a loss if the held-out set is a tf.data.Dataset, which has no texts to translate",
+        )
         digests = {each.name: each.digest for each in self.held_out}
         self.early_stopping = EarlyStopping(
             config.patience,
@@ -84,7 +97,7 @@ class Trainer:
         )
         self.console = Console(
             config,
-            lambda: (self.step, self.tokens, self.step / data.steps_per_epoch),
+            lambda: (self.step, self.tokens, self.passes),
             self.is_chief,
             logs=self.folder / "logs",
         )
@@ -192,6 +205,12 @@ class Trainer:
         """The number of evaluations so far."""
         return -(-self.step // self.config.evaluate_every)
 
+    @property
+    def passes(self):
+        """The number of passes over the data so far, or None if their length is unknown."""
+        steps = self.data.steps_per_epoch
+        return self.step / steps if steps else None
+
     def on_every_replica(self, step, batch_spec):
         """Returns the step as one graph. It returns the logs of one replica; all are the same."""
 
@@ -297,7 +316,8 @@ class Trainer:
             state = state_of(self.model)
             self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
-            progress |= self.early_stopping.state() | {"interval": self.interval_log.state()}
+            progress |= self.data.state() | self.early_stopping.state()
+            progress |= {"interval": self.interval_log.state()}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 
@@ -323,6 +343,7 @@ class Trainer:
         self.model.optimizer.build(self.model.trainable_variables)
         restore(self.model, state)
         self.step = self.saved_step = step
+        self.data.restore(notes, self.console.warn)
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)

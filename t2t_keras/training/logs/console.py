@@ -39,7 +39,7 @@ class Console(keras.callbacks.Callback):
     Args:
         config: a `TrainingConfig`.
         progress: a function that returns the steps done, the tokens seen and the passes over the
-            data so far.
+            data so far; None if their length is unknown.
         is_chief: whether this machine prints progress and evaluations. All machines print notices.
         stream: where to write. None: standard error.
         logs: the log folder for TensorBoard, or None.
@@ -77,10 +77,8 @@ class Console(keras.callbacks.Callback):
                 self.draw(logs)
         elif is_due or self.is_silent():
             rate = f"learning rate {rate_of_last_update(self.model.optimizer):.3e}"
-            epoch, *metrics, speed, left = self.figures(logs)
-            self.print_timed(
-                "  ".join([f"step {self.steps()}", epoch, *metrics, rate, speed, left])
-            )
+            *means, speed, left = self.figures(logs)
+            self.print_timed("  ".join([f"step {self.steps()}", *means, rate, speed, left]))
             is_due = True
         if is_due:
             self.start_timing()
@@ -143,14 +141,14 @@ class Console(keras.callbacks.Callback):
         return f"{self.progress()[0]:,}/{self.config.steps:,}"
 
     def figures(self, logs):
-        """Returns epoch, loss, perplexity (if known), speed and time left as text."""
+        """Returns epoch and perplexity (if known), loss, speed and time left as text."""
         start, first_step, first_tokens, _ = self.timed_from
         step, tokens, epoch = self.progress()
         seconds = max(time.monotonic() - start, 1e-9)
         left = seconds / max(step - first_step, 1) * (self.config.steps - step)
         perplexity = float(logs.get("perplexity", math.nan))
         return (
-            f"epoch {epoch:.2f}",
+            *([] if epoch is None else [f"epoch {epoch:.2f}"]),
             f"loss {float(logs['loss']):.4f}",
             *([] if math.isnan(perplexity) else [f"perplexity {perplexity:.2f}"]),
             f"{(tokens - first_tokens) / seconds:,.0f} tokens/s",

@@ -80,6 +80,7 @@ def new_trainer(
     dropout=0.2,
     learning_rate=1.0,
     xla="auto",
+    data=None,
     **settings,
 ):
     """Returns a trainer whose model is in its initial state.
@@ -94,7 +95,7 @@ def new_trainer(
     Path(folder).mkdir(parents=True, exist_ok=True)
     trainer = Trainer(
         model,
-        training_data(),
+        training_data() if data is None else data,
         TrainingConfig(**settings),
         folder,
         held_out,

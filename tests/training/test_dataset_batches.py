@@ -1,0 +1,137 @@
+"""Trainers whose data and held-out sets are datasets of `tf.data`."""
+
+import contextlib
+import io
+import re
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from support.runs.small_training import assert_same_bits, new_trainer, training_data
+
+from pipelines.batches.dataset import dataset
+from t2t_keras.training.checkpoints import restore, state_of
+from t2t_keras.training.dataset_batches import DatasetBatches, held_out_sets
+from t2t_keras.training.finite_checks import NonFiniteLoss
+
+
+def batches(steps=5, seed=3):
+    """Returns a finite dataset whose passes have different orders."""
+    tf.random.set_seed(1)  # the order also depends on the global seed
+    return dataset(training_data().store, training_data().plan, steps=steps).shuffle(steps, seed)
+
+
+SETTINGS = {"checkpoint_every": 3, "evaluate_every": 4, "log_every": 2}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    """A trainer after 7 steps, in the second pass over a dataset, and its output."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        sets = {"general": batches(2), "mine": batches(3)}
+        trainer = new_trainer(folder, data=batches(), held_out=sets, steps=7, **SETTINGS)
+        initial = state_of(trainer.model)
+        trainer.train()
+    return trainer, initial, state_of(trainer.model), printed.getvalue()
+
+
+def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
+    trainer, initial, state, _ = uninterrupted
+    restore(trainer.model, initial)
+    trainer.model.fit(batches().repeat().take(7), verbose=0, shuffle=False)
+    assert_same_bits(state_of(trainer.model), state)
+
+
+def test_tokens_passes_and_held_out_losses_are_reported(uninterrupted):
+    trainer, _, _, printed = uninterrupted
+    first, second = trainer.metrics_file.read()
+    real = [sum(int((ids > 0).sum()) for ids in x.values()) for x, _ in batches().as_numpy_iterator()]
+    assert first["tokens"] <= sum(real) < second["tokens"] < 2 * sum(real)
+    assert re.search(r"step 7/7  epoch 1\.40  loss .* tokens/s", printed)
+    assert first["loss"] == first["general/loss"] != first["mine/loss"] and "bleu" not in first
+    assert trainer.checkpoints.best() == min((first, second), key=lambda x: x["loss"])["step"]
+
+
+def test_a_resumed_run_takes_the_batches_that_are_left(uninterrupted, tmp_path, caplog):
+    _, _, state, _ = uninterrupted
+    sets = {"general": batches(2), "mine": batches(3)}
+    for steps in (4, 7):
+        trainer = new_trainer(tmp_path, data=batches(), held_out=sets, steps=steps, **SETTINGS)
+        assert trainer.train() is None
+    assert_same_bits(state_of(trainer.model), state)
+    assert "other batches" not in caplog.text
+
+
+def test_a_different_order_after_resuming_is_reported(tmp_path, caplog):
+    for seed in (1, 2):
+        data = batches(seed=seed)
+        new_trainer(tmp_path, data=data, steps=2 * seed, **SETTINGS).train()
+    assert "The dataset has other batches than before the checkpoint" in caplog.text
+
+
+class Spoil(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        self.model.embedding.matrix.assign(self.model.embedding.matrix * float("nan"))
+
+
+def test_a_loss_that_is_not_finite_names_the_batch(tmp_path):
+    trainer = new_trainer(tmp_path, data=batches(), callbacks=[Spoil()], steps=4, **SETTINGS)
+    message = "The loss of step 2 is nan. The cause is its batch (dataset.repeat().skip(1).take(1))"
+    with pytest.raises(NonFiniteLoss, match=re.escape(message)):
+        trainer.train()
+
+
+@pytest.mark.long
+def test_replicas_share_the_rows_of_each_batch(tmp_path, uninterrupted):
+    _, initial, state, _ = uninterrupted
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    settings = {"steps": 7, "dropout": 0.0, **SETTINGS}
+    results = []
+    for number, each in enumerate((None, strategy)):
+        trainer = new_trainer(tmp_path / str(number), each, data=batches(), **settings)
+        assert trainer.train() is None
+        results.append((state_of(trainer.model), trainer.tokens, trainer.data.state()))
+    (one, *facts), (two, *others) = results
+    assert facts == others
+    for name, array in one.items():
+        np.testing.assert_allclose(two[name], array, atol=1e-5, err_msg=name)
+
+
+def ids(*shape):
+    return tf.data.Dataset.from_tensors(tf.ones(shape, tf.int32))
+
+
+ONE = tf.data.Dataset.zip(({"source": ids(2, 3), "target": ids(2, 3)}, ids(2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([1, 2], "`data` must be a tf.data.Dataset or the `TrainingData` .* Received: list"),
+        (ids(2, 3), r"must be batches \(\{.*\}, labels\).* Received: TensorSpec"),
+        (tf.data.Dataset.zip((ids(3), ids(3))), "padded with 0 .*padded_batch.32"),
+        (ONE.take(0), "`data` has no batches. Its cardinality is 0"),
+    ],
+    ids=["list", "one tensor", "single pairs", "empty"],
+)
+def test_data_that_is_no_batches_is_refused(tmp_path, data, message):
+    with pytest.raises(ValueError, match=message):
+        new_trainer(tmp_path, data=data)
+
+
+def test_a_dataset_that_turns_out_to_be_empty_ends_the_training():
+    data = DatasetBatches(ONE.filter(lambda *_: False))
+    with pytest.raises(ValueError, match="The dataset has no batches. Perhaps a file is empty"):
+        next(iter(data.distributed(tf.distribute.get_strategy())))
+
+
+def test_held_out_datasets_are_finite_and_named_and_have_no_bleu(tmp_path):
+    with pytest.raises(ValueError, match=r"must end.* dataset.take\(count\)"):
+        held_out_sets(ONE.repeat())
+    with pytest.raises(ValueError, match="need a name each.* Received: names '', ''"):
+        held_out_sets([ONE, ONE])
+    assert [each.name for each in held_out_sets({"a": ONE, "b": ONE})] == ["a", "b"]
+    with pytest.raises(ValueError, match="`training.best_metric` must be a loss if"):
+        new_trainer(tmp_path, data=ONE, held_out=ONE, best_metric="bleu")
