@@ -107,6 +107,11 @@ class TrainingStep(CompileOptions):
                 candidates = Perplexity(), TokenAccuracy()
                 self.by_products.metrics = [m for m in candidates if m.name not in names]
 
+    def quantize(self, *args, **kwargs):
+        """Quantizes the layers, as Keras' models do. `fit` after it needs a new `compile`."""
+        super().quantize(*args, **kwargs)
+        self.forward_backward = None  # its graph has the variables that were replaced
+
     @property
     def metrics(self):
         by_products = getattr(self, "by_products", SimpleNamespace(metrics=[]))

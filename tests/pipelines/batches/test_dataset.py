@@ -150,3 +150,19 @@ def test_wrong_arguments_are_refused_by_name():
     with pytest.raises(ValueError, match="The plan belongs to a different store"):
         next(batches(STORE, BatchPlan(STORE.lengths + 2, seed=1)))
     assert list(batches(STORE, new_plan(seed=None), start_step=10_000)) == []
+
+
+def test_the_cardinality_is_known():
+    """`fit` shows its progress, also over a part or a share of the batches."""
+    endless, once = new_plan(), new_plan(seed=None)
+    assert dataset(STORE, endless).cardinality() == tf.data.INFINITE_CARDINALITY
+    for plan, settings, expected in [
+        (endless, {"steps": 3}, 3),
+        (endless, {"start_step": 5, "steps": 2, "worker": 1, "workers": 2, "replicas": 2}, 4),
+        (once, {}, once.steps),
+        (once, {"start_step": once.steps - 1, "replicas": 2}, 2),
+        (once, {"start_step": once.steps + 1}, 0),
+    ]:
+        data = dataset(STORE, plan, **settings)
+        assert data.cardinality() == len(list(data)) == expected
+        assert data.skip(1).cardinality() == max(0, expected - 1)

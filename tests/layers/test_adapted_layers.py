@@ -1,0 +1,123 @@
+"""Quantized layers and LoRA inside our layers and models, saved and loaded again."""
+
+import keras
+import numpy as np
+import pytest
+from support.models.helpers import array, disturbed, ids, pairs, tensors, tiny_model, vectors
+from support.models.rival_models import rival
+
+from t2t_keras.layers import EncoderBlock, MultiHeadAttention, SharedEmbedding
+
+no_warnings = pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+FILTERED = {"mode": "int8", "filters": "query|embedding"}
+
+
+def saved_and_loaded(model, tmp_path):
+    model.save(tmp_path / "model.keras")
+    return keras.saving.load_model(tmp_path / "model.keras")
+
+
+def integers(model):
+    return sum("int8" in weight.dtype for weight in model.weights)
+
+
+def decoded(model, inputs):
+    """Returns logits that are computed one position at a time, with a cache."""
+    source, target = inputs["source"], inputs["target"]
+    memory, cache = model.start_decoding(source, max_length=target.shape[1])
+    steps = []
+    for position in range(target.shape[1]):
+        logits, cache = model.decode_step(target[:, position], position, cache, memory)
+        steps.append(array(logits))
+    return np.stack(steps, axis=1)
+
+
+@pytest.mark.long
+@no_warnings
+def test_a_model_in_int8_is_loaded_with_the_same_logits(tmp_path):
+    model, inputs = tiny_model(num_layers=1), tensors(pairs())
+    exact = array(model(inputs))
+    model.quantize("int8")
+    assert integers(model) == 6 + 10 + 1, "in the encoder, the decoder and the embedding"
+    quantized = array(model(inputs))
+    assert 0 < np.abs(quantized - exact).max() < 0.05 * np.abs(exact).max()
+    np.testing.assert_allclose(decoded(model, inputs), quantized, atol=1e-5)
+    loaded = saved_and_loaded(model, tmp_path)
+    assert integers(loaded) == integers(model)
+    np.testing.assert_array_equal(array(loaded(inputs)), quantized)
+    twin = keras.models.clone_model(model)
+    twin.set_weights(model.get_weights())
+    np.testing.assert_array_equal(array(twin(inputs)), quantized)
+
+
+@pytest.mark.long
+@no_warnings
+@pytest.mark.parametrize("settings", [{"mode": "int4"}, {"mode": "float8"}, FILTERED])
+def test_other_quantizations_of_keras_are_loaded_too(tmp_path, settings):
+    model, inputs = tiny_model(num_layers=1), tensors(pairs())
+    model.quantize(**settings)
+    assert integers(model) == {"int4": 32, "float8": 0}.get(settings["mode"], 4)
+    loaded = saved_and_loaded(model, tmp_path)
+    assert integers(loaded) == integers(model)
+    np.testing.assert_array_equal(array(loaded(inputs)), array(model(inputs)))
+
+
+@pytest.mark.long
+@no_warnings
+@pytest.mark.parametrize("name", ["gnmt", "moe"])
+def test_rivals_in_int8_are_loaded_with_the_same_logits(tmp_path, name):
+    model = rival(name)
+    inputs = tensors(pairs(vocab_size=model.config.source_vocab_size or model.config.vocab_size))
+    exact = array(model(inputs))
+    model.quantize("int8")
+    quantized = array(model(inputs))
+    assert np.abs(quantized - exact).max() < 0.05 * np.abs(exact).max()
+    loaded = saved_and_loaded(model, tmp_path)
+    np.testing.assert_array_equal(array(loaded(inputs)), quantized)
+
+
+@pytest.mark.long
+@no_warnings
+def test_layers_alone_are_loaded_in_int8(tmp_path):
+    """Keras builds a layer of a functional model after it was made from its config."""
+    tokens = keras.Input((None,), dtype="int32")
+    embedding = SharedEmbedding(50, 16, mask_zero=False, output_bias=True)
+    attention = MultiHeadAttention(num_heads=2, d_model=16, use_bias=True)
+    block = EncoderBlock(d_model=16, d_ff=32, num_heads=2)
+    model = keras.Model(tokens, embedding.project(block(attention(embedding(tokens)))))
+    disturbed(model)
+    inputs = ids(2, 5)
+    exact = array(model(inputs))
+    model.quantize("int8")
+    assert integers(model) == 1 + 4 + 6
+    quantized = array(model(inputs))
+    assert 0 < np.abs(quantized - exact).max() < 0.05 * np.abs(exact).max()
+    loaded = saved_and_loaded(model, tmp_path)
+    np.testing.assert_array_equal(array(loaded(inputs)), quantized)
+
+
+def test_lora_is_merged_and_loaded(tmp_path):
+    model, inputs = tiny_model(num_layers=1), tensors(pairs())
+    exact = array(model(inputs))
+    for name in ("query", "value"):
+        getattr(model.encoder.blocks[0].self_attention.sublayer, name).enable_lora(2)
+    query = model.encoder.blocks[0].self_attention.sublayer.query
+    query.lora_kernel_b.assign(vectors(*query.lora_kernel_b.shape))
+    changed = array(model(inputs))
+    assert np.abs(changed - exact).max() > 0.01
+    np.testing.assert_allclose(array(model(inputs, training=False)), changed)
+    loaded = saved_and_loaded(model, tmp_path)
+    np.testing.assert_allclose(array(loaded(inputs)), changed, atol=1e-5)
+    assert [w.path for w in loaded.trainable_weights] == [w.path for w in model.trainable_weights]
+    again = loaded.encoder.blocks[0].self_attention.sublayer.query
+    assert again.lora_enabled and not array(again.lora_kernel_b).any(), "Keras merges it"
+
+
+@no_warnings
+def test_joined_projections_in_training_leave_integers_alone():
+    attention = MultiHeadAttention(num_heads=2, d_model=16)
+    x = vectors(2, 5, 16)
+    attention(x)
+    for layer in (attention.query, attention.key, attention.value):
+        layer.quantize("int8")
+    np.testing.assert_array_equal(array(attention(x, training=True)), array(attention(x)))
