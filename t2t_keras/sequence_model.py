@@ -59,6 +59,9 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
 
     def __init__(self, config=None, **kwargs):
         super().__init__(autocast=False, **kwargs)  # the inputs are ids
+        policy = self.dtype_policy
+        floats = "a policy of floats. `model.quantize` makes integers of the weights"
+        check(policy.quantization_mode is None, "dtype", policy.name, floats)
         config = self.config_class() if config is None else config
         allowed = f"a {self.config_class.__name__} or None"
         check(isinstance(config, self.config_class), "config", config, allowed)

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from t2t_keras.checks import check_choice
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
+from t2t_keras.layers.adapted_layers import refuse_quantized
 
 
 class CompactWeights(tf.Module):
@@ -27,6 +28,7 @@ class CompactWeights(tf.Module):
         self.variables_of_model = []
         if dtype == "float32":
             return  # the model's own variables are stored
+        refuse_quantized(model, f"A SavedModel in {dtype}")
         embeddings = model.embedding, model.source_embedding, model.output_embedding
         for variable in model.variables:
             if len(variable.shape) < 2:

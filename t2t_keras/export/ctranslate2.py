@@ -17,6 +17,7 @@ from t2t_keras.decoding.rows import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 from t2t_keras.export.replacement import replace_folder, restore
+from t2t_keras.layers.adapted_layers import refuse_quantized
 from t2t_keras.layers.decoder import DecoderBlock
 from t2t_keras.layers.encoder import EncoderBlock
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
@@ -68,6 +69,7 @@ def save_ctranslate2(
         ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
     """
     ctranslate2 = import_ctranslate2(PURPOSE)
+    refuse_quantized(model, "An export for CTranslate2")
     quantization = "float32" if quantization is None else quantization
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     folder = Path(folder)

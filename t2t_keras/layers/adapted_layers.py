@@ -49,6 +49,16 @@ def adaptations(layer):
     return found
 
 
+def refuse_quantized(model, use):
+    """Raises `ValueError` for a model with quantized layers, whose kernels are not the weights."""
+    modes = {layer.quantization_mode for layer in inner_layers(model)} - {None}
+    if modes:
+        raise ValueError(
+            f"{use} needs a model with weights in floats, and quantizes it itself if asked to. "
+            f"Received: a model after quantize({modes.pop()!r})"
+        )
+
+
 def adapt(layer, adapted):
     """Changes the inner layers of a new layer as the result of `adaptations` says.
 

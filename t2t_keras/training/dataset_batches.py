@@ -124,7 +124,8 @@ class DatasetBatches:
                 "The dataset has other batches than before the checkpoint, or a different order. "
                 "Training goes on, but some of its data is seen twice or never. To resume with the "
                 "same batches, call keras.utils.set_random_seed before the dataset is made, give "
-                "each shuffle a seed, and leave out deterministic=False"
+                "each shuffle a seed, take held-out sets before it, and leave out "
+                "deterministic=False"
             )
 
     def digest(self, batch):

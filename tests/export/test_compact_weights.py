@@ -6,6 +6,7 @@ import tensorflow as tf
 from support.models.helpers import array, pairs, tensors, tiny_model
 
 from t2t_keras.export.compact_weights import CompactWeights
+from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.saved_model import graph, write
 
 
@@ -52,3 +53,13 @@ def test_float32_uses_the_models_own_weights():
 def test_an_unknown_dtype_is_refused():
     with pytest.raises(ValueError, match=r"must be one of .*'int8' \(did you mean 'int8'\?\)"):
         CompactWeights(tiny_model(), "int4")
+
+
+@pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
+def test_exports_that_quantize_refuse_a_quantized_model(tmp_path):
+    model = tiny_model(num_layers=1)
+    model.quantize("int8", filters="query")
+    with pytest.raises(ValueError, match=r"needs a model with weights in floats.*'int8'"):
+        CompactWeights(model, "bfloat16")
+    with pytest.raises(ValueError, match=r"An export for CTranslate2 needs .* in floats"):
+        save_ctranslate2(model, [], tmp_path / "model")

@@ -37,6 +37,7 @@ def uninterrupted(tmp_path_factory):
     return trainer, initial, state_of(trainer.model), printed.getvalue()
 
 
+@pytest.mark.long
 def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
     trainer, initial, state, _ = uninterrupted
     restore(trainer.model, initial)
@@ -44,6 +45,7 @@ def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
     assert_same_bits(state_of(trainer.model), state)
 
 
+@pytest.mark.long
 def test_tokens_passes_and_held_out_losses_are_reported(uninterrupted):
     trainer, _, _, printed = uninterrupted
     first, second = trainer.metrics_file.read()
@@ -56,6 +58,7 @@ def test_tokens_passes_and_held_out_losses_are_reported(uninterrupted):
     assert trainer.checkpoints.best() == min((first, second), key=lambda x: x["loss"])["step"]
 
 
+@pytest.mark.long
 def test_a_resumed_run_takes_the_batches_that_are_left(uninterrupted, tmp_path, caplog):
     _, _, state, _ = uninterrupted
     sets = {"general": batches(2), "mine": batches(3)}

@@ -13,6 +13,7 @@ from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
+from t2t_keras.layers.adapted_layers import refuse_quantized
 
 
 class NotConvertible(ValueError):
@@ -61,6 +62,8 @@ def save_portable(folder, model, config, dtype="float32"):
 def write(path, model, programs, dtype):
     """Writes the flatbuffer that contains the programs."""
     models = getattr(model, "models", [model])
+    for each in models:
+        refuse_quantized(each, "An export for LiteRT")
     variables = [weight.value for each in models for weight in each.weights]
     try:
         data = flatbuffer_of(programs, variables, dtype)
