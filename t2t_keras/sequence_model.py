@@ -12,7 +12,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
-from t2t_keras.layers.adapted_layers import AdaptedLayers, adapt
+from t2t_keras.layers.adapted_layers import AdaptedLayers, adapt, quick_collections
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.shared_embedding import SharedEmbedding
@@ -151,6 +151,11 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
     def train_on_batch(self, *args, **kwargs):
         refuse_class_weight(keras.Model.train_on_batch, self, args, kwargs)
         return super().train_on_batch(*args, **kwargs)
+
+    @functools.wraps(keras.Model.quantize)
+    def quantize(self, *args, **kwargs):
+        with quick_collections():
+            super().quantize(*args, **kwargs)
 
     @functools.wraps(keras.Model.export)
     def export(self, filepath, *args, input_signature=None, **kwargs):
