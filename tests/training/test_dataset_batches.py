@@ -91,11 +91,10 @@ def test_a_loss_that_is_not_finite_names_the_batch(tmp_path):
 
 
 @pytest.mark.long
-def test_replicas_share_the_rows_of_each_batch(tmp_path):
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+def test_replicas_share_the_rows_of_each_batch(tmp_path, replicas):
     settings = {"steps": 7, "dropout": 0.0, **SETTINGS}
     results = []
-    for number, each in enumerate((None, strategy)):
+    for number, each in enumerate((None, replicas)):
         trainer = new_trainer(tmp_path / str(number), each, data=batches(), **settings)
         assert trainer.train() is None
         results.append((state_of(trainer.model), trainer.tokens, trainer.data.state()))
