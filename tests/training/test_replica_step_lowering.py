@@ -117,8 +117,15 @@ def test_every_positional_encoding_is_lowered(positions):
     assert lowered_step(transformer(positions=positions))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in RIVALS if "," not in name])
+def rivals():
+    """The rivals, of which ByteNet takes minutes."""
+    for name in RIVALS:
+        if "," not in name:
+            mark = pytest.mark.drill if name == "bytenet" else pytest.mark.long
+            yield pytest.param(name, marks=mark)
+
+
+@pytest.mark.parametrize("name", rivals())
 def test_every_rival_is_lowered(name):
     _, config = RIVALS[name]
     assert lowered_step(dataclasses.replace(config, dropout=0.1))
