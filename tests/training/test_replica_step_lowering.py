@@ -125,7 +125,7 @@ def rivals():
             yield pytest.param(name, marks=mark)
 
 
-@pytest.mark.parametrize("name", rivals())
+@pytest.mark.parametrize("name", [*rivals()])
 def test_every_rival_is_lowered(name):
     _, config = RIVALS[name]
     assert lowered_step(dataclasses.replace(config, dropout=0.1))
