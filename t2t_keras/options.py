@@ -35,7 +35,7 @@ def read_options(setting, text):
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={text!r}") from error
     check(None not in names, setting, text, allowed)
-    check(len(names) == len(options), setting, text, "options of which none is given twice")
+    check(len(names) == len(options), setting, text, "options without duplicates")
     return options
 
 

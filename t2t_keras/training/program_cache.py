@@ -10,7 +10,8 @@ from pathlib import Path
 
 from absl import logging
 
-VARINT, LENGTH_DELIMITED = 0, 2  # kinds of fields of protocol buffers
+VARINT = 0  # kind of a protocol buffer field: an integer
+LENGTH_DELIMITED = 2  # kind of a protocol buffer field: bytes after their length
 
 
 def cache_folder(version, *devices):

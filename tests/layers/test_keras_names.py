@@ -54,7 +54,7 @@ def test_a_call_in_keras_terms_equals_keras(both, args, kwargs, causal):
 
 
 def test_keras_masks_are_combined_with_the_attention_mask(both):
-    """Of queries that are not padding; our layer computes others as if they were not."""
+    """Compares real queries only; our layer also computes the outputs of padding."""
     embedding = keras.layers.Embedding(10, 8, mask_zero=True)
     short, long = np.array([[3, 4, 0], [5, 6, 7]]), np.array([[1, 2, 3, 0, 0], [4, 5, 6, 7, 0]])
     seen = np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 0], [1, 1, 1, 1, 1]], bool)

@@ -97,7 +97,7 @@ def weights_after_a_step(loss, **options):
     ids=["own class", "ignore_class"],
 )
 def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
-    """Of a plain loop over the tokens, for the whole batch and for parts of it."""
+    """A plain loop over the tokens is the reference, for the whole batch and for its parts."""
     model, (inputs, labels) = new_model(loss, run_eagerly=True), batch()
     counted = (labels != 0) & (labels != getattr(loss, "ignore_class", 0))
     with tf.GradientTape() as tape:

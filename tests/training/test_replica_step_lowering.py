@@ -118,7 +118,7 @@ def test_every_positional_encoding_is_lowered(positions):
 
 
 def rivals():
-    """The rivals, of which ByteNet takes minutes."""
+    """Returns the rivals as parameters; ByteNet takes minutes."""
     for name in RIVALS:
         if "," not in name:
             mark = pytest.mark.drill if name == "bytenet" else pytest.mark.long

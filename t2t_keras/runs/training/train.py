@@ -269,7 +269,7 @@ def sustained_rate(rows, width, inner=0, dtype="float32", rounds=3, seconds=0.05
         width, inner: the vectors are multiplied by a matrix of these widths, and then by another
             back to `width`. If `inner` is 0, it is `width`.
         dtype: type of the operands.
-        rounds: number of measurements, of which the fastest counts.
+        rounds: number of measurements; the fastest counts.
         seconds: minimum duration of a measurement.
     """
     inner = inner or width
