@@ -14,7 +14,7 @@ _HOMES = {
     "LabelSmoothedCrossEntropy": "t2t_keras.losses:LabelSmoothedCrossEntropy",
     "Perplexity": "t2t_keras.metrics:Perplexity",
     "TokenAccuracy": "t2t_keras.metrics:TokenAccuracy",
-    "Transformer": "t2t_keras.training.trainable_models:TrainableTransformer",
+    "Transformer": "t2t_keras.training.step.trainable_models:TrainableTransformer",
     "TransformerConfig": "t2t_keras.transformer_config:TransformerConfig",
     "TransformerSchedule": "t2t_keras.schedules:TransformerSchedule",
 }

@@ -20,9 +20,9 @@ from t2t_keras.losses import named_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import architecture_of, check_models, model_class
 from t2t_keras.plugins import absolute, load_plugin
-from t2t_keras.training.jax_devices import prepare_jax
+from t2t_keras.training.hardware.jax_devices import prepare_jax
 from t2t_keras.training.optimizers import named_optimizer
-from t2t_keras.training.trainable_models import trainable
+from t2t_keras.training.step.trainable_models import trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 

@@ -12,9 +12,9 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_integer
-from t2t_keras.layers.adapted_layers import AdaptedLayers, adapt, quick_collections
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers, adapt, quick_collections
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 
 END = 2  # the id that ends every source

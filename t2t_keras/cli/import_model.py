@@ -73,8 +73,8 @@ def main(arguments):
         )
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
-    from t2t_keras.runs.import_folder import check_new, lacks_export
-    from t2t_keras.runs.model_source import find_model
+    from t2t_keras.runs.importing.import_folder import check_new, lacks_export
+    from t2t_keras.runs.importing.model_source import find_model
     from t2t_keras.runs.run_folder import RunFolder
     from t2t_keras.translating.languages import Languages
 
@@ -91,7 +91,7 @@ def main(arguments):
     source = find_model(arguments[0], FORMAT.value, languages, show, **options)
     trust_given([source.folder])
     load_backend()
-    from t2t_keras.runs.import_run import import_run
+    from t2t_keras.runs.importing.import_run import import_run
 
     result = import_run(source, RUN.value, command=sys.argv, **options)
     for line in lines_about(result):

@@ -9,7 +9,7 @@ from absl import logging
 from pipelines.atomic_files import read_json
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
-from t2t_keras.runs.plugin_files import load_method
+from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2

@@ -241,7 +241,7 @@ def check_plugins(known):
     Args:
         known: the values of the flags.
     """
-    from t2t_keras.runs.plugin_files import PluginFile, refuse_changed, trust_plugins_of
+    from t2t_keras.runs.plugins.plugin_files import PluginFile, refuse_changed, trust_plugins_of
     from t2t_keras.runs.run_folder import RunFolder
 
     run = RunFolder(known[RUN.name].value)

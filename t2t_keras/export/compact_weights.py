@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from t2t_keras.checks import check_choice
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
-from t2t_keras.layers.adapted_layers import refuse_quantized
+from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 
 
 class CompactWeights(tf.Module):

@@ -17,9 +17,9 @@ from t2t_keras.decoding.rows import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 from t2t_keras.export.replacement import replace_folder, restore
-from t2t_keras.layers.adapted_layers import refuse_quantized
 from t2t_keras.layers.decoder import DecoderBlock
 from t2t_keras.layers.encoder import EncoderBlock
+from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.transformer_config import TransformerConfig
 

@@ -1,7 +1,7 @@
 """The building blocks of the Transformer, as Keras layers for use in any model."""
 
 from t2t_keras.decoding_cache import KeysValues
-from t2t_keras.layers.attention import MultiHeadAttention, scaled_dot_product_attention
+from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.decoder import Decoder, DecoderBlock
 from t2t_keras.layers.encoder import Encoder, EncoderBlock
 from t2t_keras.layers.feed_forward import FeedForward
@@ -12,6 +12,7 @@ from t2t_keras.layers.positional_encoding import (
     SinusoidalPositionalEncoding,
 )
 from t2t_keras.layers.residual import Residual
+from t2t_keras.layers.scaled_dot_product import scaled_dot_product_attention
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.layers.stack import Block
 

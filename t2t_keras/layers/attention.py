@@ -1,4 +1,4 @@
-"""Scaled dot-product and multi-head attention (§3.2).
+"""Multi-head attention (§3.2.2).
 
 Shapes: `h` heads, each with queries and keys of width d_k and values of width d_v. A head
 is an axis, not a loop: the heads of all sentences are computed in one batched product.
@@ -8,70 +8,32 @@ cached_attention.py decodes one position at a time.
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
-from t2t_keras.layers.adapted_layers import AdaptedLayers
-from t2t_keras.layers.attention_scores import scaled_scores, scores_named
+from t2t_keras.checks import check_boolean, check_rate, check_sequence
+from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.cached_attention import (
     CachedAttention,
     can_be_joined,
     joined_projections,
 )
-from t2t_keras.layers.keras_names import in_our_names
-from t2t_keras.layers.masks import Bias, both, causal_mask, over_heads, pairs_mask
+from t2t_keras.layers.head_widths import head_widths
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
+from t2t_keras.layers.keras_interface.call_arguments import (
+    check_keras_arguments,
+    check_masks,
+    in_our_names,
+)
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.weight_options import (
+    DENSE_OPTIONS,
+    for_one_layer,
+    serialized,
+    taken_from,
+)
+from t2t_keras.layers.masks import both, causal_mask, over_heads, pairs_mask
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.relative_bias import offsets_in
-from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
-
-# Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
-# score that exp(FORBIDDEN - maximum) is exactly 0 in float32.
-FORBIDDEN = -1e30
-
-
-def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None):
-    """Computes `softmax(Q Kᵀ / √d_k) V`, with the softmax in float32.
-
-    Args:
-        queries: `[..., queries, d_k]`.
-        keys: `[..., keys, d_k]`.
-        values: `[..., keys, d_v]`.
-        mask: boolean, broadcasts to `[..., queries, keys]`; True where a query may attend to a
-            key. A query without any such key gets zeros.
-        dropout: a function applied to the weights before they are multiplied by the values.
-
-    Returns:
-        The outputs `[..., queries, d_v]` and the weights `[..., queries, keys]` (before
-        dropout).
-    """
-    return weighted_values(scaled_scores(queries, keys), values, mask, dropout)
-
-
-def weighted_values(scores, values, mask=None, dropout=None):
-    """Computes `softmax(scores) V`.
-
-    Args:
-        scores: `[..., queries, keys]`.
-        values, mask, dropout: see `scaled_dot_product_attention`.
-
-    Returns:
-        See `scaled_dot_product_attention`.
-    """
-    scores = at_least_float32(scores)
-    if isinstance(mask, Bias):
-        scores, mask = scores + mask.values, None
-    if mask is not None:
-        scores = ops.where(mask, scores, FORBIDDEN)
-    # The softmax over a single key is 1, and keras.ops.softmax would warn about it.
-    weights = ops.softmax(scores) if scores.shape[-1] != 1 else ops.ones_like(scores)
-    dropped = dropout(weights) if dropout is not None else weights
-    outputs = ops.matmul(ops.cast(dropped, values.dtype), values)
-    if mask is None:
-        return outputs, weights
-    # The zeros are set in each result separately. Computing the outputs from the final weights
-    # would need a second array of the weights' size in the backward pass.
-    any_key = ops.any(mask, axis=-1, keepdims=True)
-    return outputs * ops.cast(any_key, outputs.dtype), weights * ops.cast(any_key, weights.dtype)
+from t2t_keras.layers.scaled_dot_product import weighted_values
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -221,8 +183,8 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         attention_mask=None,
         use_causal_mask=False,
     ):
-        self.check_arguments(memory, mask, memory_mask, step, cache)
-        self.check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
+        check_masks(memory, mask, memory_mask, step, cache)
+        check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
         if step is not None:
             return self.decode_step(queries, step, cache, memory_mask)
         is_self_attention = memory is None
@@ -320,39 +282,6 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         x = ops.transpose(x, (0, 2, 1, 3))  # [batch, length, heads, width]
         return ops.reshape(x, (batch_size, length, self.num_heads * width))
 
-    def check_arguments(self, memory, mask, memory_mask, step, cache):
-        """Raises `ValueError` for call arguments that contradict each other or the settings."""
-        if memory is not None and mask is not None:
-            raise ValueError(
-                "`mask` is for self-attention; over a memory use `memory_mask` or "
-                "`attention_mask`. Received: a memory with a mask"
-            )
-        if memory is None and memory_mask is not None and step is None:
-            raise ValueError("`memory_mask` requires a `memory`. Received: memory=None")
-        if (step is None) != (cache is None):
-            raise ValueError(
-                "`step` and `cache` must be given together. "
-                f"Received: {'step' if cache is None else 'cache'} alone"
-            )
-
-    def check_keras_arguments(self, memory, key, attention_mask, use_causal_mask, step):
-        """Raises `ValueError` for arguments of Keras' signature that would not be obeyed."""
-        check_boolean("use_causal_mask", use_causal_mask)
-        if step is not None and (attention_mask is not None or key is not None or use_causal_mask):
-            raise ValueError(
-                "A decoding step has no `attention_mask`, `key` or `use_causal_mask`; set "
-                "`causal` when the layer is created. Received: a step with one of them"
-            )
-        if key is None:
-            return
-        if memory is None:
-            raise ValueError("`key` requires a `memory`, for the values. Received: a key alone")
-        if None not in (key.shape[1], memory.shape[1]) and key.shape[1] != memory.shape[1]:
-            raise ValueError(
-                "`key` must be as long as `memory`. "
-                f"Received: {key.shape[1]} and {memory.shape[1]} positions"
-            )
-
     def get_config(self):
         return {
             **super().get_config(),
@@ -367,26 +296,3 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             "attention": self.attention,
             **serialized(self.weight_options),
         }
-
-
-def head_widths(d_model, num_heads, d_k=None, d_v=None):
-    """Checks the sizes of multi-head attention and returns d_k and d_v.
-
-    Both default to `d_model / num_heads`, so that all heads together cost as much as one head of
-    full width (§3.2.2).
-    """
-    check_integer("d_model", d_model)
-    check_integer("num_heads", num_heads)
-    if d_k is None or d_v is None:
-        check(
-            d_model % num_heads == 0,
-            "num_heads",
-            num_heads,
-            f"a divisor of d_model={d_model} unless d_k and d_v are given",
-        )
-    widths = {"d_k": d_k, "d_v": d_v}
-    for name, width in widths.items():
-        if width is None:
-            widths[name] = d_model // num_heads
-        check_integer(name, widths[name])
-    return widths["d_k"], widths["d_v"]

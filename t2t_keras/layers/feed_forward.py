@@ -6,9 +6,14 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_choice, check_integer
-from t2t_keras.layers.adapted_layers import AdaptedLayers
-from t2t_keras.layers.output_shapes import OutputShapes
-from t2t_keras.layers.weight_options import DENSE_OPTIONS, for_one_layer, serialized, taken_from
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.weight_options import (
+    DENSE_OPTIONS,
+    for_one_layer,
+    serialized,
+    taken_from,
+)
 
 ACTIVATIONS = {
     "relu": ops.relu,

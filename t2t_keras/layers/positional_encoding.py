@@ -13,8 +13,8 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias
 
 

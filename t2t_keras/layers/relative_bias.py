@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer
-from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 
 
 def offsets_in(queries, keys):

@@ -3,8 +3,8 @@
 import keras
 
 from t2t_keras.checks import check_boolean, check_positive, check_rate
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
-from t2t_keras.layers.output_shapes import OutputShapes
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -4,11 +4,15 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_boolean, check_integer, check_positive
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.quantized_matrix import QuantizedMatrix
+from t2t_keras.layers.keras_interface.weight_options import (
+    EMBEDDING_OPTIONS,
+    serialized,
+    taken_from,
+)
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.output_shapes import OutputShapes
-from t2t_keras.layers.quantized_matrix import QuantizedMatrix
-from t2t_keras.layers.weight_options import EMBEDDING_OPTIONS, serialized, taken_from
 
 
 class Masked(OutputShapes, keras.layers.Layer):

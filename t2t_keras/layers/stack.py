@@ -10,14 +10,14 @@ from typing import Any
 import keras
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate
-from t2t_keras.layers.adapted_layers import AdaptedLayers
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward, serialized_activation
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.weight_options import DENSE_OPTIONS, serialized, taken_from
 from t2t_keras.layers.layer_norm import LayerNorm
 from t2t_keras.layers.local_attention import LocalSelfAttention
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.layers.residual import Residual
-from t2t_keras.layers.weight_options import DENSE_OPTIONS, serialized, taken_from
 
 
 @dataclasses.dataclass(frozen=True)
@@ -162,7 +162,9 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
 
     default_block = None
     required = {}  # {method of a block: names of the arguments that it is called with}
-    call_in_training = None  # replaces the calls of blocks, see training/block_recomputation.py
+    call_in_training = (
+        None  # replaces the calls of blocks, see training/step/block_recomputation.py
+    )
 
     def __init__(
         self,

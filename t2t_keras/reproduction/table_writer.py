@@ -6,7 +6,7 @@ import io
 import os
 from pathlib import Path
 
-from t2t_keras.training.hardware import gpu_names, processor_name
+from t2t_keras.training.hardware.hardware_description import gpu_names, processor_name
 
 
 def write_table(path, columns, rows, notes):

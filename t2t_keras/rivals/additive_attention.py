@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.output_shapes import OutputShapes
 
 LOWEST = -1e9
 

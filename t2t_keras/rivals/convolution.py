@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check_boolean, check_integer, check_sequence
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.masks import reach
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.histories import History
 
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
-from t2t_keras.layers.output_shapes import OutputShapes
 from t2t_keras.rivals.convolution import Convolution
 
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.rivals.convolution import Convolution
 
 ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms

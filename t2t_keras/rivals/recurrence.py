@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.layers.output_shapes import OutputShapes
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.rivals.histories import History
 
 

@@ -7,7 +7,7 @@ from pipelines.tokenizers import load_tokenizer
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.import_folder import UNFINISHED, check_new, clear
+from t2t_keras.runs.importing.import_folder import UNFINISHED, check_new, clear
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.translating.export_record import read_record

@@ -14,7 +14,7 @@ from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.config_file import corpora_facts, read_config, recorded_corpora, recorded_counts
 from t2t_keras.runs.training.hardware_record import START, hardware_in
 from t2t_keras.runs.training.weights_comparison import comparison_text
-from t2t_keras.training.hardware import hardware_text
+from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.translating.words import texts_of_words
 from t2t_keras.visualization.document import visible

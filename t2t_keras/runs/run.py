@@ -27,7 +27,7 @@ from t2t_keras.runs.run_folder import RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
-from t2t_keras.training.devices import prepare_devices
+from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.translating.engines.preferred import PreferredEngine
 

@@ -7,7 +7,7 @@ from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.runs.config_file import preparation_of, read_config, search_in
-from t2t_keras.runs.plugin_files import trust_plugins_of
+from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.training.averaged_weights import AveragedWeights, digest_of_version, file_key
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.translating.languages import languages_in

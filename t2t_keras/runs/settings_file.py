@@ -23,7 +23,7 @@ from t2t_keras.runs.config_file import (
     read_config,
     with_tuples,
 )
-from t2t_keras.runs.plugin_files import load_plugins_of, missing_entry
+from t2t_keras.runs.plugins.plugin_files import load_plugins_of, missing_entry
 from t2t_keras.training.training_config import TrainingConfig
 
 PACKAGES = ("t2t-keras", "keras", "tensorflow", "sentencepiece", "numpy")

@@ -9,4 +9,4 @@ def __getattr__(name):
     # Imported lazily, because checkpoints and settings can be read without Keras.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module("t2t_keras.training.trainable_models"), name)
+    return getattr(importlib.import_module("t2t_keras.training.step.trainable_models"), name)

@@ -3,6 +3,7 @@
 import math
 
 from t2t_keras.checks import check, check_choice
+from t2t_keras.training.dataset_batches import HeldOutBatches
 
 
 class EarlyStopping:
@@ -86,6 +87,32 @@ class EarlyStopping:
             )
             return
         self.best_value, self.best_step, self.worse = value, state["best_step"], state["worse"]
+
+
+def early_stopping(config, held_out):
+    """Returns the `EarlyStopping` of a training.
+
+    Args:
+        config: a `TrainingConfig`.
+        held_out: the held-out sets, the main one first; see `Trainer`.
+    """
+    check(
+        held_out or not config.patience,
+        "patience",
+        config.patience,
+        "0 without held-out text, whose loss it watches",
+    )
+    metric = watched_metric(config.best_metric, [each.name for each in held_out])
+    watched = {each.name: each for each in held_out}.get(metric.rpartition("/")[0])
+    check(
+        not (metric.endswith("bleu") and isinstance(watched, HeldOutBatches)),
+        "training.best_metric",
+        config.best_metric,
+        "a loss if the held-out set is a tf.data.Dataset, which has no texts to translate",
+    )
+    if watched is None:
+        return EarlyStopping(config.patience, None)
+    return EarlyStopping(config.patience, metric, watched.digest)
 
 
 def watched_metric(best, names):

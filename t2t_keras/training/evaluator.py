@@ -11,13 +11,11 @@ class Evaluator:
     Args:
         model: a compiled `TrainableTransformer`.
         held_out: the sets, the main one first; see `Trainer`.
-        strategy: a `tf.distribute` strategy.
-        on_every_replica: function of (step, spec of its batches) that returns the step as a graph.
+        machines: the `Machines` of the job.
     """
 
-    def __init__(self, model, held_out, strategy, on_every_replica):
-        self.model, self.held_out, self.strategy = model, held_out, strategy
-        self.on_every_replica = on_every_replica
+    def __init__(self, model, held_out, machines):
+        self.model, self.held_out, self.machines = model, held_out, machines
         self.test_steps = {}  # {batch spec as text: graph}, one for all sets of the same kind
 
     def losses(self, on_progress):
@@ -32,10 +30,10 @@ class Evaluator:
     def loss(self, held_out, on_progress):
         """Returns the metrics of one pass over the batches of a set."""
         self.model.reset_metrics()
-        batches = held_out.distributed(self.strategy)
+        batches = held_out.distributed(self.machines.strategy)
         spec = str(batches.element_spec)
         if spec not in self.test_steps:
-            step = self.on_every_replica(self.model.test_step, batches.element_spec)
+            step = self.machines.on_every_replica(self.model.test_step, batches.element_spec)
             self.test_steps[spec] = step
         metrics = {}
         for number, batch in enumerate(batches, 1):

@@ -16,22 +16,18 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from t2t_keras.checks import check
 from t2t_keras.schedules import rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
-from t2t_keras.training.dataset_batches import HeldOutBatches, held_out_sets, training_data
-from t2t_keras.training.devices import tf32
-from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
+from t2t_keras.training.dataset_batches import held_out_sets, training_data
+from t2t_keras.training.early_stopping import early_stopping
 from t2t_keras.training.evaluator import Evaluator
 from t2t_keras.training.finite_checks import FiniteChecks, shortened
-from t2t_keras.training.logs.console import Console
-from t2t_keras.training.logs.interval_log import IntervalLog
-from t2t_keras.training.logs.metrics_file import MetricsFile
-from t2t_keras.training.logs.summaries import Summaries
-from t2t_keras.training.machines import Machines
+from t2t_keras.training.hardware.devices import tf32
+from t2t_keras.training.hardware.machines import Machines
+from t2t_keras.training.hardware.training_cost import TrainingCost
+from t2t_keras.training.logs.records import Records
 from t2t_keras.training.signals import stopping_on_signals
-from t2t_keras.training.token_sums import is_overridden
-from t2t_keras.training.training_cost import TrainingCost
+from t2t_keras.training.step.token_sums import is_overridden
 
 
 class Trainer:
@@ -67,48 +63,26 @@ class Trainer:
         config.validate()
         self.model, self.data = model, training_data(data)
         self.held_out = held_out_sets(held_out)
-        check(
-            self.held_out or not config.patience,
-            "patience",
-            config.patience,
-            "0 without held-out text, whose loss it watches",
-        )
-        names = [each.name for each in self.held_out]
         self.config, self.folder = config, Path(folder)
         self.strategy = strategy or tf.distribute.get_strategy()
         self.machines = Machines(self.strategy)
         self.is_chief = self.machines.is_chief
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
         self.finite = FiniteChecks(model, self.data, self.checkpoints)
-        self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
-        metric = watched_metric(config.best_metric, names)
-        without_texts = [each.name for each in self.held_out if isinstance(each, HeldOutBatches)]
-        check(
-            not metric.endswith("bleu") or metric.rpartition("/")[0] not in without_texts,
-            "training.best_metric",
-            config.best_metric,
-            "a loss if the held-out set is a tf.data.Dataset, which has no texts to translate",
+        self.early_stopping = early_stopping(config, self.held_out)
+        self.records = Records(
+            *(self.folder, config, model, self.strategy),
+            names=[each.name for each in self.held_out],
+            is_chief=self.is_chief,
+            progress=lambda: (self.step, self.tokens, self.passes),
         )
-        digests = {each.name: each.digest for each in self.held_out}
-        self.early_stopping = EarlyStopping(
-            config.patience,
-            metric if names else None,
-            digests.get(metric.rpartition("/")[0]),
-        )
-        self.console = Console(
-            config,
-            lambda: (self.step, self.tokens, self.passes),
-            self.is_chief,
-            logs=self.folder / "logs",
-        )
-        self.interval_log = IntervalLog(self.folder / "training.jsonl", model, self.strategy)
+        self.console = self.records.console
         self.cost = TrainingCost(rate)
         self.step, self.tokens = 0, 0
         self.seen = collections.Counter()  # pairs from each corpus of a mix
         self.saved_step = None
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
-        self.summaries = Summaries(self.folder / "logs", names) if self.is_chief else None
         hooks = "on_train_batch_end", "on_batch_end"  # by default, the first calls the second
         self.callbacks_of_steps = [
             callback
@@ -116,7 +90,7 @@ class Trainer:
             if any(is_overridden(callback, hook, keras.callbacks.Callback) for hook in hooks)
         ]
         self.callbacks = keras.callbacks.CallbackList(
-            [*filter(None, [self.summaries]), self.console, *callbacks],
+            [*self.records.callbacks(), *callbacks],
             add_history=True,
             model=model,
             verbose=1,
@@ -134,8 +108,8 @@ class Trainer:
         if self.step >= self.config.steps or self.stopped_early:
             return None
         batches = self.data.distributed(self.strategy, self.step)
-        train_step = self.on_every_replica(self.model.train_step, batches.element_spec)
-        self.evaluator = Evaluator(self.model, self.held_out, self.strategy, self.on_every_replica)
+        train_step = self.machines.on_every_replica(self.model.train_step, batches.element_spec)
+        self.evaluator = Evaluator(self.model, self.held_out, self.machines)
         self.model.stop_training = False
         self.saved_at = time.monotonic()
         with (
@@ -172,7 +146,8 @@ class Trainer:
                 self.finite.check_losses(unchecked_losses, self.step)
                 unchecked_losses = []
             if log_is_due:
-                self.record_interval(logs)
+                seconds = self.cost.seconds_so_far()
+                self.records.interval(logs, self.step, self.tokens, seconds)
                 self.model.reset_metrics()
             if evaluation_is_due or save_is_due:
                 with self.cost.paused():
@@ -211,22 +186,6 @@ class Trainer:
         steps = self.data.steps_per_epoch
         return self.step / steps if steps else None
 
-    def on_every_replica(self, step, batch_spec):
-        """Returns the step as one graph. It returns the logs of one replica; all are the same."""
-
-        # One graph for all batch shapes: with a graph for each shape, the rounding would depend on
-        # which shape came first. XLA compiles each shape inside this graph.
-        @tf.function(autograph=False, input_signature=[batch_spec])
-        def distributed_step(batch):
-            return self.strategy.run(step, args=(batch,))
-
-        def first_logs(batch):
-            logs = distributed_step(batch)
-            local = self.strategy.experimental_local_results
-            return {name: local(value)[0] for name, value in logs.items()}
-
-        return first_logs
-
     def announce_compilation(self, batch):
         if self.model.xla:
             inputs = self.strategy.experimental_local_results(batch)[0][0]
@@ -258,13 +217,6 @@ class Trainer:
         by_time = minutes and time.monotonic() - self.saved_at >= 60 * minutes
         return by_time or (every and self.step % every == 0)
 
-    def record_interval(self, logs):
-        """Records the training metrics since the previous line of the log."""
-        if self.is_chief:
-            seconds = self.cost.seconds_so_far()
-            values = self.interval_log.append(logs, self.step, self.tokens, seconds)
-            self.summaries.write_interval(values)
-
     def evaluate(self, logs):
         """Evaluates the model and records the results.
 
@@ -294,11 +246,7 @@ class Trainer:
         }
         if corpora := self.data.corpora:
             results["passes"] = {name: self.seen[name] / size for name, size in corpora.items()}
-        if self.is_chief:
-            self.metrics_file.append(results)
-            self.summaries.write_evaluation(results, examples)
-            self.console.show_evaluation(results, self.early_stopping.metric if is_best else None)
-            self.console.show_examples(examples)
+        self.records.evaluation(results, examples, self.early_stopping.metric if is_best else None)
         # Callbacks expect numbers; BLEU's signature is text.
         numbers = {n: value for n, value in results.items() if isinstance(value, int | float)}
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
@@ -317,7 +265,7 @@ class Trainer:
             self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.data.state() | self.early_stopping.state()
-            progress |= {"interval": self.interval_log.state()}
+            progress |= {"interval": self.records.intervals.state()}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 
@@ -334,10 +282,9 @@ class Trainer:
         if self.is_chief:
             self.checkpoints.set_aside_after(step)
             self.checkpoints.delete_old()  # an earlier process may have ended before doing so
-            for file in (self.metrics_file, self.interval_log.file):
-                file.forget_after(step)  # these lines will be written again
+            self.records.forget_after(step)
         if newest is None:
-            self.interval_log.restore(None, self.tokens, self.cost.seconds)
+            self.records.intervals.restore(None, self.tokens, self.cost.seconds)
             return
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
@@ -347,7 +294,7 @@ class Trainer:
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
-        self.interval_log.restore(notes.get("interval"), self.tokens, self.cost.seconds)
+        self.records.intervals.restore(notes.get("interval"), self.tokens, self.cost.seconds)
         # Earlier versions recorded the best checkpoint in a separate file.
         notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)

@@ -27,7 +27,7 @@ from support.processes.commands import command
 
 from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
-from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.importing.import_run import import_run
 
 ARGOS = os.environ.get("T2T_ARGOS")
 pytestmark = [

@@ -8,7 +8,7 @@ from support.processes.commands import script
 
 pytestmark = pytest.mark.drill
 MEASURED = """
-from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.importing.import_run import import_run
 
 
 def memory(name):

@@ -19,7 +19,7 @@ import pytest
 
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from t2t_keras.importing.formats import read_model
-from t2t_keras.runs.import_run import Arrays, import_run
+from t2t_keras.runs.importing.import_run import Arrays, import_run
 
 pytestmark = [
     pytest.mark.drill,

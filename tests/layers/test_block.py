@@ -27,7 +27,7 @@ from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.layers import Block, Decoder, DecoderBlock, Encoder, EncoderBlock
 from t2t_keras.layers.block import BLOCKS
 from t2t_keras.parameters import grouped_counts, parameter_counts, training_operations
-from t2t_keras.training.trainable_models import TrainableTransformer
+from t2t_keras.training.step.trainable_models import TrainableTransformer
 
 OWN = {
     "gated": (GatedEncoderBlock, GatedDecoderBlock),

@@ -9,7 +9,7 @@ from support.models.helpers import array, vectors
 from t2t_keras.chunked_loss import chunked_loss
 from t2t_keras.layers.layer_norm import normalized
 from t2t_keras.token_loss import token_losses
-from t2t_keras.training.r_drop import symmetric_divergence
+from t2t_keras.training.step.r_drop import symmetric_divergence
 
 LABELS = np.array([[1, 4, 0]], "int32")
 

@@ -48,7 +48,7 @@ def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
 @pytest.mark.long
 def test_tokens_passes_and_held_out_losses_are_reported(uninterrupted):
     trainer, _, _, printed = uninterrupted
-    first, second = trainer.metrics_file.read()
+    first, second = trainer.records.metrics_file.read()
     real = [
         sum(int((ids > 0).sum()) for ids in x.values()) for x, _ in batches().as_numpy_iterator()
     ]

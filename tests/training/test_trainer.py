@@ -1,7 +1,6 @@
 import contextlib
 import io
 import json
-import math
 import re
 import shutil
 from types import SimpleNamespace
@@ -13,10 +12,9 @@ import tensorflow as tf
 from support.runs.small_training import HeldOut, final_state, new_trainer, training_data
 
 from t2t_keras import Perplexity, Transformer, TransformerConfig, TransformerSchedule
-from t2t_keras.training import training_cost
 from t2t_keras.training.checkpoints import Checkpoints
-from t2t_keras.training.devices import prepare_devices
-from t2t_keras.training.finite_checks import NonFiniteLoss
+from t2t_keras.training.hardware import training_cost
+from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.training.trainer import Trainer
 from t2t_keras.training.training_config import TrainingConfig
@@ -42,7 +40,7 @@ def test_checkpoints_are_saved_and_count_tokens(finished):
 
 
 def test_each_evaluation_writes_a_line_of_metrics(finished):
-    first, second = finished.trainer.metrics_file.read()
+    first, second = finished.trainer.records.metrics_file.read()
     assert (first["step"], second["step"]) == (10, 20)
     assert second["loss"] < first["loss"]
     assert second["tokens"] > first["tokens"] > 0
@@ -93,7 +91,7 @@ def test_the_progress_of_the_held_out_loss_is_reported(finished):
 def test_every_interval_is_recorded(finished):
     lines = MetricsFile(finished.folder / "training.jsonl").read()
     assert [line["step"] for line in lines] == [5, 10, 15, 20]
-    evaluations = finished.trainer.metrics_file.read()
+    evaluations = finished.trainer.records.metrics_file.read()
     for line, evaluation in zip(lines[1::2], evaluations, strict=True):
         for name in ("loss", "perplexity"):
             assert line[name] == evaluation[f"train_{name}"]
@@ -116,85 +114,6 @@ def test_summaries_are_written_for_tensorboard(finished):
 def test_a_finished_run_is_not_trained_again(finished):
     again = new_trainer(finished.folder, learning_rate=0.1)
     assert again.train() is None and again.step == 20
-
-
-class Spoil(keras.callbacks.Callback):
-    """Multiplies a variable by NaN or infinity after step 6, as a failed update would."""
-
-    def __init__(self, variable, factor):
-        super().__init__()
-        self.variable, self.factor = variable, float(factor)
-
-    def on_train_batch_end(self, batch, logs=None):
-        if batch == 5:
-            variable = self.variable(self.model)
-            variable.assign(variable * self.factor)
-
-
-def embedding(model):
-    return model.embedding.matrix
-
-
-def pairs_of(step):
-    return "sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
-
-
-@pytest.mark.long
-def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
-    trainer = new_trainer(tmp_path, callbacks=[Spoil(embedding, "nan")], checkpoint_every=4)
-    message = (
-        f"The loss of step 7 is nan. The cause is its batch ({pairs_of(7)}) or the update of step "
-        f"6 ({pairs_of(6)}). The newest checkpoint, from step 4, is older. Try a smaller"
-    )
-    with pytest.raises(NonFiniteLoss, match=re.escape(message)):
-        trainer.train()
-    assert trainer.checkpoints.steps() == [4]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("spoil", "array"),
-    [
-        (Spoil(embedding, "nan"), "model/0000"),
-        # An infinite second moment makes all later updates of the weight zero.
-        (Spoil(lambda model: model.optimizer._velocities[0], "inf"), "optimizer/"),
-    ],
-    ids=["weights", "moments"],
-)
-def test_a_model_that_is_not_finite_is_never_saved(tmp_path, spoil, array):
-    trainer = new_trainer(tmp_path, callbacks=[spoil], checkpoint_every=3)
-    message = rf"After step 6 the model is no longer finite \({array}.*{pairs_of(6)}\. .* step 3"
-    with pytest.raises(NonFiniteLoss, match=message):
-        trainer.train()
-    assert trainer.checkpoints.steps() == [3]
-    resumed = new_trainer(tmp_path, checkpoint_every=3, steps=6)
-    assert resumed.train() is None and resumed.checkpoints.steps() == [3, 6]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("callbacks", "message"),
-    [
-        ([], r"The held-out loss \(general\) after step 6 is nan, although all weights are finite"),
-        ([Spoil(embedding, "nan")], "After step 6 the model is no longer finite"),
-    ],
-    ids=["held-out text", "weights"],
-)
-def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, callbacks, message):
-    settings = {"evaluate_every": 6, "checkpoint_every": 4, "callbacks": callbacks}
-    sets = [HeldOut("general"), HeldOut("mine")]
-    trainer = new_trainer(tmp_path, held_out=sets, **settings)
-    original = trainer.on_every_replica
-
-    def on_every_replica(step, batch_spec):
-        if step == trainer.model.test_step and not callbacks:
-            return lambda batch: {"loss": math.nan}
-        return original(step, batch_spec)
-
-    monkeypatch.setattr(trainer, "on_every_replica", on_every_replica)
-    with pytest.raises(NonFiniteLoss, match=message):
-        trainer.train()
-    assert trainer.checkpoints.steps() == [4] and trainer.metrics_file.read() == []
 
 
 @pytest.mark.long
@@ -224,7 +143,7 @@ def watched(tmp_path_factory):
 
 @pytest.mark.long
 def test_named_held_out_sets_are_measured_each(watched):
-    line = watched.trainer.metrics_file.read()[0]
+    line = watched.trainer.records.metrics_file.read()[0]
     names = ("loss", "perplexity", "token_accuracy")
     assert [line[name] for name in names] == [line[f"general/{name}"] for name in names]
     assert (line["bleu"], line["general/bleu"], line["mine/bleu"]) == (12.5, 12.5, 20.0)
@@ -238,7 +157,7 @@ def test_named_held_out_sets_are_measured_each(watched):
 @pytest.mark.long
 def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched):
     """The BLEU stays the same, although the loss falls."""
-    losses = [each["mine/loss"] for each in watched.trainer.metrics_file.read()]
+    losses = [each["mine/loss"] for each in watched.trainer.records.metrics_file.read()]
     assert losses == sorted(losses, reverse=True)
     assert watched.why == "no higher mine/bleu in 2 evaluations"
     assert watched.trainer.step == 6 and watched.trainer.checkpoints.best() == 2
@@ -299,7 +218,7 @@ def test_evaluating_and_saving_are_no_training_time(tmp_path, monkeypatch):
     resumed = new_trainer(tmp_path, steps=8, **settings)
     resumed.cost.rate = 500.0
     resumed.train()
-    lines = resumed.metrics_file.read()
+    lines = resumed.records.metrics_file.read()
     assert [(each["step"], each["seconds"]) for each in lines] == [(3, 3), (6, 6), (8, 8)]
     assert [each["flops"] for each in lines] == [30, 60, 60 + 2 * 500]
     assert lines[-1]["tokens_per_second"] == lines[-1]["tokens"] / 8
@@ -322,7 +241,7 @@ def test_each_shape_that_xla_compiles_is_announced_once(tmp_path, caplog, monkey
     trainer = new_trainer(tmp_path, steps=9)
     monkeypatch.setattr(trainer.model, "xla", True)
     logs = {name: tf.constant(1.0) for name in ("loss", "perplexity")}
-    trainer.on_every_replica = lambda step, spec: lambda batch: logs
+    trainer.machines.on_every_replica = lambda step, spec: lambda batch: logs
     trainer.train()
     plan = training_data().plan
     shapes = {plan.batch(step)[1:] for step in range(9)}

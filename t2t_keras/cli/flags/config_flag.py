@@ -104,7 +104,7 @@ def loaded(config):
     name, colon, variant = config.partition(":")
     path = find_config(name)
     if PARSER.trust and colon and path == shipped_configs()["settings_of"]:
-        from t2t_keras.runs.plugin_files import trust_plugins_of
+        from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 
         trust_plugins_of(variant)
     load_backend(on_jax=True)

@@ -94,7 +94,7 @@ def load_imports(paths):
 
 def trust_given(folders):
     """Obeys --trust for the folders of runs; None is no folder."""
-    from t2t_keras.runs.plugin_files import trust_plugins_of
+    from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 
     for folder in folders if trust_flag().value else ():
         if folder is not None:

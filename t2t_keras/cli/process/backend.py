@@ -47,7 +47,7 @@ def load_backend(with_keras=True, on_jax=False):
 
             if keras.config.backend() != "tensorflow":
                 return
-        from t2t_keras.training.devices import prepare_devices
+        from t2t_keras.training.hardware.devices import prepare_devices
 
         prepare_devices()
 

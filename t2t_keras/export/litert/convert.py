@@ -13,7 +13,7 @@ from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
-from t2t_keras.layers.adapted_layers import refuse_quantized
+from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 
 
 class NotConvertible(ValueError):

@@ -14,7 +14,7 @@ from pipelines.atomic_files import read_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import ENGINES, LITERT_DTYPES, LITERT_RECORD, versions_in
-from t2t_keras.runs.plugin_files import load_method
+from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.export_record import RECORD
 

@@ -19,7 +19,7 @@ from t2t_keras.runs.exports.engine_exports import export_litert
 from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.exports.published_run import search_entry, write_published
 from t2t_keras.runs.exports.speed import SENTENCES, measured
-from t2t_keras.runs.inherited_license import inherited_from, is_unknown
+from t2t_keras.runs.importing.inherited_license import inherited_from, is_unknown
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.translator import Translator
 

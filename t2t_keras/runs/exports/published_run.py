@@ -6,7 +6,7 @@ import shutil
 
 from pipelines.atomic_files import write_json
 from t2t_keras.runs.config_file import read_config, recorded_corpora
-from t2t_keras.runs.plugin_files import FOLDER, files_of_run
+from t2t_keras.runs.plugins.plugin_files import FOLDER, files_of_run
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
 

@@ -5,7 +5,7 @@ from absl import logging
 
 from pipelines.atomic_files import write_json
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.training.hardware import hardware_text, this_hardware
+from t2t_keras.training.hardware.hardware_description import hardware_text, this_hardware
 
 START = "from_step"
 

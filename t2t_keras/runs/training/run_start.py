@@ -9,11 +9,11 @@ from pipelines.atomic_files import atomic_folder, check_links, write_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.inherited_license import inherited_from
-from t2t_keras.runs.plugin_files import FOLDER
+from t2t_keras.runs.importing.inherited_license import inherited_from
+from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
+from t2t_keras.runs.plugins.plugin_files import FOLDER
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import check_same_model, languages_of_data, write_settings
-from t2t_keras.runs.training.copied_plugins import adopt_plugins, copy_plugins
 
 
 def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):

@@ -18,9 +18,9 @@ from pipelines.text.sources import SourceError
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
-from t2t_keras.runs.plugin_files import trust_plugins_of
+from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
+from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.training.copied_plugins import adopt_plugins
 from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.hardware_record import HardwareRecord
@@ -40,8 +40,8 @@ from t2t_keras.runs.training.run_start import (
 )
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.training.checkpoints import DamagedCheckpoint
-from t2t_keras.training.devices import tf32
-from t2t_keras.training.machines import Machines, find_strategy
+from t2t_keras.training.hardware.devices import tf32
+from t2t_keras.training.hardware.machines import Machines, find_strategy
 from t2t_keras.training.state_fit import check_fits
 from t2t_keras.training.trainer import Trainer
 

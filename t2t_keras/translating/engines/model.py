@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between, check_attends
 from t2t_keras.decoding.scoring import log_probabilities
-from t2t_keras.training.devices import choose_xla, prepare_devices
+from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.engines.search_graphs import IDS, graph_search, phrase_search
 

@@ -20,7 +20,7 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
-from t2t_keras.training.devices import prepare_devices
+from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of

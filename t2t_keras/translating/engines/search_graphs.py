@@ -9,7 +9,7 @@ from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSe
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of, needs_draws
 from t2t_keras.export.search_in_stages import search_in_stages
-from t2t_keras.training.devices import choose_xla
+from t2t_keras.training.hardware.devices import choose_xla
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 

@@ -7,7 +7,7 @@ from support.importing.loopback_hub import loopback_hub, write_card
 
 from t2t_keras.importing.hub.client import RemoteFile
 from t2t_keras.importing.hub.needed_files import RUN, fetch, needed_files, parse_address, planned
-from t2t_keras.runs.model_source import find_model
+from t2t_keras.runs.importing.model_source import find_model
 
 OPUS = {"README.md", "config.json", "generation_config.json", "tokenizer_config.json"}
 OPUS |= {"vocab.json", "source.spm", "target.spm", "pytorch_model.bin", "tf_model.h5"}

@@ -14,7 +14,7 @@ from support.models.helpers import array
 from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
-from t2t_keras.runs.import_run import import_run
+from t2t_keras.runs.importing.import_run import import_run
 from t2t_keras.translating.languages import Languages
 
 TEXTS = ["The dog sleeps.", "The cat  saw\ta u\u0308 \u2581 dog.", "A man.", "One dog and one cat."]

@@ -27,8 +27,8 @@ from t2t_keras.runs.exports.model_card import (
     reports_of,
 )
 from t2t_keras.runs.exports.published_run import published_settings
-from t2t_keras.runs.import_run import import_run
-from t2t_keras.runs.inherited_license import inherited_from
+from t2t_keras.runs.importing.import_run import import_run
+from t2t_keras.runs.importing.inherited_license import inherited_from
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.languages import Languages
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from support.models.helpers import ids
 
 from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
-from t2t_keras.training.machines import mirrored_strategy
+from t2t_keras.training.hardware.machines import mirrored_strategy
 
 CPUS = [f"CPU:{index}" for index in range(8)]
 

@@ -16,7 +16,7 @@ def of_chief(self, value):
 
 if __name__ == "__main__":
     os.environ["TF_CONFIG"] = sys.argv.pop(1)
-    from t2t_keras.training.machines import Machines
+    from t2t_keras.training.hardware.machines import Machines
 
     send, Machines.of_chief = Machines.of_chief, of_chief
     runpy.run_module("t2t_keras.cli.train", run_name="__main__", alter_sys=True)

@@ -103,8 +103,8 @@ def new_trainer(
         callbacks,
         rate=2e9,
     )
-    trace = trainer.on_every_replica
-    trainer.on_every_replica = lambda step, spec: (
+    trace = trainer.machines.on_every_replica
+    trainer.machines.on_every_replica = lambda step, spec: (
         TRACED.get(step) or TRACED.setdefault(step, trace(step, spec))
     )
     return trainer

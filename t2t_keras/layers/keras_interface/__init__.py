@@ -1,0 +1,1 @@
+"""The interfaces of Keras: call arguments, shapes, settings of weights, quantization and LoRA."""

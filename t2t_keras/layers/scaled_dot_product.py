@@ -1,0 +1,56 @@
+"""Scaled dot-product attention (§3.2.1): `softmax(Q Kᵀ / √d_k) V`."""
+
+from keras import ops
+
+from t2t_keras.layers.attention_scores import scaled_scores
+from t2t_keras.layers.masks import Bias
+from t2t_keras.layers.numerics import at_least_float32
+
+# Finite, so that a fully masked row yields numbers instead of NaN, and so far below any real
+# score that exp(FORBIDDEN - maximum) is exactly 0 in float32.
+FORBIDDEN = -1e30
+
+
+def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None):
+    """Computes `softmax(Q Kᵀ / √d_k) V`, with the softmax in float32.
+
+    Args:
+        queries: `[..., queries, d_k]`.
+        keys: `[..., keys, d_k]`.
+        values: `[..., keys, d_v]`.
+        mask: boolean, broadcasts to `[..., queries, keys]`; True where a query may attend to a
+            key. A query without any such key gets zeros.
+        dropout: a function applied to the weights before they are multiplied by the values.
+
+    Returns:
+        The outputs `[..., queries, d_v]` and the weights `[..., queries, keys]` (before
+        dropout).
+    """
+    return weighted_values(scaled_scores(queries, keys), values, mask, dropout)
+
+
+def weighted_values(scores, values, mask=None, dropout=None):
+    """Computes `softmax(scores) V`.
+
+    Args:
+        scores: `[..., queries, keys]`.
+        values, mask, dropout: see `scaled_dot_product_attention`.
+
+    Returns:
+        See `scaled_dot_product_attention`.
+    """
+    scores = at_least_float32(scores)
+    if isinstance(mask, Bias):
+        scores, mask = scores + mask.values, None
+    if mask is not None:
+        scores = ops.where(mask, scores, FORBIDDEN)
+    # The softmax over a single key is 1, and keras.ops.softmax would warn about it.
+    weights = ops.softmax(scores) if scores.shape[-1] != 1 else ops.ones_like(scores)
+    dropped = dropout(weights) if dropout is not None else weights
+    outputs = ops.matmul(ops.cast(dropped, values.dtype), values)
+    if mask is None:
+        return outputs, weights
+    # The zeros are set in each result separately. Computing the outputs from the final weights
+    # would need a second array of the weights' size in the backward pass.
+    any_key = ops.any(mask, axis=-1, keepdims=True)
+    return outputs * ops.cast(any_key, outputs.dtype), weights * ops.cast(any_key, weights.dtype)

@@ -1,0 +1,1 @@
+"""Runs made from models of other systems."""

@@ -1,0 +1,222 @@
+"""Converts a trained model of another system into a run."""
+
+import collections.abc
+import contextlib
+import shutil
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from absl import logging
+
+from pipelines.atomic_files import atomic_folder
+from pipelines.languages.language_codes import normalized
+from pipelines.text.normalization import Normalization
+from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
+from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
+from pipelines.tokenizers.separated_tokens import TokenTokenizer
+from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
+from t2t_keras.checks import nearest
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.experiment import Experiment
+from t2t_keras.importing.formats import read_model
+from t2t_keras.importing.hub import needed_files as hub
+from t2t_keras.importing.packages import source_of
+from t2t_keras.parameters import without_values
+from t2t_keras.runs.copied_run import copy_run
+from t2t_keras.runs.importing.import_folder import STEP, UNFINISHED, UNPACKED, check_new, clear
+from t2t_keras.runs.importing.model_source import ModelSource, find_model
+from t2t_keras.runs.run import Run
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.training.checkpoints import named
+from t2t_keras.training.step.trainable_models import TrainableTransformer
+
+
+class Import(NamedTuple):
+    """The result of `import_run`.
+
+    Args:
+        run: the `Run`.
+        model: the `Imported` model, or None for a run of this package.
+        weights: number of weights.
+    """
+
+    run: Run
+    model: object
+    weights: int
+
+
+def import_run(model, run, format=None, command=(), languages=None, show=logging.info, **options):
+    """Converts another system's trained model and writes it as a run.
+
+    Args:
+        model: path of the folder with the other system's files, or of a file (see
+            `importing.packages.source_of`), an address of the Hugging Face Hub, such as
+            "hf:Helsinki-NLP/opus-mt-en-de", or the result of `find_model`.
+        run: path of the new run's folder.
+        format: one of `importing.formats.FORMATS`. If None, it is recognized from the files.
+        command: command-line arguments, recorded in the run's config.json.
+        languages: the `Languages` of the model. If None, they are what a model of the Hub records.
+        show: called with each line about a download.
+        **options: options of the format, such as `target_space` for tensor2tensor.
+
+    Returns:
+        An `Import`.
+    """
+    run = Run(run)
+    check_new(run)
+    source = model
+    if not isinstance(model, ModelSource):
+        source = find_model(model, format, languages, show, **options)
+    if source.format == hub.RUN:
+        return Import(run, None, copy_run(source, run))
+    with run.locked(), names_inside(source.folder, run.folder / UNPACKED):
+        check_new(run)
+        clear(run)
+        try:
+            (run.folder / UNFINISHED).touch()
+            place = source_of(source.folder, source.format, run.folder / UNPACKED)
+            imported = read_model(place.folder, place.format, **place.options, **options)
+            arrays = Arrays(imported)
+            try:
+                tokenizer_of(imported)  # raises its errors before the weights are written
+            except ValueError as error:
+                raise ValueError(f"{place.folder}: {error}") from error
+            experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
+            run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
+            # Made after the weights are written, because a large tokenizer needs memory, too: a
+            # tenth of the memory of the weights.
+            with atomic_folder(run.folder / "vocabulary") as unfinished:
+                save_tokenizer(tokenizer_of(imported), unfinished)
+            shutil.rmtree(run.folder / UNPACKED, ignore_errors=True)
+            # config.json is written last, because a folder without it is not a run.
+            languages = source.languages or languages_of(imported)
+            origin = source.origin or imported.origin
+            facts = {"imported": imported.system, "languages": languages}
+            facts |= {"origin": origin} if origin else {}
+            write_settings(run.config_file, experiment, command, **facts)
+        except BaseException:
+            clear(run)
+            raise
+    return Import(run, imported, arrays.count)
+
+
+@contextlib.contextmanager
+def names_inside(archive, unpacked):
+    """Makes errors name files by their paths in the archive, not where they were unpacked."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error).replace(f"{unpacked}", f"{archive}")
+        raise (ValueError(message) if message != str(error) else error) from error.__cause__
+
+
+def languages_of(imported):
+    """Returns the usual codes of the languages of an `Imported` model; None if any is unknown."""
+    try:
+        return [*map(normalized, imported.languages or ())] or None
+    except ValueError as error:
+        imported.notes.append(f"its languages are not recorded: {error}")
+        return None
+
+
+def tokenizer_of(imported):
+    """Returns the tokenizer of an `Imported` model."""
+    tokenizer, config = new_tokenizer(imported), imported.config
+    rows = {"source": config.source_vocab_size or config.vocab_size, "target": config.vocab_size}
+    for side in SIDES:
+        size = getattr(tokenizer, side).size
+        if size != rows[side]:
+            raise ValueError(
+                f"the vocabulary of the {side} has {size:,} pieces, but the model {rows[side]:,}. "
+                "They do not belong together"
+            )
+    return tokenizer
+
+
+def new_tokenizer(imported):
+    if imported.own_vocabulary is not None:
+        return exported_tokenizer(imported.own_vocabulary)
+    if imported.source is imported.target:
+        return TOKENIZERS[imported.target.kind](imported.target)
+    sides = imported.source, imported.target
+    return SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
+
+
+def exported_tokenizer(folder):
+    """Returns the tokenizer in an export's folder; see `engine_exports.vocabulary_files`."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for path in folder.iterdir():
+            side, _, name = path.name.partition(".")
+            if side in SIDES and name:
+                (Path(temporary) / side).mkdir(exist_ok=True)
+                shutil.copyfile(path, Path(temporary) / side / name)
+        separate = (folder / "source.tokenizer.json").exists()
+        return load_tokenizer(temporary if separate else folder)
+
+
+# Neither composes nor removes characters, because the model may have learned them.
+PLAIN = Normalization(nfc=False, control_characters=False, space_sign=False)
+TOKENIZERS = {
+    "subwords": lambda side: SubwordTokenizer(side.pieces, PLAIN),
+    "tokens": lambda side: TokenTokenizer(side.pieces, PLAIN, side.begin),
+    "sentencepiece": lambda side: MappedSentencePiece(
+        side.model, side.pieces, PLAIN, side.codes, side.begin
+    ),
+}
+
+
+class Arrays(collections.abc.Mapping):
+    """The arrays of a checkpoint. Reading an array converts it.
+
+    Args:
+        imported: an `Imported` model, which must have a tensor of the right shape for each weight.
+    """
+
+    def __init__(self, imported):
+        model = without_values(lambda: TrainableTransformer(imported.config, name="model"))
+        self.variables = named("model", model.variables)
+        self.weights = dict(imported.weights)
+        self.count = 0
+        paths = set()
+        for variable in model.weights:
+            path = path_of(variable)
+            paths.add(path)
+            if variable.trainable:
+                self.check(path, tuple(variable.shape))
+        if unknown := self.weights.keys() - paths:
+            raise AssertionError(f"weights that the model does not have: {sorted(unknown)}")
+
+    def check(self, path, shape):
+        if path not in self.weights:
+            raise ValueError(
+                f"The model has nothing for our weight {path}{nearest(path, self.weights)}"
+            )
+        if self.weights[path].shape != shape:
+            raise ValueError(
+                f"The weight {path} must have the shape {shape}. "
+                f"Received: {self.weights[path].shape}"
+            )
+        self.count += int(np.prod(shape))
+
+    def __getitem__(self, name):
+        variable = self.variables[name]
+        tensor = self.weights.get(path_of(variable))
+        if tensor is None:  # the seed of a dropout layer
+            return np.zeros(variable.shape, keras.backend.standardize_dtype(variable.dtype))
+        array = tensor.read()
+        if not np.isfinite(array).all():
+            raise ValueError(f"The weights of {path_of(variable)} are not finite")
+        return array
+
+    def __iter__(self):
+        return iter(self.variables)
+
+    def __len__(self):
+        return len(self.variables)
+
+
+def path_of(variable):
+    return variable.path.split("/", 1)[1]

@@ -1,0 +1,1 @@
+"""Plug-in files of runs: copies, digests and trust."""

@@ -1,0 +1,108 @@
+"""Copies the plug-in files of an experiment into the run that is trained."""
+
+import shutil
+
+from absl import logging
+
+from pipelines.atomic_files import full_disk_named, not_through_link
+from t2t_keras.models import architecture_of
+from t2t_keras.plugins import LOADED, TABLES, built_in, entries_of, names_of_plugins, title
+from t2t_keras.runs.plugins.plugin_files import (
+    FOLDER,
+    PluginFile,
+    files_of_run,
+    refuse_changed,
+    tell_trusted,
+)
+
+
+def adopt_plugins(run, experiment):
+    """Sets `experiment.imports` to all files that a run needs; a run's own copies come first.
+
+    Args:
+        run: the `RunFolder`, new or to resume.
+        experiment: the `Experiment`, which is changed.
+
+    Raises:
+        ValueError: a file differs from the copy in the run, or changed since it was loaded.
+    """
+    files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
+    refuse_changed(run, files)
+    known = {file.sha256 for file in files}
+    files += [PluginFile.read(each.path) for each in owners(experiment) if each.sha256 not in known]
+    given = {}
+    for file in files:
+        if file.sha256 not in LOADED:
+            raise ValueError(f"{file.path} has changed since this process loaded it. Start again")
+        other = given.setdefault(file.path.name, file)
+        if other.sha256 != file.sha256:
+            raise ValueError(
+                f"{other.path} and {file.path} have the same name, under which a run keeps a copy. "
+                "Rename one"
+            )
+    kept = {file.path.name: file for file in files_of_run(run.folder)} if exists(run) else {}
+    experiment.imports = tuple(str(file.path.absolute()) for file in (given | kept).values())
+
+
+def exists(run):
+    return run.config_file.exists()
+
+
+def owners(experiment):
+    """Returns the loaded `Plugin`s whose entries an experiment uses."""
+    used = [(table, name) for table, _, name in used_entries(experiment)]
+    return [
+        plugin
+        for plugin in LOADED.values()
+        if any(name in plugin.added.get(table, ()) for table, name in used)
+    ]
+
+
+def warn_of_entries_without_file(experiment):
+    """Warns of entries that this process has added, because other processes will not have them."""
+    for table, setting, name in used_entries(experiment):
+        if name not in names_of_plugins(table):
+            logging.warning(
+                "%s=%r is an entry that this process has added to %s. To use the run in another "
+                'process, put it into a Python file and name the file in imports=("FILE.py",)',
+                *(setting, name, title(table)),
+            )
+
+
+def used_entries(experiment):
+    """Yields each table whose entry an experiment uses, the name of the setting and of the entry.
+
+    Entries of this package are left out.
+    """
+    for table, setting in TABLES.items():
+        if setting is None:
+            continue
+        part, _, field = setting.partition(".")
+        settings = getattr(experiment, part)
+        name = getattr(settings, field, None) if field else architecture_of(settings)
+        if isinstance(name, str) and name in entries_of(table) and name not in built_in(table):
+            yield table, setting, name
+
+
+def copy_plugins(run, experiment):
+    """Copies the plug-in files of an experiment into its run and trusts them.
+
+    Returns:
+        {name: SHA-256}, for config.json.
+    """
+    warn_of_entries_without_file(experiment)
+    files = [PluginFile.read(path) for path in experiment.imports]
+    folder = run.folder / FOLDER
+    if not exists(run):
+        shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
+    for file in files:
+        path = folder / file.path.name
+        if file.path != path.absolute():
+            folder.mkdir(exist_ok=True)
+            unfinished = path.with_name(f"{path.name}.unfinished")
+            with full_disk_named(path), open(unfinished, "wb", opener=not_through_link) as output:
+                output.write(file.contents)
+            unfinished.replace(path)
+        tell_trusted(file._replace(path=path))
+    experiment.imports = tuple(str((folder / file.path.name).absolute()) for file in files)
+    return {file.path.name: file.sha256 for file in files}

@@ -1,0 +1,205 @@
+"""The plug-in files of a run: copies in RUN/imports, whose SHA-256 is in config.json.
+
+A run is used with its copies. They are Python code, so a run from elsewhere is not used until the
+user trusts them; see `trusted_files.py`. Importing this module loads neither TensorFlow nor Keras.
+"""
+
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from absl import logging
+
+from pipelines.printable import printable
+from t2t_keras.decoding.search import METHODS
+from t2t_keras.plugins import (
+    LOADED,
+    TABLES,
+    entries_of,
+    execute,
+    needs_keras,
+    read_plugin,
+    sha256_of,
+    title,
+)
+from t2t_keras.runs.config_file import invalid, read_config
+from t2t_keras.runs.plugins.trusted_files import NOTED, is_trusted, trust_file
+
+FOLDER = "imports"
+NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
+MOST = 100  # plug-in files of a run
+
+
+class PluginFile(NamedTuple):
+    """A plug-in file.
+
+    Args:
+        path: its `Path`.
+        contents: bytes.
+        sha256: the SHA-256 of `contents`.
+    """
+
+    path: Path
+    contents: bytes
+    sha256: str
+
+    @classmethod
+    def read(cls, path):
+        contents = read_plugin(path)
+        return cls(Path(path), contents, sha256_of(contents))
+
+
+def recorded_files(contents, path):
+    """Returns {name: SHA-256} of the plug-in files in the contents of a config.json.
+
+    Args:
+        contents: the dict.
+        path: path of the config.json, for messages.
+    """
+    files = contents.get("imports") or {}
+    valid = isinstance(files, dict) and len(files) <= MOST
+    if not valid or not all(
+        NAME.fullmatch(name) and isinstance(sha256, str) and re.fullmatch("[0-9a-f]{64}", sha256)
+        for name, sha256 in files.items()
+    ):
+        raise invalid(path, 'its entry "imports" must be {"NAME.py": SHA-256}')
+    return files
+
+
+def files_of_run(folder, contents=None):
+    """Returns the `PluginFile`s of a run, after comparing them with the SHA-256 in config.json.
+
+    Args:
+        folder: the run's folder.
+        contents: contents of its config.json. None: they are read.
+    """
+    config = Path(folder) / "config.json"
+    contents = read_config(config) if contents is None else contents
+    found = []
+    for name, sha256 in recorded_files(contents, config).items():
+        path = Path(folder) / FOLDER / name
+        try:
+            file = PluginFile.read(path)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise ValueError(
+                f"{folder} needs its plug-in file {path}, which cannot be read ({reason}). Restore "
+                "it from a copy of the run"
+            ) from error
+        if file.sha256 != sha256:
+            raise ValueError(
+                f"{path} has changed since training: its SHA-256 is {file.sha256}, and that in "
+                f"config.json is {sha256}. Restore it from a copy of the run"
+            )
+        found.append(file)
+    return found
+
+
+def load_plugins_of(folder, contents=None):
+    """Executes the plug-in files of a run, unless this process already has; returns their paths.
+
+    Args:
+        folder, contents: see `files_of_run`.
+
+    Raises:
+        ValueError: the user does not trust one of them.
+    """
+    files = files_of_run(folder, contents)
+    for file in files:
+        refuse_untrusted(file, folder)
+    for file in files:
+        execute(file.contents, file.path)
+    return tuple(str(file.path.absolute()) for file in files)
+
+
+def load_method(folder, method):
+    """Executes plug-in files of a run until one has added a search method.
+
+    The engine of LiteRT needs no other entries. Files that do not load Keras come first.
+    """
+    if method in METHODS:
+        return
+    for file in sorted(files_of_run(folder), key=lambda file: needs_keras(file.contents)):
+        if method not in METHODS:
+            refuse_untrusted(file, folder)
+            execute(file.contents, file.path)
+
+
+def refuse_untrusted(file, folder):
+    """Rejects a `PluginFile` of a run that the user has not trusted."""
+    if file.sha256 not in LOADED and not is_trusted(file.sha256):
+        raise ValueError(
+            f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was not "
+            "executed, because it may do anything and you have not trusted it. Read it, and give "
+            "the same command with --trust (in Python: trust=True)"
+        )
+
+
+def trust_plugins_of(folder):
+    """Trusts the plug-in files of a run and says so; nothing happens if it has none.
+
+    Args:
+        folder: a folder. One that is not a run has none.
+    """
+    folder = Path(folder)
+    if not (folder / "config.json").is_file():
+        return
+    for file in files_of_run(folder):
+        if file.sha256 in NOTED:  # said already
+            continue
+        tell_trusted(file, "--trust: the Python code in %s is executed (SHA-256 %s)")
+
+
+def tell_trusted(file, message=None):
+    """Trusts a `PluginFile`, and shows a message, given its path and SHA-256, on standard error."""
+    reason = trust_file(file.sha256, file.path)
+    note = f". It is trusted now, but not later: {reason}" if reason else ""
+    if message:
+        print(printable(message % (file.path, file.sha256) + note), file=sys.stderr)
+    elif reason:
+        logging.warning("%s needs --trust in other processes: %s", file.path, reason)
+
+
+def refuse_changed(run, files):
+    """Rejects a plug-in file that differs from the run's copy of the same name.
+
+    Args:
+        run: the `RunFolder`.
+        files: `PluginFile`s.
+    """
+    if not run.config_file.exists():
+        return
+    known = recorded_files(read_config(run.config_file), run.config_file)
+    for file in files:
+        sha256 = known.get(file.path.name, file.sha256)
+        if sha256 != file.sha256:
+            raise ValueError(
+                f"{run.folder} was started with a {file.path.name} of SHA-256 {sha256}, and has a "
+                f"copy of it. {file.path} has changed since: its SHA-256 is {file.sha256}. Leave "
+                "it out to resume with the copy, or give a different --run"
+            )
+
+
+def missing_entry(contents, folder):
+    """Returns a message about a setting that names an entry that no table has, or None.
+
+    Args:
+        contents: contents of a run's config.json.
+        folder: the run's folder.
+    """
+    for table, setting in TABLES.items():
+        if setting is None:
+            continue
+        part, _, field = setting.partition(".")
+        settings = contents["experiment"].get(part)
+        name = contents.get("architecture") if not field else (settings or {}).get(field)
+        if isinstance(name, str) and name not in entries_of(table):
+            return (
+                f"{folder} needs the entry {name!r} of {title(table)} ({setting}), which neither "
+                "this version nor a plug-in file of the run has. If a Python file of yours adds "
+                f"it, t2t-train --run={shlex.quote(str(folder))} --imports=FILE puts it into the "
+                "run; in Python, load it first: t2t_keras.plugins.load_plugin(FILE)"
+            )
+    return None

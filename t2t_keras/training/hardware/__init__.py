@@ -1,0 +1,1 @@
+"""The hardware that trains: devices, machines, compiled programs, cost."""

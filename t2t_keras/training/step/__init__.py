@@ -1,0 +1,1 @@
+"""The training step: loss, gradients and update, on TensorFlow and on JAX."""

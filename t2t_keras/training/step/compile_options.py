@@ -1,0 +1,169 @@
+"""Saves and restores the options of `compile` that Keras does not have.
+
+Keras does not compile a loaded model whose class overrides `compile`, unless the class also
+overrides `get_compile_config` and `compile_from_config`.
+"""
+
+import contextlib
+import inspect
+import warnings
+
+import keras
+
+from t2t_keras.keras_losses import NoTokenLoss, check_takes_logits, token_loss
+from t2t_keras.sequence_model import SequenceModel
+from t2t_keras.training.step.block_recomputation import recompute_blocks
+
+KERAS_COMPILE = inspect.signature(keras.Model.compile)
+# {option of the training step on TensorFlow: (default, advice for other backends)}
+TENSORFLOW_OPTIONS = {
+    "accumulate": (1, "use smaller batches and the optimizer's gradient_accumulation_steps"),
+    "clip_norm": (None, "use the optimizer's global_clipnorm"),
+    "r_drop": (0.0, "leave it out"),
+    "by_products": (False, "use metrics=[TokenAccuracy(), Perplexity()]"),
+}
+
+
+class CompileOptions:
+    """Base class of the training steps, for a `SequenceModel` that also derives from it."""
+
+    has_loss_weights = False
+    compile_options = {}
+
+    def compile(self, *args, recompute=False, **kwargs):
+        """Configures training in the same way as Keras' `compile`.
+
+        `recompute` saves memory, see block_recomputation.py.
+
+        The additional options that TensorFlow has are rejected, with advice on how to get
+        perplexity, accuracy and accumulated batches in Keras.
+        """
+        refuse_tensorflow_options(kwargs)
+        self.compile_in_keras(*args, **kwargs)
+        self.compile_options = {"recompute": recompute}
+        recompute_blocks(self, recompute)
+
+    def compile_in_keras(self, *args, **kwargs):
+        """Calls Keras' `compile` with the mean over real tokens of the loss.
+
+        Records whether the loss is weighted.
+        """
+        given = KERAS_COMPILE.bind(self, *args, **kwargs)
+        options = given.arguments
+        if options.get("loss") is not None:  # without one, Keras keeps the loss and its weights
+            self.has_loss_weights = options.get("loss_weights") is not None
+            options["loss"] = self.mean_over_tokens(options["loss"])
+        super().compile(*given.args[1:], **given.kwargs)
+
+    def mean_over_tokens(self, loss):
+        """Returns a loss as a `TokenLoss` if that is possible, otherwise unchanged."""
+        # Keras interprets lists and dicts of losses. A model with its own `call` may not return
+        # logits.
+        if isinstance(loss, list | tuple | dict) or type(self).call is not SequenceModel.call:
+            return loss
+        check_takes_logits(loss)
+        with contextlib.suppress(NoTokenLoss):
+            return token_loss(loss, self.config.vocab_size)
+        return loss
+
+    def get_compile_config(self):
+        config = super().get_compile_config()
+        return {**config, **self.compile_options} if config else config
+
+    def compile_from_config(self, config):
+        unknown = [name for name in unusable_options(config) if not self.has_option(name)]
+        if self.compile_is_overridden():
+            super().compile_from_config(config)  # warns
+        elif unknown:
+            warnings.warn(
+                "The loaded model is not compiled: it was saved on TensorFlow, compiled with "
+                f"{', '.join(unknown)}. {advice(unknown)}. Its weights are complete",
+                stacklevel=2,
+            )
+        else:
+            self.compile(**keras.saving.deserialize_keras_object(config))
+            if self.optimizer is not None:
+                self.optimizer.build(self.trainable_variables)
+
+    def has_option(self, name):
+        return name in inspect.signature(self.compile).parameters
+
+    def compile_is_overridden(self):
+        """Returns whether a user's class overrides `compile`, perhaps with its own options."""
+        owner = next(each for each in type(self).__mro__ if "compile" in vars(each))
+        return issubclass(owner, keras.Model)
+
+    def save_own_variables(self, store):
+        """Saves the dropout seeds with the optimizer's state. Keras does not save them."""
+        super().save_own_variables(store)
+        if self.compiled and self.optimizer is not None and self.optimizer.built:
+            for index, seed in enumerate(dropout_seeds(self)):
+                store[f"seed_{index}"] = keras.ops.convert_to_numpy(seed)
+
+    def load_own_variables(self, store):
+        """Loads the seeds if their number is right for the model."""
+        names = list(store.keys())
+        own = {name: store[name] for name in names if not name.startswith("seed_")}
+        super().load_own_variables(own)
+        seeds = dropout_seeds(self)
+        if len(names) - len(own) == len(seeds):
+            for index, seed in enumerate(seeds):
+                seed.assign(store[f"seed_{index}"])
+
+
+def dropout_seeds(model):
+    """Returns the states of a model's random number generators."""
+    return [v for v in model.non_trainable_variables if v.name == "seed_generator_state"]
+
+
+def unusable_options(options):
+    """Returns the names of those options that only the training step on TensorFlow has."""
+    return [
+        name
+        for name, (default, _) in TENSORFLOW_OPTIONS.items()
+        if options.get(name, default) != default
+    ]
+
+
+def refuse_tensorflow_options(options):
+    """Removes options with default values. Raises `ValueError` for all other values."""
+    if names := unusable_options(options):
+        given = ", ".join(f"{name}={options[name]!r}" for name in names)
+        raise ValueError(
+            f"{', '.join(f'`{name}`' for name in names)} of `compile` requires the backend "
+            f"tensorflow. On other backends: {advice(names)}. Received: {given} on "
+            f"{keras.config.backend()}"
+        )
+    for name in TENSORFLOW_OPTIONS:
+        options.pop(name, None)
+
+
+def advice(names):
+    return "; ".join(f"instead of {name}, {TENSORFLOW_OPTIONS[name][1]}" for name in names)
+
+
+def refuse_unused_options(model):
+    """Rejects options of `compile` that Keras' training step would ignore."""
+    if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
+        raise ValueError(
+            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a loss that is a mean "
+            "of one value for each token, without loss_weights and without `compute_loss` or "
+            "`__call__` of one's own. With another loss, use the optimizer's "
+            "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
+            f"loss={model.loss!r}, accumulate={model.accumulate}, clip_norm={model.clip_norm}, "
+            f"r_drop={model.r_drop}"
+        )
+
+
+def refuse_scaled_loss(model):
+    """Rejects float16 and optimizers with a scaled loss."""
+    optimizer = model.optimizer
+    scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":
+        raise ValueError(
+            "The training step does not scale the loss. So gradients in float16 would vanish, and "
+            "an optimizer that divides them by the scale would make its updates too small. Use "
+            "the dtype 'mixed_bfloat16', which needs no scale, and no loss_scale_factor. "
+            f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
+            f"with loss_scale_factor={optimizer.loss_scale_factor}"
+        )

@@ -1,0 +1,73 @@
+"""The training step on JAX: Keras' step, with the loss in chunks if no metric needs the logits."""
+
+import keras
+from keras import ops
+
+from t2t_keras.metrics import TokenAccuracy
+from t2t_keras.training.step.compile_options import CompileOptions
+from t2t_keras.training.step.token_sums import (
+    TokenSums,
+    chunked_token_sums,
+    has_chunks,
+    has_sums,
+    is_overridden,
+    metrics_of_sums,
+)
+
+
+class TrainingStep(CompileOptions):
+    """Keras' step with the loss in chunks, for a `SequenceModel` that also derives from this."""
+
+    def compute_loss_and_updates(
+        self,
+        trainable_variables,
+        non_trainable_variables,
+        metrics_variables,
+        x,
+        y,
+        sample_weight,
+        training=False,
+        optimizer_variables=None,
+    ):
+        """Computes the loss as Keras does, but returns `TokenSums` in place of the logits."""
+        metrics = self.metrics_of_sums(sample_weight)
+        if metrics is None:
+            return super().compute_loss_and_updates(
+                trainable_variables,
+                non_trainable_variables,
+                metrics_variables,
+                x,
+                y,
+                sample_weight,
+                training=training,
+                optimizer_variables=optimizer_variables,
+            )
+        variables = [*self.trainable_variables, *self.non_trainable_variables]
+        values = [*trainable_variables, *non_trainable_variables]
+        count_right = any(isinstance(metric, TokenAccuracy) for metric in metrics)
+        mapping = zip(variables, values, strict=True)
+        with keras.StatelessScope(mapping, collect_losses=True) as scope:
+            sums = chunked_token_sums(self, x, y, sample_weight, count_right, training)
+        updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
+        loss = scaled = ops.divide_no_nan(sums.loss, sums.tokens)
+        if training:
+            mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
+            with keras.StatelessScope(mapping):
+                # The losses that layers added are included.
+                scaled = self.optimizer.scale_loss(sum(scope.losses, loss))
+        return scaled, (loss, sums, updated, metrics_variables)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        if not isinstance(y_pred, TokenSums):
+            return super().compute_metrics(x, y, y_pred, sample_weight)
+        y_pred.update(self.metrics_of_sums(sample_weight))
+        return self.get_metrics_result()
+
+    def metrics_of_sums(self, sample_weight):
+        """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
+        needs_logits = (
+            not (has_sums(self) and has_chunks(self))
+            or is_overridden(self, "compute_metrics", TrainingStep)
+            or any(weight.regularizer is not None for weight in self.trainable_variables)
+        )
+        return None if needs_logits else metrics_of_sums(self, sample_weight)

@@ -1,0 +1,310 @@
+"""The training step on TensorFlow: loss and gradients on each replica, then one update (§5).
+
+Keras' `fit` and our trainer both use it. It differs from Keras' training step in five ways.
+
+- The loss is summed, then divided once by the number of real tokens in the whole batch: over all
+  replicas, and over all parts if a replica splits its rows to fit its memory.
+- XLA compiles only the forward and backward pass of one replica, without the exchange between
+  replicas and the update. This works under every strategy.
+- Dropout's random numbers are a function of (the layer's seed, step, replica, part). A resumed run
+  repeats them, and no two replicas share them.
+- The reported loss is the mean over all tokens, not the mean of the batches' means.
+- The logits are computed in chunks, unless a metric or R-Drop needs them.
+"""
+
+import contextlib
+from types import SimpleNamespace
+
+import keras
+import tensorflow as tf
+
+from t2t_keras.checks import check, check_integer, check_not_negative
+from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.training.hardware.devices import choose_xla
+from t2t_keras.training.step.block_recomputation import recompute_blocks
+from t2t_keras.training.step.compile_options import (
+    CompileOptions,
+    dropout_seeds,
+    refuse_scaled_loss,
+    refuse_unused_options,
+)
+from t2t_keras.training.step.r_drop import r_drop_sums
+from t2t_keras.training.step.recomputation import gradients_with_recomputation
+from t2t_keras.training.step.token_sums import (
+    TokenSums,
+    chunked_token_sums,
+    has_chunks,
+    has_sums,
+    is_overridden,
+    metrics_of_sums,
+    token_sums_of_logits,
+)
+
+
+class TrainingStep(CompileOptions):
+    """The training step, for a `SequenceModel` that also derives from this class."""
+
+    def compile(
+        self,
+        *args,
+        jit_compile="auto",
+        accumulate=1,
+        clip_norm=None,
+        r_drop=0.0,
+        by_products=False,
+        recompute=False,
+        **kwargs,
+    ):
+        """Configures training like Keras' `compile`, with a few more options.
+
+        Args:
+            jit_compile: whether XLA compiles the step: True, False, or "auto", which is True if
+                there is a GPU or TPU.
+            accumulate: number of parts into which a replica splits its rows. The parts are
+                computed one after another, so that a large batch needs less memory. The result is
+                the same as for the whole batch.
+            clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
+                scaled down. None: no limit.
+            r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
+            by_products: whether to report perplexity, which the loss yields at no extra cost, and
+                token accuracy in evaluations. Needs a loss that gives one value for each token.
+            recompute: whether the backward pass computes each block again instead of keeping its
+                arrays, see block_recomputation.py.
+        """
+        check_integer("accumulate", accumulate)
+        check_not_negative("r_drop", r_drop)
+        check(
+            jit_compile in ("auto", True, False),
+            "jit_compile",
+            jit_compile,
+            "True, False or 'auto'",
+        )
+        # Keras would also compile the exchange between replicas, which fails.
+        self.compile_in_keras(*args, jit_compile=False, **kwargs)
+        self.compile_options = {
+            "jit_compile": jit_compile,
+            "accumulate": accumulate,
+            "clip_norm": clip_norm,
+            "r_drop": r_drop,
+            "by_products": by_products,
+            "recompute": recompute,
+        }
+        self.xla = has_sums(self) and choose_xla(jit_compile)
+        recompute_blocks(self, recompute, self.xla)
+        self.accumulate = accumulate
+        self.clip_norm = clip_norm
+        self.r_drop = r_drop
+        self.forward_backward = None
+        with self.distribute_strategy.scope():
+            # In a namespace, because Keras forbids metrics as attributes of a built model.
+            self.by_products = SimpleNamespace(metrics=[])
+            if has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
+                self.build_metrics()
+            if has_sums(self) and by_products:
+                names = self.metrics_names + [
+                    each.name for metric in self.metrics for each in getattr(metric, "metrics", [])
+                ]
+                candidates = Perplexity(), TokenAccuracy()
+                self.by_products.metrics = [m for m in candidates if m.name not in names]
+
+    def quantize(self, *args, **kwargs):
+        """Quantizes the layers, as Keras' models do. `fit` after it needs a new `compile`."""
+        super().quantize(*args, **kwargs)
+        self.forward_backward = None  # its graph has the variables that were replaced
+
+    @property
+    def metrics(self):
+        by_products = getattr(self, "by_products", SimpleNamespace(metrics=[]))
+        return [*super().metrics, *by_products.metrics]
+
+    def build_metrics(self):
+        """Creates the metrics' variables now. Keras would do so later, inside the strategy."""
+        ids = tf.ones([1, 1], tf.int32)
+        logits = tf.zeros([1, 1, self.config.vocab_size])
+        values = [(w, w.value) for w in self.trainable_variables if w.regularizer is not None]
+        with keras.StatelessScope(values):
+            self.compute_metrics({"source": ids, "target": ids}, ids, logits)
+            self.compute_loss({"source": ids, "target": ids}, ids, logits)
+
+    def train_step(self, data):
+        inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
+        if not has_sums(self):
+            refuse_unused_options(self)
+            return super().train_step(data)
+        refuse_scaled_loss(self)
+        scale = 1.0
+        if self.loss.count_is_known:
+            _, count = self.loss.weights_and_count(labels, weights)
+            scale = tf.math.reciprocal_no_nan(sum_over_replicas([count])[0])
+        sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
+        total = TokenSums(*sum_over_replicas(sums))
+        if not self.loss.count_is_known:
+            gradients = scaled(gradients, tf.math.reciprocal_no_nan(total.count))
+        self.apply(gradients)
+        results = self.updated_metrics(total, inputs, labels, logits, weights, training=True)
+        for metric in self.by_products.metrics:
+            if isinstance(metric, TokenAccuracy):
+                del results[metric.name]
+        return results
+
+    def test_step(self, data):
+        inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
+        if not has_sums(self):
+            return super().test_step(data)
+        sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
+        total = TokenSums(*sum_over_replicas(sums))
+        return self.updated_metrics(total, inputs, labels, logits, weights, training=False)
+
+    def sums_and_logits(self, inputs, labels, weights, training):
+        """Returns the `TokenSums`, and the logits if a metric needs them, otherwise None."""
+        metrics = self.metrics_of_sums(weights)
+        updated = [*(metrics or []), *self.by_products_of(training)]
+        count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
+        if training and self.r_drop:
+            sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
+        elif metrics is not None and has_chunks(self):
+            sums = chunked_token_sums(self, inputs, labels, weights, count_right, training)
+            return sums, None
+        else:
+            logits = self(inputs, training=training)
+            sums = token_sums_of_logits(self.loss, labels, logits, weights, count_right)
+        return sums, None if metrics is not None else logits
+
+    def metrics_of_sums(self, weights):
+        """Returns the metrics given to `compile`, or None if they need the logits."""
+        if is_overridden(self, "compute_metrics", keras.Model):
+            return None
+        return metrics_of_sums(self, weights)
+
+    def by_products_of(self, training):
+        """Returns the by-products to update. Accuracy is computed only in evaluations."""
+        metrics = self.by_products.metrics
+        return [m for m in metrics if not (training and isinstance(m, TokenAccuracy))]
+
+    def get_metrics_result(self):
+        results = super().get_metrics_result()
+        # A user's own `train_step` or `test_step` does not update the by-products.
+        for metric in self.by_products.metrics:
+            value = results[metric.name]
+            results[metric.name] = tf.where(metric.count > 0, value, float("nan"))
+        return results
+
+    def updated_metrics(self, total, inputs, labels, logits, weights, training):
+        """Updates all metrics, loss and by-products for the whole batch, and returns them.
+
+        Args:
+            total: the `TokenSums` of all replicas.
+            inputs, labels, logits, weights: the arrays of this replica. `logits` may be None.
+        """
+        loss = next(metric for metric in self.metrics if metric.name == "loss")
+        loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
+        total.update(self.by_products_of(training))
+        if logits is not None:
+            return self.compute_metrics(inputs, labels, logits, weights)
+        total.update(self.metrics_of_sums(weights))
+        return self.get_metrics_result()
+
+    def replica_step(self, inputs, labels, weights, scale):
+        """Returns the `TokenSums`, the gradients and the logits (or None) of this replica's rows.
+
+        The loss is multiplied by `scale`, one over the divisor of the whole batch's loss,
+        before the backward pass. Scaling the gradients afterward would cost a pass over all of
+        them. The gradient of a weight that the loss does not depend on is None.
+        """
+        if self.forward_backward is None:
+            self.forward_backward = self.make_forward_backward()
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        first = tf.cast(replica, tf.int64) * self.accumulate
+        results = None
+        for index in range(self.accumulate):
+            part = rows_of_part((inputs, labels, weights), index, self.accumulate)
+            new = self.forward_backward(*part, first + index, scale)
+            results = new if results is None else add_results(results, new)
+        return results
+
+    def make_forward_backward(self):
+        """Returns the forward and backward pass as one graph, compiled by XLA if `xla` is set."""
+        seeds = dropout_seeds(self)
+        weights = self.trainable_variables
+
+        def forward_backward(inputs, labels, sample_weight, part_index, scale):
+            step = tf.cast(tf.convert_to_tensor(self.optimizer.iterations), tf.int64)
+            # Unique, because all replicas together have at most 1,024 parts, and each part draws at
+            # most 1,024 times from one generator.
+            counter = step * 2**20 + part_index * 2**10
+            seed_states = [(seed, tf.stack([seed.value[0], counter])) for seed in seeds]
+            with tf.GradientTape() as tape:
+                with keras.StatelessScope(seed_states, collect_losses=True) as scope:
+                    sums, logits = self.sums_and_logits(
+                        inputs, labels, sample_weight, training=True
+                    )
+                # Losses that layers added are means over this part of the batch.
+                penalties = [w.regularizer(w.value) for w in weights if w.regularizer is not None]
+                added = tf.add_n([*scope.losses, *penalties]) if scope.losses or penalties else 0.0
+                loss = (sums.loss + sums.count * added) * scale
+            differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
+            gradients = differentiate(tape, loss, [weight.value for weight in weights])
+            return sums, [None if g is None else tf.convert_to_tensor(g) for g in gradients], logits
+
+        return tf.function(forward_backward, jit_compile=self.xla or None, autograph=False)
+
+    def apply(self, gradients):
+        """Clips the gradients and updates the weights."""
+        exchange = contextlib.nullcontext()  # the optimizer sums the gradients over the replicas
+        if self.clip_norm is not None:
+            # Clipping needs the sums, so they are exchanged here, and not again by the optimizer.
+            sums = iter(sum_over_replicas([g for g in gradients if g is not None]))
+            gradients = [None if g is None else next(sums) for g in gradients]
+            norm = tf.linalg.global_norm([g for g in gradients if g is not None])
+            gradients = scaled(gradients, tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12)))
+            exchange = summed_before(self.optimizer)
+        with exchange:
+            # The optimizer skips weights without a gradient, and warns.
+            self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+
+
+def scaled(gradients, scale):
+    return [None if g is None else g * tf.cast(scale, g.dtype) for g in gradients]
+
+
+def sum_over_replicas(tensors):
+    """Returns the sums over all replicas, on every replica."""
+    replica = tf.distribute.get_replica_context()
+    return replica.all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+
+
+@contextlib.contextmanager
+def summed_before(optimizer):
+    """Makes an optimizer take gradients that are already summed over the replicas.
+
+    Keras has no option for this, so the method of the optimizer that sums them is hidden. All
+    replicas leave the block only after each of them has updated its weights.
+    """
+    name = "_all_reduce_sum_gradients"
+    vars(optimizer)[name] = list  # not by setattr, which would track it for checkpoints
+    try:
+        yield
+    finally:
+        vars(optimizer).pop(name, None)
+
+
+def rows_of_part(data, index, parts):
+    """Returns the rows of one of `parts` equal parts. The last part may be smaller."""
+
+    def cut(x):
+        if x is None or parts == 1:
+            return x
+        rows = -(-tf.shape(x)[0] // parts)
+        return x[index * rows : (index + 1) * rows]
+
+    return keras.tree.map_structure(cut, data)
+
+
+def add_results(results, new):
+    """Adds the sums and gradients of two parts, and concatenates the logits."""
+    (sums, gradients, logits), (new_sums, new_gradients, new_logits) = results, new
+    return (
+        TokenSums(*(a + b for a, b in zip(sums, new_sums, strict=True))),
+        [None if a is None else a + b for a, b in zip(gradients, new_gradients, strict=True)],
+        None if logits is None else tf.concat([logits, new_logits], axis=0),
+    )

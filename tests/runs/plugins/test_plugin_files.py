@@ -1,0 +1,201 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from support.runs.untrained import toy_tokenizer, untrained_run
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras import plugins
+from t2t_keras.experiment import Experiment
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.plugins import LOADED, load_plugin
+from t2t_keras.runs import Run, load_translator
+from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
+from t2t_keras.runs.plugins.plugin_files import files_of_run, trust_plugins_of
+from t2t_keras.runs.plugins.trusted_files import (
+    NOTED,
+    is_trusted,
+    record_path,
+    recorded,
+    trust_file,
+)
+from t2t_keras.runs.training.run_start import begin
+
+PLUGIN = """
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+
+POSITIONAL_ENCODINGS["absent"] = POSITIONAL_ENCODINGS["none"]._replace()
+"""
+
+
+def forget():
+    """Makes this process one that has neither executed nor trusted a plug-in file."""
+    LOADED.clear()
+    NOTED.clear()
+    POSITIONAL_ENCODINGS.pop("absent", None)
+
+
+@pytest.fixture(autouse=True)
+def another_user(tmp_path, made, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The folder of a run whose positional encoding is that of a plug-in file."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "mine.py").write_text(PLUGIN)
+    tokenizer = toy_tokenizer(folder / "vocabulary")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        load_plugin(folder / "mine.py")
+        untrained_run(
+            folder / "run", folder / "vocabulary", tokenizer, extra_length=3, positions="absent"
+        )
+    return folder / "run"
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """A copy of that run, whose file this user has trusted and this process has executed."""
+    shutil.copytree(made, tmp_path / "run")
+    (tmp_path / "vocabulary").symlink_to(made.parent / "vocabulary")
+    run = Run(tmp_path / "run", trust=True)
+    run.experiment()
+    return run
+
+
+def copied(run, folder):
+    """Returns the path of a copy of a run, which another user has got."""
+    shutil.copytree(run.folder, folder)
+    forget()
+    shutil.rmtree(record_path().parent)
+    return folder
+
+
+def test_a_run_keeps_a_copy_of_the_files_whose_entries_it_uses(run, tmp_path):
+    (file,) = files_of_run(run.folder)
+    assert file.path == run.folder / "imports" / "mine.py"
+    assert file.contents == PLUGIN.encode()
+    contents = read_json(run.config_file)
+    assert contents["imports"] == {"mine.py": file.sha256}
+    assert contents["experiment"]["imports"] == ["mine.py"]
+    assert run.experiment().imports == (str(file.path),)
+    assert recorded() == {file.sha256}
+    assert record_path().stat().st_mode & 0o777 == 0o600
+
+
+def test_a_run_from_elsewhere_is_used_only_after_its_files_are_trusted(run, tmp_path, capfd):
+    folder = copied(run, tmp_path / "theirs")
+    reasons = r"imports/mine.py \(SHA-256 [0-9a-f]{64}\), which was not executed.*--trust"
+    for use in (Run(folder).experiment, lambda: load_translator(folder, engine="tensorflow")):
+        with pytest.raises(ValueError, match=reasons):
+            use()
+    assert "absent" not in POSITIONAL_ENCODINGS
+    assert load_translator(folder, engine="tensorflow", trust=True).engine.model
+    (file,) = files_of_run(folder)
+    assert f"{file.path} is executed (SHA-256 {file.sha256})" in capfd.readouterr().err
+    forget()
+    assert Run(folder).experiment().model.positions == "absent"
+
+
+def test_a_name_without_an_entry_is_named_with_what_to_do(run, tmp_path):
+    shutil.rmtree(run.folder / "imports")
+    contents = read_json(run.config_file)
+    del contents["imports"]
+    write_json(run.config_file, contents)
+    forget()
+    message = r"needs the entry 'absent' of POSITIONAL_ENCODINGS \(model.positions\).*--imports="
+    with pytest.raises(ValueError, match=message):
+        run.experiment()
+
+
+CRAFTED = [
+    ({"../mine.py": "0" * 64}, 'its entry "imports" must be'),
+    ({"/etc/passwd": "0" * 64}, 'its entry "imports" must be'),
+    ({"mine.py": "0" * 63}, 'its entry "imports" must be'),
+    ({"mine.py": 3}, 'its entry "imports" must be'),
+    (["mine.py"], 'its entry "imports" must be'),
+    ({"mine.py": "0" * 64}, "mine.py has changed since training: its SHA-256 is"),
+    ({"other.py": "0" * 64}, "needs its plug-in file .*other.py, which cannot be read"),
+    ({f"{i}.py": "0" * 64 for i in range(101)}, 'its entry "imports" must be'),
+]
+
+
+def test_a_crafted_record_is_refused(run):
+    for imports, message in CRAFTED:
+        write_json(run.config_file, read_json(run.config_file) | {"imports": imports})
+        for use in (run.experiment, lambda: trust_plugins_of(run.folder)):
+            with pytest.raises(ValueError, match=message):
+                use()
+
+
+def test_a_pipe_or_a_device_in_place_of_a_file_is_refused(run):
+    path = run.folder / "imports" / "mine.py"
+    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()):
+        path.unlink() if not path.is_dir() else path.rmdir()
+        make(path)
+        with pytest.raises(ValueError, match="must be one Python file"):
+            run.experiment()
+
+
+def test_a_file_that_changed_since_training_started_is_refused(run, tmp_path):
+    (tmp_path / "other").mkdir()
+    path = tmp_path / "other" / "mine.py"
+    path.write_text("# changed")
+    experiment = run.experiment()
+    experiment.imports = Experiment(imports=(str(path),)).imports
+    copy = files_of_run(run.folder)[0].sha256
+    message = rf"started with a mine.py of SHA-256 {copy}.*other/mine.py has changed.*--run"
+    with pytest.raises(ValueError, match=message):
+        begin(run, experiment, run.folder / "vocabulary")
+    path.write_text("# changed again")
+    with pytest.raises(ValueError, match="has changed since this process loaded it"):
+        adopt_plugins(Run(tmp_path / "new"), experiment)
+    assert run.experiment().imports == (str(files_of_run(run.folder)[0].path),)
+
+
+def test_files_with_one_name_and_different_contents_are_refused(tmp_path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "mine.py").write_text(f"# {folder}")
+    experiment = Experiment(imports=(tmp_path / "a" / "mine.py", tmp_path / "b" / "mine.py"))
+    with pytest.raises(ValueError, match=r"have the same name.*Rename one"):
+        adopt_plugins(Run(tmp_path / "run"), experiment)
+
+
+def test_an_entry_that_is_in_no_file_is_a_warning(tmp_path, monkeypatch, caplog):
+    monkeypatch.setitem(POSITIONAL_ENCODINGS, "absent", POSITIONAL_ENCODINGS["none"])
+    tokenizer = toy_tokenizer(tmp_path / "vocabulary")
+    with caplog.at_level("WARNING"):
+        untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer, positions="absent")
+    assert "model.positions='absent' is an entry that this process has added" in caplog.text
+    assert not (tmp_path / "run" / "imports").exists()
+
+
+def test_trust_works_where_it_cannot_be_recorded(tmp_path, monkeypatch):
+    (tmp_path / "config").write_text("a file")
+    assert "cannot be written" in trust_file("1" * 64, Path("a.py"))
+    assert is_trusted("1" * 64)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert "no home directory" in trust_file("2" * 64, Path("a.py"))
+
+
+def test_a_record_without_a_last_line_break_is_continued_on_the_next_line(tmp_path):
+    record_path().parent.mkdir(parents=True)
+    record_path().write_text("1" * 64 + "  by hand")
+    trust_file("2" * 64, Path("a\n.py"))
+    trust_file("2" * 64, Path("a\n.py"))
+    assert len(record_path().read_text().splitlines()) == 2
+    assert recorded() == {"1" * 64, "2" * 64}
+
+
+def test_the_record_in_json_names_no_folder(run):
+    assert str(run.folder.parent) not in json.dumps(read_json(run.config_file)["imports"])
+    assert plugins.LOADED

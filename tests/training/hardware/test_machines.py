@@ -1,0 +1,185 @@
+"""A job of two machines, which here are two processes connected over the loopback interface."""
+
+import contextlib
+import json
+import signal
+import socket
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from support.processes.commands import HELPERS, running
+from support.processes.machine_process import BLEU
+
+from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.training.hardware.machines import LostMachine, Machines, find_strategy
+from t2t_keras.training.logs.metrics_file import MetricsFile
+
+STEPS = 20
+SETTINGS = [
+    *("--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"),
+    *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
+    *("--config.data.dev_pairs=20", "--config.data.batches.tokens=600", "--noexport"),
+    *("--config.training.checkpoint_every=1", "--config.training.log_every=10"),
+    *("--config.training.best_metric=bleu", "--config.training.patience=1"),
+    *(f"--config.training.steps={STEPS}", f"--config.training.evaluate_every={STEPS}"),
+]
+
+
+@contextlib.contextmanager
+def job(folder):
+    """Runs t2t-train on two machines and yields their processes, the chief first."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
+    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
+    for each in sockets:
+        each.close()
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                running(
+                    "machine_process",
+                    tf_config,
+                    f"--run={folder}",
+                    *SETTINGS,
+                    package=HELPERS,
+                )
+            )
+            for tf_config in (
+                json.dumps(
+                    {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+                )
+                for index in range(2)
+            )
+        ]
+
+
+def newest_step(folder):
+    return max(Checkpoints(folder / "checkpoints").steps(), default=0)
+
+
+def wait_until(condition, processes):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, [each.errors() for each in processes]
+        time.sleep(0.01)
+
+
+@pytest.mark.long
+def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
+    """Its results are those of one machine."""
+    folder, alone = tmp_path / "together", tmp_path / "alone"
+    with running("train", f"--run={alone}", *SETTINGS) as single:
+        with job(folder) as machines:
+            wait_until(lambda: newest_step(folder) >= 4, machines)
+            machines[1].stop(signal.SIGKILL)
+            assert machines[0].wait() == 2, machines[0].errors()
+            message = "another machine of this job ended or cannot be reached"
+            assert message in machines[0].errors()
+        lost_at = newest_step(folder)
+        assert lost_at < STEPS
+
+        with job(folder) as machines:
+            wait_until(lambda: newest_step(folder) > lost_at, machines)
+            assert machines[1].stop(signal.SIGTERM) == 0, machines[1].errors()
+            assert machines[0].wait() == 0, machines[0].errors()
+            assert "another machine of the job was asked to stop: step" in machines[0].errors()
+            assert "SIGTERM was received: step" in machines[1].errors()
+        assert newest_step(folder) < STEPS
+
+        with job(folder) as machines:
+            assert [each.wait() for each in machines] == [0, 0], machines[0].errors()
+            assert all(f"BLEU {BLEU} was received" in each.errors() for each in machines)
+        # Everything that is compared exists now; averaging the checkpoints would only take time.
+        wait_until(lambda: MetricsFile(alone / "metrics.jsonl").read(), [single])
+
+    (ours,), (theirs,) = (MetricsFile(each / "metrics.jsonl").read() for each in (folder, alone))
+    assert ours["step"] == theirs["step"] == STEPS and ours["tokens"] == theirs["tokens"]
+    # train_loss may differ: it is the mean since the run was resumed or the last log line.
+    for name in ("loss", "perplexity"):
+        assert ours[name] == pytest.approx(theirs[name], rel=1e-5), name
+    notes = Checkpoints(folder / "checkpoints").notes(STEPS)
+    assert (notes["best_step"], notes["best_value"]) == (STEPS, BLEU)
+    ours, theirs = (Checkpoints(each / "checkpoints").load(STEPS)[0] for each in (folder, alone))
+    for name, array in theirs.items():
+        np.testing.assert_allclose(ours[name], array, atol=1e-4, err_msg=name)
+
+
+def test_a_failed_exchange_is_a_lost_machine_only_in_a_job_of_several():
+    machines = Machines(tf.distribute.get_strategy())
+    assert machines.is_chief and machines.all_values(7) == {7}
+    failure = tf.errors.UnavailableError(None, None, "Connection reset\nmore")
+    with pytest.raises(tf.errors.UnavailableError), machines.watched():
+        raise failure
+    machines.count = 2
+    message = r"cannot be reached \(Connection reset\)\. Run the same command"
+    with pytest.raises(LostMachine, match=message), machines.watched():
+        raise failure
+
+
+def test_machines_ask_each_other_about_once_a_second(monkeypatch):
+    """The slowest machine determines the next step after which they do."""
+    machines, clock, sent = Machines(tf.distribute.get_strategy()), [100.0], []
+    monkeypatch.setattr("t2t_keras.training.hardware.machines.time.monotonic", lambda: clock[0])
+    slow, asks = 2 * 250, 2 * 250 + 1  # the other machine takes 250 ms a step
+    replies = iter([{slow}, {slow}, {slow}, {asks}])
+    monkeypatch.setattr(machines, "all_values", lambda value: sent.append(value) or next(replies))
+    assert machines.any_asked(True, 1, at_once=False) and not sent  # a single machine
+    machines.count, asked = 2, []
+    for step in range(1, 12):
+        clock[0] += 0.1
+        asked.append(machines.any_asked(False, step, at_once=step == 7))
+    assert sent == [2 * 1000, *[2 * 100] * 3]  # after steps 1, 5, 7 and 11
+    assert asked == [False] * 10 + [True]
+
+
+@pytest.mark.long
+def test_eight_replicas_with_xla_and_clipping_equal_one(tmp_path):
+    result = tmp_path / "result.json"
+    with running("eight_replicas_process", str(result), package=HELPERS) as process:
+        assert process.wait() == 0, process.errors()
+    for communication, (weights, loss) in json.loads(result.read_text()).items():
+        assert weights < 1e-6 and loss < 1e-5, communication
+
+
+def test_nccl_needs_gpus_and_a_tpu_has_its_own_communication(monkeypatch):
+    config = '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}'
+    monkeypatch.setenv("TF_CONFIG", config)
+    with pytest.raises(ValueError, match=r"`communication` must be 'auto' or 'ring' on machines"):
+        find_strategy(communication="nccl")
+    with pytest.raises(ValueError, match=r"`communication` must be 'auto' with a TPU"):
+        find_strategy("mine", communication="ring")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        "{",
+        "[]",
+        '{"cluster": {}}',
+        '{"cluster": {"worker": ["a:1"]}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
+        '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
+    ],
+)
+def test_a_malformed_tf_config_is_refused(monkeypatch, config):
+    monkeypatch.setenv("TF_CONFIG", config)
+    with pytest.raises(ValueError, match=r"TF_CONFIG must be like .* Received: "):
+        find_strategy()
+
+
+def test_a_tpu_is_connected_before_it_is_initialized(monkeypatch):
+    """Checks only that the calls are made in order, because the tests have no TPU."""
+    calls = []
+    monkeypatch.setattr(
+        tf.distribute.cluster_resolver, "TPUClusterResolver", lambda name: f"resolver of {name}"
+    )
+    monkeypatch.setattr(
+        tf.config, "experimental_connect_to_cluster", lambda it: calls.append(("connect", it))
+    )
+    monkeypatch.setattr(
+        tf.tpu.experimental, "initialize_tpu_system", lambda it: calls.append(("initialize", it))
+    )
+    monkeypatch.setattr(tf.distribute, "TPUStrategy", lambda it: ("strategy", it))
+    assert find_strategy("mine") == ("strategy", "resolver of mine")
+    assert calls == [("connect", "resolver of mine"), ("initialize", "resolver of mine")]

@@ -1,0 +1,150 @@
+"""A compiled model is saved with everything that training needs to go on."""
+
+import keras
+import numpy as np
+import pytest
+from support.models.helpers import TINY, array, ids, pairs
+
+from t2t_keras import (
+    LabelSmoothedCrossEntropy,
+    Perplexity,
+    Transformer,
+    TransformerConfig,
+    TransformerSchedule,
+)
+from t2t_keras.training import Adam
+from t2t_keras.training.step.compile_options import CompileOptions, refuse_tensorflow_options
+
+INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
+ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
+
+
+def compiled(freeze=(), **options):
+    keras.utils.set_random_seed(1)
+    model = Transformer(TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.3))
+    for name in freeze:
+        getattr(model, name).trainable = False
+    optimizer = Adam(TransformerSchedule(16, 10), beta_2=0.98, epsilon=1e-9)
+    loss = LabelSmoothedCrossEntropy(0.2)
+    options = {"metrics": [Perplexity()], "run_eagerly": ON_TENSORFLOW} | options
+    model.compile(optimizer, loss, **options)
+    return model
+
+
+def train(model, steps):
+    model.fit(INPUTS, LABELS, epochs=steps, batch_size=3, shuffle=False, verbose=0)
+
+
+def saved_and_loaded(model, folder):
+    model.optimizer.build(model.trainable_variables)
+    model.save(folder / "model.keras")
+    keras.utils.set_random_seed(2)
+    return keras.saving.load_model(folder / "model.keras")
+
+
+def assert_same_state(model, expected):
+    states = [[*each.variables, *each.optimizer.variables] for each in (model, expected)]
+    for ours, theirs in zip(*states, strict=True):
+        values = keras.ops.convert_to_numpy(ours), keras.ops.convert_to_numpy(theirs)
+        np.testing.assert_array_equal(*values, err_msg=ours.path)
+
+
+@pytest.mark.long
+def test_training_continues_from_a_file_as_if_it_had_not_stopped(tmp_path):
+    """With dropout, whose seeds Keras does not save by itself."""
+    options = {"accumulate": 2, "clip_norm": 1.0, "by_products": True} if ON_TENSORFLOW else {}
+    model = compiled(**options)
+    train(model, 2)
+    loaded = saved_and_loaded(model, tmp_path)
+    assert loaded.loss.label_smoothing == 0.2
+    assert isinstance(loaded.optimizer, Adam)
+    assert loaded.get_compile_config() == model.get_compile_config()
+    assert_same_state(loaded, model)
+    train(model, 2)
+    train(loaded, 2)
+    assert int(loaded.optimizer.iterations) == 4
+    assert_same_state(loaded, model)
+
+
+@pytest.mark.skipif(not ON_TENSORFLOW, reason="the options are those of the step on TensorFlow")
+def test_options_of_compile_are_restored(tmp_path):
+    options = {"accumulate": 3, "clip_norm": 0.5, "r_drop": 2.0, "jit_compile": True}
+    loaded = saved_and_loaded(compiled(by_products=True, run_eagerly=False, **options), tmp_path)
+    assert {name: getattr(loaded, name) for name in ("accumulate", "clip_norm", "r_drop")} == {
+        name: options[name] for name in ("accumulate", "clip_norm", "r_drop")
+    }
+    assert loaded.xla
+    assert "token_accuracy" in loaded.metrics_names
+
+
+def test_frozen_layers_stay_frozen(tmp_path):
+    model = compiled(freeze=["encoder"])
+    loaded = saved_and_loaded(model, tmp_path)
+    assert not loaded.encoder.trainable and loaded.decoder.trainable
+    assert [v.path for v in loaded.trainable_variables] == [
+        v.path for v in model.trainable_variables
+    ]
+    assert "frozen" not in compiled().get_config()
+
+
+def test_files_of_earlier_versions_are_loaded_and_compiled(tmp_path, monkeypatch):
+    """They lack our options and the seeds of dropout."""
+    model = compiled()
+    model.optimizer.build(model.trainable_variables)
+    for name in ("get_compile_config", "save_own_variables"):
+        monkeypatch.setattr(CompileOptions, name, getattr(keras.Model, name))
+    model.save(tmp_path / "model.keras")
+    monkeypatch.undo()
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    assert loaded.compiled and loaded.optimizer.built
+    np.testing.assert_array_equal(array(loaded(INPUTS)), array(model(INPUTS)))
+
+
+def test_a_class_with_a_compile_of_its_own_is_left_to_itself(tmp_path):
+    """Otherwise its options would silently have their defaults."""
+
+    @keras.saving.register_keras_serializable("test")
+    class Warmer(Transformer):
+        def compile(self, *args, temperature=1.0, **kwargs):
+            super().compile(*args, **kwargs)
+
+    model = Warmer(TransformerConfig(**{**TINY, "num_layers": 1}))
+    model.compile("sgd", LabelSmoothedCrossEntropy(), temperature=2.0)
+    model.save(tmp_path / "model.keras")
+    with pytest.warns(UserWarning, match=r"`compile\(\)` method is custom"):
+        keras.saving.load_model(tmp_path / "model.keras")
+
+
+def test_the_adam_of_a_file_from_tensorflow_exists_on_every_backend():
+    config = {
+        "module": "t2t_keras.training.adam",
+        "class_name": "Adam",
+        "config": {"learning_rate": 0.5},
+        "registered_name": "t2t_keras>Adam",
+    }
+    assert type(keras.saving.deserialize_keras_object(config)) is Adam
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"accumulate": 2}, r"`accumulate` .*gradient_accumulation_steps.*Received: accumulate=2"),
+        ({"clip_norm": 1.0}, r"`clip_norm` .*global_clipnorm.*Received: clip_norm=1.0"),
+        ({"r_drop": 5.0, "by_products": True}, r"`r_drop`, `by_products` .*metrics=\[Token"),
+    ],
+    ids=str,
+)
+def test_options_that_only_tensorflow_has_are_refused_elsewhere(options, message):
+    with pytest.raises(ValueError, match=message):
+        refuse_tensorflow_options(dict(options))
+    if not ON_TENSORFLOW:
+        with pytest.raises(ValueError, match=message):
+            compiled(**options)
+        with pytest.warns(UserWarning, match=r"saved on TensorFlow, compiled with .*instead of"):
+            compiled().compile_from_config(options)
+
+
+def test_options_with_their_defaults_have_no_effect():
+    options = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
+    refuse_tensorflow_options(options)
+    assert options == {}

@@ -1,0 +1,147 @@
+"""The compiled training step and search as XLA's GPU compiler receives them, without a GPU.
+
+XLA refuses operations that it lacks for GPUs. No kernel is compiled.
+"""
+
+import dataclasses
+
+import keras
+import pytest
+import tensorflow as tf
+from support.models.helpers import TINY, ids
+from support.models.lowering import gpu_program, products
+from support.models.rival_models import RIVALS
+from support.models.searches import model_that_ends
+
+from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, chunked_loss
+from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.layers.attention_scores import SCORES
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.models import model_class
+from t2t_keras.training.adam import Adam
+from t2t_keras.training.step.trainable_models import trainable
+from t2t_keras.translating.engines import search_graphs
+
+IDS = ids(4, 6, [6, 5, 3, 1])
+
+
+def transformer(**settings):
+    config = {**TINY, "num_layers": 1, "max_length": 30, "dropout": 0.1, **settings}
+    return TransformerConfig(**config)
+
+
+def lowered_step(config, dtype="float32", weights=None, metrics=(), **options):
+    """Returns the program of the forward and backward pass."""
+    model = trainable(model_class(config))(config, dtype=dtype)
+    loss = LabelSmoothedCrossEntropy(0.1)
+    options = {"jit_compile": True, "by_products": True, **options}
+    model.compile(Adam(1e-3), loss, metrics=list(metrics), **options)
+    model.optimizer.build(model.trainable_variables)
+    batch = tf.nest.map_structure(tf.constant, ({"source": IDS, "target": IDS}, IDS))
+    arguments = *batch, weights, tf.constant(0, tf.int64), tf.constant(0.1)
+    variables = [*model.variables, model.optimizer.iterations]
+    return gpu_program(model.make_forward_backward().python_function, variables, *arguments)
+
+
+@pytest.fixture
+def exact():
+    """Turns TF32 off, as training in float32 does."""
+    before = tf.config.experimental.tensor_float_32_execution_enabled()
+    tf.config.experimental.enable_tensor_float_32_execution(False)
+    yield
+    tf.config.experimental.enable_tensor_float_32_execution(before)
+
+
+def test_a_step_in_float32_is_lowered_with_exact_products(exact):
+    found = products(lowered_step(transformer()))
+    assert len(found) > 50
+    assert {(operands, is_exact) for operands, _, is_exact in found} == {(("f32", "f32"), True)}
+
+
+def test_a_step_in_bfloat16_has_no_large_product_of_float32_arrays(exact):
+    """Logits are in float32. Products of float32 arrays have one column: means, sums of logits."""
+    program = lowered_step(transformer(vocab_size=50), "mixed_bfloat16")
+    results = {("bf16", "bf16"): [], ("f32", "f32"): []}
+    for operands, result, _ in products(program):
+        results[operands].append(result)
+    assert all(result.endswith(",1]") for result in results["f32", "f32"])
+    in_float32 = [each for each in results["bf16", "bf16"] if each.startswith("f32")]
+    # The logits, and the gradients of the vectors and of the matrix.
+    assert sorted(in_float32) == ["f32[24,16]", "f32[24,50]", "f32[50,16]"]
+
+
+def test_an_operation_that_gpus_lack_is_refused(monkeypatch):
+    """So the other tests can fail."""
+    monkeypatch.setitem(SCORES, "scaled", lambda queries, keys, *rest: in_python(queries, keys))
+
+    def in_python(queries, keys):
+        scores = keras.ops.matmul(queries, keras.ops.swapaxes(keys, -1, -2))
+        return tf.ensure_shape(tf.numpy_function(lambda x: x, [scores], tf.float32), scores.shape)
+
+    with pytest.raises(ValueError, match="PyFunc"):
+        lowered_step(transformer())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"r_drop": 5.0},
+        {"metrics": [TokenAccuracy()], "weights": tf.ones([4, 6])},
+        {"config": transformer(neighbourhood=2, decoder_neighbourhood=2)},
+        {"config": transformer(pre_norm=True, tie_output=False, output_bias=True)},
+    ],
+    ids=["r_drop", "logits", "restricted", "options"],
+)
+def test_every_kind_of_step_is_lowered(options, exact):
+    found = products(lowered_step(**{"config": transformer(), **options}))
+    assert found and all(is_exact for _, _, is_exact in found)
+
+
+@pytest.mark.long
+def test_a_loss_in_several_chunks_is_lowered_as_a_loop(monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
+    assert " while(" in lowered_step(transformer())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("attention", SCORES)
+def test_every_way_to_compute_scores_is_lowered(attention):
+    assert lowered_step(transformer(attention=attention))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("positions", POSITIONAL_ENCODINGS)
+def test_every_positional_encoding_is_lowered(positions):
+    assert lowered_step(transformer(positions=positions))
+
+
+def rivals():
+    """Returns the rivals as parameters; ByteNet takes minutes."""
+    for name in RIVALS:
+        if "," not in name:
+            mark = pytest.mark.drill if name == "bytenet" else pytest.mark.long
+            yield pytest.param(name, marks=mark)
+
+
+@pytest.mark.parametrize("name", [*rivals()])
+def test_every_rival_is_lowered(name):
+    _, config = RIVALS[name]
+    assert lowered_step(dataclasses.replace(config, dropout=0.1))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("settings", [{}, {"beam": 1}, {"no_repeat_ngram": 2}], ids=str)
+def test_the_search_on_gpus_is_lowered(settings, monkeypatch):
+    monkeypatch.setattr(search_graphs, "of_rows", lambda search, *_, **options: search)
+    model, config = model_that_ends(num_layers=1), SearchConfig(**settings)
+    search = search_graphs.compiled_search(model, config)
+    assert " while(" in gpu_program(search, model.variables, tf.constant(IDS), {})
+
+
+@pytest.mark.long
+def test_scoring_on_gpus_is_lowered():
+    model = model_that_ends(num_layers=1)
+    pair = tf.constant(IDS), tf.constant(IDS)
+    assert gpu_program(lambda *pair: log_probabilities(model, *pair), model.variables, *pair)
