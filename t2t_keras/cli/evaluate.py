@@ -26,6 +26,7 @@ from pipelines.text.opened_text import compressing
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, TRUST, opened_model
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     imports_flag,
@@ -62,7 +63,7 @@ HYPOTHESES = flags.DEFINE_string(
 AGAINST = flags.DEFINE_string(
     "against", None, "File with a second system's translations, compared by paired bootstrap."
 )
-METRIC_NAMES = flags.DEFINE_list(
+METRIC_NAMES = define_list(
     "metrics",
     ["bleu", "chrf"],
     f"Metrics of sacreBLEU, separated by commas: {', '.join(METRICS)}; and those of plug-in files.",

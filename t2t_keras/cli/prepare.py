@@ -32,6 +32,7 @@ from pipelines.languages.language_codes import normalized
 from pipelines.text.cleaning_config import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -53,7 +54,7 @@ PAIRS = flags.DEFINE_string(
 TFDS = flags.DEFINE_string(
     "tfds", None, "Name of a TensorFlow Datasets data set, or the folder of a prepared one."
 )
-LANGUAGES = flags.DEFINE_list(
+LANGUAGES = define_list(
     "languages",
     None,
     "Codes of source and target language, such as en,de, for the record; with --tfds, the features "
@@ -86,7 +87,7 @@ STRICT_RULES = flags.DEFINE_bool(
     "Add the cleaning rules for noisy text, except those that --config.data.cleaning.RULE=VALUE "
     "sets. Needs pip install 't2t-keras[identify]'.",
 )
-RULES = flags.DEFINE_list(
+RULES = define_list(
     "rules",
     None,
     "Cleaning rules of a plug-in file to turn on, each NAME or NAME=VALUE, separated by commas.",
@@ -107,7 +108,7 @@ OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. R
 BEAM = flags.DEFINE_bool(
     "beam", False, "Run as an Apache Beam pipeline; needs pip install 't2t-keras[beam]'."
 )
-BEAM_OPTIONS = flags.DEFINE_list(
+BEAM_OPTIONS = define_list(
     "beam_options", [], "Comma-separated pipeline options for --beam, such as --runner=NAME."
 )
 VOCABULARY = flags.DEFINE_string(

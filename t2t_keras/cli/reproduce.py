@@ -33,6 +33,7 @@ from absl import flags
 from pipelines.old_names import TABLES as OLD_TABLES
 from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
@@ -42,8 +43,8 @@ DEFINE = {
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
-    Sequence[int]: flags.DEFINE_list,
-    Sequence[str]: flags.DEFINE_list,
+    Sequence[int]: define_list,
+    Sequence[str]: define_list,
 }
 
 

@@ -29,6 +29,7 @@ import socket
 
 from absl import flags, logging
 
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag, trust_flag, trust_given
 from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, stderr_filter
@@ -39,14 +40,14 @@ TRUST = trust_flag()
 ENGINE = engine_flag()
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
-ALLOWED_HOSTS = flags.DEFINE_list(
+ALLOWED_HOSTS = define_list(
     "allowed_hosts",
     [],
     "Host names under which the server may be addressed, separated by commas, besides localhost, "
     "IP addresses and --host. Default: these alone if it is reachable only from this machine, "
     "otherwise all names. Also the name of a proxy whose web page sends requests.",
 )
-ALLOWED_ORIGINS = flags.DEFINE_list(
+ALLOWED_ORIGINS = define_list(
     "allowed_origins",
     [],
     "Other sites whose web pages may use the server, such as https://example.com, separated by "

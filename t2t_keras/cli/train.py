@@ -31,6 +31,7 @@ from t2t_keras.cli.flags.config_flag import (
     run_with_config,
     variant,
 )
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
@@ -65,7 +66,7 @@ INIT = flags.DEFINE_string(
     "Run whose weights the training starts from. The model has that run's settings, except for "
     "dropout. Default: random weights.",
 )
-FREEZE = flags.DEFINE_list(
+FREEZE = define_list(
     "freeze",
     None,
     "Comma-separated layers that are not trained, such as encoder,embedding. Default: none.",

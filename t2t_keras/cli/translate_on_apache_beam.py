@@ -14,6 +14,7 @@ from absl import flags
 from pipelines.atomic_files import check_links, only_one
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
@@ -35,7 +36,7 @@ APACHE_BEAM = flags.DEFINE_bool(
     "Translate the files of --input to files of the same names in the folder --output as an Apache "
     "Beam pipeline; needs pip install 't2t-keras[beam]'.",
 )
-BEAM_OPTIONS = flags.DEFINE_list(
+BEAM_OPTIONS = define_list(
     "beam_options",
     [],
     "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",

@@ -5,10 +5,9 @@ import functools
 from absl import flags
 
 from t2t_keras.cli.benchmarks.table import ROUNDS
+from t2t_keras.cli.flags.list_flag import define_list
 
-LENGTHS = flags.DEFINE_list(
-    "lengths", ["1024", "2048", "4096", "8192"], "attention: sequence lengths n."
-)
+LENGTHS = define_list("lengths", ["1024", "2048", "4096", "8192"], "attention: sequence lengths n.")
 NEIGHBOURHOOD = flags.DEFINE_integer(
     "neighbourhood", 65, "attention: neighbourhood r of restricted self-attention."
 )

@@ -5,8 +5,10 @@ from typing import NamedTuple
 
 from absl import flags
 
-RUNS = flags.DEFINE_list("runs", None, "documents: runs to compare, of the config documents.")
-WORDS = flags.DEFINE_list(
+from t2t_keras.cli.flags.list_flag import define_list
+
+RUNS = define_list("runs", None, "documents: runs to compare, of the config documents.")
+WORDS = define_list(
     "words", ["100", "200", "400", "800", "1500"], "documents: lengths of the documents, in words."
 )
 DOCUMENTS = flags.DEFINE_integer(

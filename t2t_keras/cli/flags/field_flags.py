@@ -11,6 +11,7 @@ from typing import get_args
 
 from absl import flags
 
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.translating.request import descriptions
 
 
@@ -30,8 +31,7 @@ class PieceList(flags.ListParser):
 
 
 def define_pieces(name, default, purpose):
-    serializer = flags.CsvListSerializer(",")
-    return flags.DEFINE(PieceList(), name, default, purpose, serializer=serializer)
+    return define_list(name, default, purpose, PieceList())
 
 
 IDS = tuple[int, ...]

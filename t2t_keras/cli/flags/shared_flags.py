@@ -4,6 +4,7 @@ import functools
 
 from absl import flags
 
+from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.plugins import absolute, load_plugin, needs_keras, read_plugin
 
@@ -59,7 +60,7 @@ def export_flag():
 
 @functools.cache
 def imports_flag():
-    return flags.DEFINE_list(
+    return define_list(
         "imports",
         [],
         "Comma-separated Python files that add entries to the tables of this package, such as "
