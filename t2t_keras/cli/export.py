@@ -18,6 +18,7 @@ SavedModel cannot sample.
 """
 
 import shlex
+import sys
 from pathlib import Path
 
 from absl import flags
@@ -112,6 +113,8 @@ def main(arguments):
     load_backend()
     from t2t_keras.runs import Run
 
+    if FORMAT.value == "hub":  # the longest export
+        print("Exporting for LiteRT and measuring its speed for the model card", file=sys.stderr)
     path = Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
     print(path)
     if FORMAT.value == "hub":

@@ -47,7 +47,7 @@ _t2t_words() {
         verbosity=-1|0|1
 ' ;;
     t2t-benchmark)
-      arguments='attention|data|decode|documents|serve|train' words='
+      arguments='attention|data|decode|documents|glossary|serve|train' words='
         beside=ctranslate2
         config=@config
         connections=

@@ -259,7 +259,7 @@ _t2t() {
         '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
         '--words=[documents: lengths of the documents, in words]:words: ' \
-        '*:argument:(attention data decode documents serve train)' ;;
+        '*:argument:(attention data decode documents glossary serve train)' ;;
     t2t-completion)
       _arguments $common \
         '*:argument:(bash zsh)' ;;

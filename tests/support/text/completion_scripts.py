@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from support.processes.in_process import parsed_flags
 
+from t2t_keras.cli.benchmark import SUBJECTS
 from t2t_keras.cli.help_text import choices_of, command_flags, path_of, purpose_of
 from t2t_keras.cli.settings_text import groups_of, settings_in
 from t2t_keras.config_files import shipped_configs
@@ -22,7 +23,7 @@ ARGUMENTS = {
     "prepare": "",
     "parameters": "",
     "import": "@file",
-    "benchmark": "attention|data|decode|documents|serve|train",
+    "benchmark": "|".join(SUBJECTS),
     "reproduce": "table1|table2|table3|table4|claims",
     "completion": "bash|zsh",
 }
