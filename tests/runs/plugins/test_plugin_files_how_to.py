@@ -1,28 +1,49 @@
-"""The files of how_to_plug_in.md, from training to a served answer, in folders of two users."""
+"""The plug-in files of the how-to pages, from training to a served answer, of two users."""
 
 import re
 import shutil
 from pathlib import Path
 
 import pytest
-from support.processes.commands import TINY_RUN, command
+from support.processes.commands import TINY_RUN, command, running
+from support.serving.serving_client import predict
 
-from t2t_keras import runs
+import t2t_keras
 
-PAGE = Path(runs.__file__).with_name("how_to_plug_in.md").read_text("utf-8")
-NAMES = ("rotary.py", "gated.py", "gated_config.py", "short.py")
+ROOT = Path(t2t_keras.__file__).parent
+PAGES = (
+    "runs/how_to_plug_in.md",
+    "training/how_to_change_the_loss_or_optimizer.md",
+    "layers/README.md",
+)
+CONFIG = "gated_config.py"
+PLUGINS = ("rotary.py", "gated.py", "short.py", "focal.py", "sgd.py", "gated_block.py")
+TEXT = "The dog sleeps."
 
 
 def examples():
-    """Returns {name: text} of the page's files."""
-    files = re.findall(r"`(\w+\.py)`[^\n]*(?:\n[^\n`]+)*\n\n```py\n(.*?)```", PAGE, re.DOTALL)
-    return dict(files)
+    """Returns {name: text} of the pages' files."""
+    found = {}
+    for page in PAGES:
+        text = (ROOT / page).read_text("utf-8")
+        form = r"`(\w+\.py)`[^\n]*(?:\n[^\n`]+)*\n\n```py(?:thon)?\n(.*?)```"
+        found |= dict(re.findall(form, text, re.DOTALL))
+    return {name: found[name] for name in (*PLUGINS, CONFIG)}
 
 
 def test_every_example_has_at_most_20_lines():
-    assert tuple(examples()) == NAMES
     for name, text in examples().items():
         assert sum(bool(line.strip()) for line in text.splitlines()) <= 20, name
+
+
+def served_answer(folder, environment, *flags):
+    """Returns the answer over HTTP to TEXT, of a run or of an export."""
+    flags = ("--port=0", "--name=mine", *flags)
+    with running("serve", folder, *flags, environment=environment) as process:
+        address = re.search(r"http://[^/]+", process.line()).group()
+        status, answer = predict(address, {"instances": [TEXT]}, "v1/models/mine:predict")
+    assert status == 200
+    return answer["predictions"][0]["translation"] + "\n"
 
 
 @pytest.mark.long
@@ -34,17 +55,25 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
 
     for name, text in examples().items():
         (tmp_path / name).write_text(text)
-    run, flags = (
-        tmp_path / "run",
-        [
-            f"--config={tmp_path}/gated_config.py",
-            f"--imports={tmp_path}/rotary.py,{tmp_path}/short.py",
-            *("--config.model.positions=rotary", "--config.search.method=short", *TINY_RUN),
-        ],
-    )
+    imports = [tmp_path / name for name in PLUGINS if name != "gated.py"]  # which the config loads
+    run = tmp_path / "run"
+    flags = [
+        f"--config={tmp_path / CONFIG}",
+        *(f"--imports={path}" for path in imports),
+        "--config.model.positions=rotary",
+        "--config.model.block=gated",
+        "--config.training.loss=focal",
+        "--config.training.loss_options=gamma=1",
+        "--config.training.optimizer=sgd",
+        "--config.training.schedule=cosine",
+        "--config.training.warmup_steps=2",
+        "--config.search.method=short",
+        *TINY_RUN,
+    ]
     train = ["train", f"--run={run}", "--noexport"]
-    assert call(*train, *flags, "--config.training.steps=2").returncode == 0
-    for name in NAMES:
+    begun = call(*train, *flags, "--config.training.steps=3")
+    assert begun.returncode == 0, begun.stderr
+    for name in examples():
         (tmp_path / name).unlink()  # the run has copies
     resumed = call(*train, "--config.training.steps=4")
     assert resumed.returncode == 0, resumed.stderr
@@ -53,9 +82,9 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
         assert exported.returncode == 0, exported.stderr
     answers = set()
     for folder, engine in ((run, "litert"), (run / "export", "auto")):
-        found = call("translate", folder, f"--engine={engine}", stdin="The dog sleeps.\n")
+        found = call("translate", folder, f"--engine={engine}", stdin=f"{TEXT}\n")
         assert found.returncode == 0, found.stderr
-        answers.add(found.stdout)
+        answers |= {found.stdout, served_answer(folder, user)}
     assert len(answers) == 1
     refused = call("export", run, "--format=ctranslate2")
     assert refused.returncode == 2 and "CTranslate2 has no other" in refused.stderr
@@ -66,10 +95,14 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
     assert refused.returncode == 2 and "those of a Transformer" in refused.stderr
     theirs = shutil.copytree(run, tmp_path / "theirs")
     user["XDG_CONFIG_HOME"] = str(tmp_path / "another")
-    ask = ["translate", theirs, "--engine=litert"]
-    refused = call(*ask, stdin="The dog sleeps.\n")
-    assert refused.returncode == 2 and "--trust" in refused.stderr and not refused.stdout
-    assert call("translate", theirs / "export", stdin="The dog sleeps.\n").stdout in answers
+    assert served_answer(theirs / "export", user) in answers  # an export needs no file
+    for refused in (
+        call("translate", theirs, "--engine=litert", stdin=f"{TEXT}\n"),
+        call("serve", theirs, "--port=0"),
+    ):
+        assert refused.returncode == 2 and "--trust" in refused.stderr and not refused.stdout
     ask = ["translate", theirs, "--engine=tensorflow"]
-    trusted = call(*ask, "--trust", stdin="The dog sleeps.\n")
-    assert trusted.stdout in answers and trusted.stderr.count("is executed (SHA-256") == 3
+    trusted = call(*ask, "--trust", stdin=f"{TEXT}\n")
+    assert trusted.stdout in answers
+    assert trusted.stderr.count("is executed (SHA-256") == len(PLUGINS)
+    assert served_answer(theirs, user) in answers
