@@ -21,8 +21,34 @@ def programs_in(contents, threads=1):
             "A model for LiteRT needs the package ai-edge-litert: pip install ai-edge-litert. It "
             f"could not be imported: {error}"
         ) from error
-    interpreter = Interpreter(model_content=contents, num_threads=threads)
-    return {name: LoadedProgram(interpreter, name) for name in interpreter.get_signature_list()}
+    interpreter, workspace = Interpreter(model_content=contents, num_threads=threads), Workspace()
+    names = interpreter.get_signature_list()
+    return {name: LoadedProgram(interpreter, name, workspace) for name in names}
+
+
+class Workspace:
+    """The memory for intermediate results that all programs of an interpreter share.
+
+    When a program needs more of it than any program before, LiteRT moves it. Programs that were
+    planned earlier then compute with the old memory, without an error, and their results are wrong
+    at random. So each has to be planned again.
+    """
+
+    def __init__(self):
+        self.growths = 0
+        self.planned = {}  # {name of a program: its largest plans}
+
+    def plan(self, name, shapes):
+        """Notes that a program is planned for {input: shape}."""
+        plans = self.planned.setdefault(name, [])
+        if not any(covers(plan, shapes) for plan in plans):
+            self.planned[name] = [plan for plan in plans if not covers(shapes, plan)] + [shapes]
+            self.growths += 1
+
+
+def covers(plan, shapes):
+    """Returns whether no input of a plan is smaller in any dimension."""
+    return all(np.all(np.greater_equal(plan[name], shape)) for name, shape in shapes.items())
 
 
 class LoadedProgram:
@@ -34,25 +60,35 @@ class LoadedProgram:
     Args:
         interpreter: the `Interpreter`.
         name: name of the signature.
+        workspace: the `Workspace` of the interpreter.
     """
 
-    def __init__(self, interpreter, name):
-        self.interpreter = interpreter
+    def __init__(self, interpreter, name, workspace):
+        self.interpreter, self.name, self.workspace = interpreter, name, workspace
         self.native, runner = interpreter._interpreter, interpreter.get_signature_runner(name)
         self.subgraph = runner._subgraph_index
         self.input_ids, self.output_ids = dict(runner._inputs), dict(runner._outputs)
-        self.shapes = {}
+        self.shapes, self.planned_at = {}, None
 
     def resize(self, shapes):
         """Plans the program for input shapes {name: shape}. The contents of inputs are lost."""
         if shapes == self.shapes:
-            return
+            if self.planned_at == self.workspace.growths:
+                return
+            # LiteRT plans a program again only if the shape of an input changes.
+            name, shape = next(iter(shapes.items()))
+            self.set_shape(name, (shape[0] + 1, *shape[1:]))
+            self.set_shape(name, shape)
         for name, shape in shapes.items():
             if self.shapes.get(name) != shape:
-                shape = np.array(shape, "int32")
-                self.native.ResizeInputTensor(self.input_ids[name], shape, False, self.subgraph)
+                self.set_shape(name, shape)
         self.native.AllocateTensors(self.subgraph)
-        self.shapes = dict(shapes)
+        self.workspace.plan(self.name, shapes)
+        self.shapes, self.planned_at = dict(shapes), self.workspace.growths
+
+    def set_shape(self, name, shape):
+        shape = np.array(shape, "int32")
+        self.native.ResizeInputTensor(self.input_ids[name], shape, False, self.subgraph)
 
     def input(self, name):
         """Returns a view of an input, which is valid until the program runs or is resized."""

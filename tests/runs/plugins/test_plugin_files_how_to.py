@@ -36,14 +36,24 @@ def test_every_example_has_at_most_20_lines():
         assert sum(bool(line.strip()) for line in text.splitlines()) <= 20, name
 
 
-def served_answer(folder, environment, *flags):
-    """Returns the answer over HTTP to TEXT, of a run or of an export."""
-    flags = ("--port=0", "--name=mine", *flags)
-    with running("serve", folder, *flags, environment=environment) as process:
-        address = re.search(r"http://[^/]+", process.line()).group()
-        status, answer = predict(address, {"instances": [TEXT]}, "v1/models/mine:predict")
-    assert status == 200
-    return answer["predictions"][0]["translation"] + "\n"
+def served_answers(models, environment):
+    """Returns the answers over HTTP to TEXT.
+
+    Args:
+        models: {name: folder of a run or of its exports}.
+        environment: changes to the environment variables of the server.
+    """
+    named = [f"{name}={folder}" for name, folder in models.items()]
+    with running("serve", *named, "--port=0", environment=environment) as process:
+        lines = [process.line() for _ in models]
+        address = re.search(r"http://[^/]+", lines[0]).group()
+        answers = set()
+        for name in models:
+            path = f"v1/models/{name}:predict"
+            status, answer = predict(address, {"instances": [TEXT]}, path)
+            assert status == 200
+            answers.add(answer["predictions"][0]["translations"] + "\n")
+    return answers
 
 
 @pytest.mark.long
@@ -84,7 +94,8 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
     for folder, engine in ((run, "litert"), (run / "export", "auto")):
         found = call("translate", folder, f"--engine={engine}", stdin=f"{TEXT}\n")
         assert found.returncode == 0, found.stderr
-        answers |= {found.stdout, served_answer(folder, user)}
+        answers.add(found.stdout)
+    answers |= served_answers({"run": run, "export": run / "export"}, user)
     assert len(answers) == 1
     refused = call("export", run, "--format=ctranslate2")
     assert refused.returncode == 2 and "CTranslate2 has no other" in refused.stderr
@@ -95,7 +106,8 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
     assert refused.returncode == 2 and "those of a Transformer" in refused.stderr
     theirs = shutil.copytree(run, tmp_path / "theirs")
     user["XDG_CONFIG_HOME"] = str(tmp_path / "another")
-    assert served_answer(theirs / "export", user) in answers  # an export needs no file
+    exported = call("translate", theirs / "export", stdin=f"{TEXT}\n")
+    assert exported.stdout in answers  # an export needs no file
     for refused in (
         call("translate", theirs, "--engine=litert", stdin=f"{TEXT}\n"),
         call("serve", theirs, "--port=0"),
@@ -105,4 +117,4 @@ def test_plug_ins_go_from_training_to_another_user(tmp_path):
     trusted = call(*ask, "--trust", stdin=f"{TEXT}\n")
     assert trusted.stdout in answers
     assert trusted.stderr.count("is executed (SHA-256") == len(PLUGINS)
-    assert served_answer(theirs, user) in answers
+    assert served_answers({"theirs": theirs}, user) == answers
