@@ -45,12 +45,13 @@ def served_answers(models, environment):
     """
     named = [f"{name}={folder}" for name, folder in models.items()]
     with running("serve", *named, "--port=0", environment=environment) as process:
-        lines = [process.line() for _ in models]
-        address = re.search(r"http://[^/]+", lines[0]).group()
+        address = re.search(r"http://[^/]+", process.line()).group()
         answers = set()
         for name in models:
-            path = f"v1/models/{name}:predict"
-            status, answer = predict(address, {"instances": [TEXT]}, path)
+            status = 503  # still loading
+            while status == 503:
+                path = f"v1/models/{name}:predict"
+                status, answer = predict(address, {"instances": [TEXT]}, path)
             assert status == 200
             answers.add(answer["predictions"][0]["translations"] + "\n")
     return answers
