@@ -19,6 +19,7 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
+from t2t_keras.runs.plugins.decoding_check import check_decoding
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
@@ -170,6 +171,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
+        check_decoding(model, experiment)
         if run.checkpoints.steps():
             check_optimizer(model, run.checkpoints)
         if initial and not run.checkpoints.steps():
