@@ -163,6 +163,8 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
     def output_shape_of(self, shape):
         return (*shape[:-1], self.d_model)
 
+    check_arguments = staticmethod(check_masks)
+
     def __call__(self, *args, **kwargs):
         args, kwargs = in_our_names(args, kwargs)
         return super().__call__(*args, **kwargs)
@@ -183,7 +185,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         attention_mask=None,
         use_causal_mask=False,
     ):
-        check_masks(memory, mask, memory_mask, step, cache)
+        self.check_arguments(memory, mask, memory_mask, step, cache)
         check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
         if step is not None:
             return self.decode_step(queries, step, cache, memory_mask)

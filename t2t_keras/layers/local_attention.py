@@ -77,16 +77,20 @@ class LocalSelfAttention(MultiHeadAttention):
             The heads, `[batch, heads, length, d_v]`.
         """
         left, right = reach(self.neighbourhood, causal)
+        batch_size, _, length, _ = ops.shape(queries)
         block = max(left, right, 1)
-        length = ops.shape(queries)[2]
+        # A short sequence is a single block. In JAX, a length may also be a symbol.
         if isinstance(length, int):
-            block = min(block, max(length, 1))  # a short sequence is a single block
+            block = min(block, max(length, 1))
+        elif ops.is_tensor(length):
+            block = ops.minimum(block, ops.maximum(length, 1))
         count = -(-length // block)  # number of blocks; the last one is padded
-        real = ops.arange(count * block) < length  # [positions]
+        real = ops.arange(count * block, dtype="int32") < length  # [positions]
         if mask is not None:
             mask = ops.pad(ops.cast(mask, "bool"), [(0, 0), (0, count * block - length)])
             real = real[None] & mask  # [batch, positions]
-        real = ops.reshape(real, (-1, 1, count, 1, block))  # [batch or 1, heads, block, query, key]
+        rows = 1 if mask is None else batch_size
+        real = ops.reshape(real, (rows, 1, count, 1, block))  # [rows, heads, block, query, key]
 
         def in_blocks(x):
             batch_size, heads, _, width = ops.shape(x)
@@ -94,7 +98,8 @@ class LocalSelfAttention(MultiHeadAttention):
             return ops.reshape(x, (batch_size, heads, count, block, width))
 
         # The offset of each key from each query; the keys start one block to the left.
-        offsets = ops.arange(-block, (2 if right else 1) * block)[None] - ops.arange(block)[:, None]
+        keys_from = ops.arange(-block, (2 if right else 1) * block, dtype="int32")
+        offsets = keys_from[None] - ops.arange(block, dtype="int32")[:, None]
         near = (offsets >= -left) & (offsets <= right)  # [query, key]
         heads, _ = self.heads_and_weights(
             in_blocks(queries),
@@ -112,10 +117,10 @@ class LocalSelfAttention(MultiHeadAttention):
             return min(length, self.neighbourhood)
         return ops.minimum(length, self.neighbourhood)
 
-    def check_arguments(self, memory, mask, memory_mask, step, cache):
+    def check_arguments(self, memory, *others):
         if memory is not None:
             raise ValueError("Restricted attention has no `memory`. Received: a memory")
-        super().check_arguments(memory, mask, memory_mask, step, cache)
+        super().check_arguments(memory, *others)
 
     def get_config(self):
         return {**super().get_config(), "neighbourhood": self.neighbourhood}

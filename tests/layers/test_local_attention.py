@@ -100,6 +100,24 @@ def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood(monkeypatch):
     assert block_lengths == [10]
 
 
+@pytest.mark.one_backend
+def test_nor_in_a_graph_that_does_not_know_the_length():
+    """Blocks as long as this neighborhood would need terabytes."""
+    import tensorflow as tf
+
+    layer, x = local(2_000_001), vectors(2, 5, 8)
+    padding = np.arange(5) < np.array([[5], [2]])
+    shapes = tf.TensorSpec([None, None, 8]), tf.TensorSpec([None, None], tf.bool)
+    graph = tf.function(lambda x, mask: layer(x, mask=mask), shapes)
+    np.testing.assert_allclose(array(graph(x, padding)), array(layer(x, mask=padding)), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 8), (0, 4, 8)])
+def test_no_positions_and_no_sentences_have_empty_outputs(shape):
+    for mask in (None, np.ones(shape[:2], bool)):
+        assert tuple(local(3)(np.zeros(shape, "float32"), mask=mask).shape) == shape
+
+
 def test_wrong_settings_are_named():
     with pytest.raises(ValueError, match=r"`neighbourhood` must be .* Received: neighbourhood=0"):
         local(0)
