@@ -83,8 +83,8 @@ class DecoderBlock(Block):
             f"Received: a {'memory_mask' if memory is None else 'memory'}"
         )
 
-    def settings(self):
-        return {**super().settings(), "cross_attention": self.cross_attention is not None}
+    def get_config(self):
+        return {**super().get_config(), "cross_attention": self.cross_attention is not None}
 
     def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position of every hypothesis.

@@ -48,8 +48,8 @@ class EncoderBlock(Block):
         x, weights = self.self_attention(x, mask=mask, return_weights=True)
         return self.feed_forward(x), {"self_attention": weights}
 
-    def settings(self):
-        return {**super().settings(), "causal": self.self_attention.sublayer.causal}
+    def get_config(self):
+        return {**super().get_config(), "causal": self.self_attention.sublayer.causal}
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

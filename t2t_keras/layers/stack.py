@@ -137,14 +137,10 @@ class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
             name=name,
         )
 
-    def settings(self):
-        """Returns the arguments that create an equal block, as they are saved."""
+    def get_config(self):
         config = {name: getattr(self.config, name) for name in BlockConfig.__dataclass_fields__}
         config["activation"] = serialized_activation(self.config.activation)
-        return config | serialized(self.weight_options)
-
-    def get_config(self):
-        return {**super().get_config(), **self.settings()}
+        return {**super().get_config(), **config, **serialized(self.weight_options)}
 
 
 class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
@@ -218,11 +214,10 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         return x if self.final_norm is None else self.final_norm(x)
 
     def get_config(self):
-        config = {
-            **super().get_config(),
-            "num_layers": len(self.blocks),
-            **self.blocks[0].settings(),
-        }
+        own = {**super().get_config(), "num_layers": len(self.blocks)}
+        settings = self.blocks[0].get_config()
+        settings.pop("adapted", None)  # the stack has those of all blocks
+        config = {**settings, **own}
         if self.block_class is not self.default_block:
             config["block_class"] = keras.saving.get_registered_name(self.block_class)
         return config

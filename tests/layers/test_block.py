@@ -96,6 +96,36 @@ def test_a_stack_takes_a_class_and_serializes_its_name():
         Encoder(**settings, block_class="mine>Gone")
 
 
+@keras.saving.register_keras_serializable("own_blocks")
+class Amplified(DecoderBlock):
+    """A block with a setting that the paper's block does not have."""
+
+    def __init__(self, *values, gain, **settings):
+        super().__init__(*values, **settings)
+        self.gain = gain
+
+    def call(self, x, *others, **settings):
+        return super().call(x * self.gain, *others, **settings)
+
+    def get_config(self):
+        return {**super().get_config(), "gain": self.gain}
+
+
+def test_a_setting_of_ones_own_block_is_part_of_the_stack(tmp_path):
+    options = {"activity_regularizer": "l2", "cross_attention": False, "gain": 3.0}
+    decoder = Decoder(2, d_model=8, d_ff=12, num_heads=2, block_class=Amplified, **options)
+    inputs = keras.Input((None, 8))
+    model, x = keras.Model(inputs, decoder(inputs)), vectors(2, 3, 8)
+    model.save(tmp_path / "model.keras")
+    twin = keras.models.clone_model(model)
+    twin.set_weights(model.get_weights())
+    for each in (twin, keras.saving.load_model(tmp_path / "model.keras")):
+        np.testing.assert_array_equal(array(each(x)), array(model(x)))
+        stack = each.layers[-1]
+        assert [block.gain for block in stack.blocks] == [3.0, 3.0]
+        assert stack.get_config() == decoder.get_config()
+
+
 def test_weights_and_attention_are_counted_and_shown():
     config = TransformerConfig(**TINY, block="parallel")
     counts = parameter_counts(config)
