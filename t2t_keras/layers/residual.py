@@ -3,12 +3,13 @@
 import keras
 
 from t2t_keras.checks import check_boolean, check_positive, check_rate
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class Residual(OutputShapes, keras.layers.Layer):
+class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """`LayerNorm(x + Dropout(Sublayer(x)))`.
 
     With `pre_norm`, the norm is at the sub-layer's input: `x + Dropout(Sublayer(LayerNorm(x)))`.
@@ -100,4 +101,4 @@ class Residual(OutputShapes, keras.layers.Layer):
     @classmethod
     def from_config(cls, config):
         sublayer = keras.saving.deserialize_keras_object(config["sublayer"])
-        return cls(**{**config, "sublayer": sublayer})
+        return super().from_config({**config, "sublayer": sublayer})

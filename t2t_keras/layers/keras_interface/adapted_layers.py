@@ -1,8 +1,9 @@
-"""Keras' quantization and LoRA on inner layers, as part of the config of the layer around them.
+"""Changes of inner layers, as part of the config of the layer around them.
 
-`model.quantize("int8")` and `dense.enable_lora(4)` change `Dense` layers inside our layers. A
-layer's config has only its own arguments. So without this module, Keras would load the weights of
-the changed layers into unchanged ones, which fails.
+`model.quantize("int8")` and `dense.enable_lora(4)` change `Dense` layers inside our layers, and
+`trainable = False` any of them. A layer's config has only its own arguments. So without this
+module, Keras would load the weights of the changed layers into unchanged ones, which fails, and
+train layers that were frozen.
 """
 
 import contextlib
@@ -16,8 +17,9 @@ from t2t_keras.checks import check
 class AdaptedLayers:
     """Mixin of layers that make their inner layers themselves; it comes before Keras' class.
 
-    The config gets an entry "adapted" if inner layers are quantized or have LoRA: their indices in
-    the flat list of all inner layers, with the arguments of `quantize` and `enable_lora`.
+    The config gets an entry "adapted" if inner layers are frozen, are quantized or have LoRA: their
+    indices in the flat list of all inner layers, with the arguments of `quantize` and
+    `enable_lora`.
     """
 
     def get_config(self):
@@ -33,12 +35,12 @@ class AdaptedLayers:
 
 
 def inner_layers(layer):
-    """Returns the layers inside a layer, at any depth, in the order of their creation."""
+    """Returns the layers inside a layer, at any depth; a layer comes before those inside it."""
     return layer._flatten_layers(include_self=False)  # as the guide of `DTypePolicyMap` does
 
 
 def adaptations(layer):
-    """Returns a serializable dict for each inner layer that is quantized or has LoRA."""
+    """Returns a serializable dict for each inner layer that is frozen, quantized or has LoRA."""
     found = []
     for index, inner in enumerate(inner_layers(layer)):
         facts = {}
@@ -47,6 +49,8 @@ def adaptations(layer):
             facts["quantization"] = {"mode": inner.quantization_mode, "config": config}
         if getattr(inner, "lora_enabled", False):
             facts["lora"] = {"rank": inner.lora_rank, "lora_alpha": inner.lora_alpha}
+        if not inner.trainable:
+            facts["trainable"] = False
         if facts:
             found.append({"layer": index, **facts})
     return found
@@ -69,14 +73,19 @@ def adapt(layer, adapted):
     the values of the weights are loaded later.
     """
     layers = list(inner_layers(layer))
+    frozen = {facts["layer"] for facts in adapted if not facts.get("trainable", True)}
+    for index, inner in enumerate(layers if frozen else ()):
+        inner.trainable = index not in frozen  # also sets that of the layers inside it, which follow
     with quick_collections() if adapted else contextlib.nullcontext():
         for facts in adapted:
             index = facts["layer"]
             check(index < len(layers), "layer", index, f"one of the {len(layers)} inner layers")
             inner = layers[index]
-            if quantization := facts.get("quantization"):
+            # The sub-layer of a `Residual` has been adapted already, by its own config.
+            quantization, lora = facts.get("quantization"), facts.get("lora")
+            if quantization and inner.quantization_mode is None:
                 quantize(inner, **keras.saving.deserialize_keras_object(quantization))
-            if lora := facts.get("lora"):
+            if lora and not inner.lora_enabled:
                 enable_lora(inner, **lora)
 
 

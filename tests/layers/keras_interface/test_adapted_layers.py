@@ -10,7 +10,14 @@ from support.models.helpers import TINY, array, disturbed, ids, pairs, tensors, 
 from support.models.rival_models import rival
 
 from t2t_keras import TransformerConfig
-from t2t_keras.layers import EncoderBlock, MultiHeadAttention, SharedEmbedding
+from t2t_keras.layers import (
+    Decoder,
+    Encoder,
+    EncoderBlock,
+    MultiHeadAttention,
+    Residual,
+    SharedEmbedding,
+)
 from t2t_keras.training import trainable
 from t2t_keras.transformer import Transformer
 
@@ -101,6 +108,32 @@ def test_layers_alone_are_loaded_in_int8(tmp_path):
     assert 0 < np.abs(quantized - exact).max() < 0.05 * np.abs(exact).max()
     loaded = saved_and_loaded(model, tmp_path)
     np.testing.assert_array_equal(array(loaded(inputs)), quantized)
+
+
+def test_frozen_inner_layers_stay_frozen(tmp_path):
+    """Also if a layer inside a frozen one is trained."""
+    settings = {"d_model": 16, "d_ff": 8, "num_heads": 2}
+    encoder, residual = Encoder(1, **settings), Residual(MultiHeadAttention(2, 16))
+    inputs = keras.Input((None, 16))
+    model = keras.Model(inputs, residual(encoder(inputs)))
+    assert "adapted" not in str(model.get_config())
+    encoder.blocks[0].trainable = False
+    encoder.blocks[0].self_attention.sublayer.query.trainable = True
+    residual.trainable = False
+    expected = [w.trainable for w in model.weights]
+    assert expected.count(False) == (12 - 1) + 6
+    for twin in (saved_and_loaded(model, tmp_path), keras.models.clone_model(model)):
+        assert [w.trainable for w in twin.weights] == expected
+
+
+def test_an_adapted_sublayer_of_residual_is_adapted_once(tmp_path):
+    residual, inputs = Residual(MultiHeadAttention(2, 16)), keras.Input((None, 16))
+    model, x = keras.Model(inputs, residual(inputs)), vectors(2, 5, 16)
+    residual.sublayer.query.quantize("int8")
+    residual.sublayer.value.enable_lora(2)
+    loaded = saved_and_loaded(model, tmp_path)
+    np.testing.assert_allclose(array(loaded(x)), array(model(x)), atol=1e-6)
+    assert integers(loaded) == 1 and loaded.layers[-1].sublayer.value.lora_rank == 2
 
 
 def test_lora_is_merged_and_loaded(tmp_path):
