@@ -95,13 +95,14 @@ class FeedForward(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.d_model = d_model
         self.d_ff = d_ff
         self.activation = activation
+        function = activation_function(activation)
+        self.inner = self.make_dense(d_ff, "inner", activation=function)
+        self.outer = self.make_dense(d_model, "outer")
 
-        def dense(units, name, **options):
-            options |= for_one_layer(self.weight_options)
-            return keras.layers.Dense(units, dtype=self.dtype_policy, name=name, **options)
-
-        self.inner = dense(d_ff, "inner", activation=activation_function(activation))
-        self.outer = dense(d_model, "outer")
+    def make_dense(self, units, name, **options):
+        """Returns a `Dense` with the initializers, regularizers and constraints of this layer."""
+        options |= {"dtype": self.dtype_policy, **for_one_layer(self.weight_options)}
+        return keras.layers.Dense(units, name=name, **options)
 
     def build(self, x_shape):
         self.inner.build(x_shape)

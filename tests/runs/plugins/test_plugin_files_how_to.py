@@ -9,6 +9,7 @@ from support.processes.commands import TINY_RUN, command, running
 from support.serving.serving_client import predict
 
 import t2t_keras
+from t2t_keras.layers import Encoder, block
 
 ROOT = Path(t2t_keras.__file__).parent
 PAGES = (
@@ -34,6 +35,19 @@ def examples():
 def test_every_example_has_at_most_20_lines():
     for name, text in examples().items():
         assert sum(bool(line.strip()) for line in text.splitlines()) <= 20, name
+
+
+def test_the_gated_block_obeys_initializers_and_regularizers(monkeypatch):
+    monkeypatch.setattr(block, "BLOCKS", dict(block.BLOCKS))
+    exec(examples()["gated_block.py"], file := {})
+    options = {"kernel_initializer": "ones", "kernel_regularizer": "l2"}
+    encoder = Encoder(
+        1, d_model=8, d_ff=16, num_heads=2, block_class=file["GatedEncoderBlock"], **options
+    )
+    encoder.build((None, None, 8))
+    kernels = [weight for weight in encoder.weights if weight.path.endswith("kernel")]
+    assert len(kernels) == 4 + 3
+    assert all(w.regularizer is not None and (w.numpy() == 1).all() for w in kernels)
 
 
 def served_answers(models, environment):

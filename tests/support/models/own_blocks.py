@@ -11,7 +11,7 @@ class GatedFeedForward(FeedForward):
 
     def __init__(self, d_model, d_ff, activation="swish", **kwargs):
         super().__init__(d_model, d_ff, activation, **kwargs)
-        self.gate = keras.layers.Dense(d_ff, dtype=self.dtype_policy, name="gate")
+        self.gate = self.make_dense(d_ff, "gate")
 
     def build(self, x_shape):
         super().build(x_shape)
@@ -25,8 +25,8 @@ class WithGates:
     """Mixin of blocks: their feed-forward networks are gated."""
 
     def make_feed_forward(self, name):
-        config, layer = self.config, {"dtype": self.dtype_policy, "name": "network"}
-        network = GatedFeedForward(config.d_model, config.d_ff, config.activation, **layer)
+        layer = {"dtype": self.dtype_policy, "name": "network", **self.weight_options}
+        network = GatedFeedForward(self.d_model, self.d_ff, self.activation, **layer)
         return self.make_residual(network, name)
 
 
