@@ -209,7 +209,7 @@ class Chunks:
     def put(self, index, rows, new):
         """Replaces the rows of a chunk."""
         # With an index for each row, TensorFlow updates in place. For a slice, it copies all rows.
-        indices = index + self.count * ops.arange(self.size)
+        indices = index + self.count * ops.arange(self.size, dtype="int32")
         return ops.scatter_update(rows, indices[:, None], new)
 
     def joined(self, rows):
@@ -231,5 +231,6 @@ def put_along_last_axis(x, indices, values):
     """Replaces one element along the last axis. `indices` and `values` are `[..., 1]`."""
     shape, width = ops.shape(x), x.shape[-1]
     rows = ops.reshape(x, (-1, width))
-    elements = ops.stack([ops.arange(ops.shape(rows)[0]), ops.reshape(indices, (-1,))], axis=-1)
+    numbers = ops.arange(ops.shape(rows)[0], dtype="int32")
+    elements = ops.stack([numbers, ops.reshape(indices, (-1,))], axis=-1)
     return ops.reshape(ops.scatter_update(rows, elements, ops.reshape(values, (-1,))), shape)

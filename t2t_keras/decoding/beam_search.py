@@ -90,12 +90,13 @@ class BeamSearch:
         sentences = ops.shape(source)[0]
         no_tokens = ops.zeros((sentences, beam, room), "int32")
         # Only one hypothesis is live at first: `beam` empty ones would have the same continuations.
-        first_only = ops.where(ops.arange(beam) == 0, 0.0, IMPOSSIBLE)
+        first_only = ops.where(ops.arange(beam, dtype="int32") == 0, 0.0, IMPOSSIBLE)
+        first_only = ops.broadcast_to(ops.cast(first_only, "float32"), (sentences, beam))
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
             limits,
-            Hypotheses(no_tokens, first_only + ops.zeros((sentences, 1))),
-            Hypotheses(no_tokens, ops.full((sentences, beam), IMPOSSIBLE)),
+            Hypotheses(no_tokens, first_only),
+            Hypotheses(no_tokens, ops.full((sentences, beam), IMPOSSIBLE, "float32")),
             ops.zeros((sentences, beam, room * beam), "bool"),
             extras,
             memory,
@@ -120,7 +121,7 @@ class BeamSearch:
         beam = self.config.beam
         position, limits, live, finished, visible, *_ = state
         slots = ops.arange(ops.shape(visible)[2], dtype="int32")
-        own = slots % beam == ops.arange(beam)[:, None]
+        own = slots % beam == ops.arange(beam, dtype="int32")[:, None]
         visible = visible | (own & (slots // beam == position))
         newest = ops.reshape(newest_tokens(live.tokens, position), (-1,))
         logits, cache = self.model.decode_step(newest, position, state.cache, state.memory, visible)
@@ -177,7 +178,7 @@ class BeamSearch:
         newest = ops.take_along_axis(tokens, chosen, axis=1)
         parents = chosen // per_hypothesis
         hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
-        may_end = ops.arange(newest.shape[1]) < beam
+        may_end = ops.arange(newest.shape[1], dtype="int32") < beam
         return Candidates(hypotheses, parents, newest, may_end, {})
 
     def constraint(self, state):

@@ -31,6 +31,7 @@ def next_tokens(logits, count, tokens, position, config, prefix=None, constraine
         log P and ids of the tokens, each `[sentences, hypotheses, count]`. log P is −∞ for
         forbidden tokens, which fill the array if fewer than `count` are allowed.
     """
+    logits = ops.cast(logits, "float32")  # a model may compute in float64
     # Two extra candidates make up for the padding and begin tokens; masking would cost more.
     values, ids = top_tokens(logits, min(count + 2, logits.shape[-1]))
     normalizer = log_normalizer(logits, values[..., 0])[..., None]
@@ -58,7 +59,7 @@ def mask_forbidden(logits, tokens, position, config, prefix=None, constrained=No
     index = ops.minimum(position, ops.shape(prefix)[1] - 1)
     required = ops.take(prefix, index, axis=1)[:, None, None]
     forced = (position < ops.shape(prefix)[1]) & (required != PADDING)
-    only = ops.where(ops.arange(vocabulary) == required, own, IMPOSSIBLE)
+    only = ops.where(ops.arange(vocabulary, dtype="int32") == required, own, IMPOSSIBLE)
     return ops.where(forced, only, logits)
 
 

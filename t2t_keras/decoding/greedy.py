@@ -46,7 +46,7 @@ class Greedy:
         return GreedyState(
             ops.convert_to_tensor(0, "int32"),
             limits,
-            Hypotheses(ops.zeros((*rows, room), "int32"), ops.zeros(rows)),
+            Hypotheses(ops.zeros((*rows, room), "int32"), ops.zeros(rows, "float32")),
             ops.broadcast_to(limits[:, None] > 0, rows),
             extras,
             memory,

@@ -121,7 +121,7 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
     def call(self, x, start=0):
         _, length, d_model = ops.shape(x)
-        positions = ops.arange(length) + start + self.offset
+        positions = ops.arange(length, dtype="int32") + start + self.offset
         positions = ops.cast(positions, at_least_float32(x).dtype)
         return x + ops.cast(self.encodings(positions, d_model), x.dtype)
 
@@ -190,7 +190,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
     def call(self, x, start=0):
         length = ops.shape(x)[1]
         self.check_length(length, start)
-        rows = ops.arange(length) + start + self.offset
+        rows = ops.arange(length, dtype="int32") + start + self.offset
         encoding = ops.take(self.table, ops.minimum(rows, self.max_length - 1), axis=0)
         return x + ops.where(rows[:, None] < self.max_length, encoding, float("nan"))
 

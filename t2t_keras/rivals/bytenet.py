@@ -151,7 +151,8 @@ class ByteNet(SequenceModel):
 
     def decode(self, source, target, training=None):
         x = self.dropout(self.embedding(target), training=training)
-        x = stacked(x, self.remember(source, training), ops.arange(ops.shape(target)[1]))
+        positions = ops.arange(ops.shape(target)[1], dtype="int32")
+        x = stacked(x, self.remember(source, training), positions)
         for block in self.decoder:
             x = block(x, training=training)
         return self.decoded(x, training)

@@ -241,7 +241,7 @@ class TrainingStep(CompileOptions):
                 # Losses that layers added are means over this part of the batch.
                 penalties = [w.regularizer(w.value) for w in weights if w.regularizer is not None]
                 added = tf.add_n([*scope.losses, *penalties]) if scope.losses or penalties else 0.0
-                loss = (sums.loss + sums.count * added) * scale
+                loss = (sums.loss + sums.count * tf.cast(added, tf.float32)) * scale
             differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
             gradients = differentiate(tape, loss, [weight.value for weight in weights])
             return sums, [None if g is None else tf.convert_to_tensor(g) for g in gradients], logits

@@ -43,7 +43,8 @@ def chunked_token_sums(model, inputs, labels, sample_weight, count_right, traini
     if training:
         half_product = half_product_for(x, compiled=getattr(model, "xla", True))
         options = {"trained": layer.trainable, "half_product": half_product}
-    loss, unsmoothed, *right = model.loss.sums_in_chunks(*arguments, training, **options)
+    sums = model.loss.sums_in_chunks(*arguments, training, **options)
+    loss, unsmoothed, *right = (ops.cast(each, "float32") for each in sums)
     tokens = ops.sum(weights)
     return TokenSums(loss, tokens, unsmoothed, tokens, *(right or [ops.zeros(())]))
 
