@@ -24,18 +24,20 @@ EMBEDDING_OPTIONS = (
 def taken_from(settings, names):
     """Removes the options with these names from `settings`, and returns those that are given.
 
-    Raises `ValueError` for a value that Keras does not know. Options that are not given stay
-    Keras' defaults.
+    A class is replaced by an instance, as in Keras. Raises `ValueError` for a value that Keras does
+    not know. Options that are not given stay Keras' defaults.
     """
     options = {name: settings.pop(name) for name in names if name in settings}
     for name, value in options.items():
         kind = name.rpartition("_")[2]
         choices = getattr(keras, f"{kind}s")
         try:
-            choices.get(value)
+            known = choices.get(value)
         except (TypeError, ValueError):
             suggestion = nearest(value, dir(choices)) if isinstance(value, str) else ""
             check(False, name, value, f"a name or an object of keras.{kind}s{suggestion}")
+        if isinstance(value, type):
+            options[name] = known
     return options
 
 

@@ -77,6 +77,19 @@ def test_an_initializer_object_draws_different_numbers_for_each_kernel():
     assert not np.array_equal(array(layer.query.kernel), array(layer.key.kernel))
 
 
+def test_a_class_stands_for_an_object_as_in_keras():
+    options = {
+        "kernel_initializer": keras.initializers.HeNormal,
+        "bias_regularizer": keras.regularizers.L2,
+    }
+    layer = EncoderBlock(**BLOCK, **options)
+    dense = keras.layers.Dense(1, **options)
+    for name in options:
+        assert type(layer.weight_options[name]) is type(getattr(dense, name))
+    twin = EncoderBlock.from_config(layer.get_config())
+    assert twin.get_config() == layer.get_config()
+
+
 def test_the_embedding_has_options():
     layer = SharedEmbedding(
         vocab_size=20,
