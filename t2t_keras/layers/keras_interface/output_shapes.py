@@ -6,6 +6,8 @@ symbolic calls, as if a layer always returned one array in its compute dtype. Ou
 weights as well, or logits in float32. So symbolic outputs are still found by tracing the call.
 """
 
+import inspect
+
 import keras
 
 
@@ -17,8 +19,11 @@ class OutputShapes:
 
     def compute_output_shape(self, *shapes, **named_shapes):
         """Returns the shape of the main output from the shapes that `build` takes."""
-        first, *_ = *shapes, *named_shapes.values()
-        return self.output_shape_of(tuple(first))
+        if not shapes:
+            own_name = list(inspect.signature(type(self).build).parameters)[1]
+            names = own_name, "query_shape", *named_shapes  # the second is Keras' name
+            shapes = [named_shapes[name] for name in names if name in named_shapes]
+        return self.output_shape_of(tuple(shapes[0]))
 
     def output_shape_of(self, shape):
         """Returns the shape of the main output for the shape of the first argument."""
