@@ -29,7 +29,7 @@ class CachedAttention:
         """
         queries = step.split_heads(self.query(x), self.num_heads)
         if not self.causal:
-            if self.relative_bias is not None:
+            if self.relative_bias is not None or self.encode_heads is not None:
                 raise ValueError(
                     f"Attention over a memory with positions={self.positions!r} has no decoding "
                     "steps, only calls on whole sequences"

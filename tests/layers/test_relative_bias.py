@@ -151,7 +151,7 @@ def test_t5s_table_is_trained():
     assert (np.abs(found).sum(1) > 0).tolist() == [True] * 5 + [False] * 27
 
 
-def test_a_memory_has_offsets_of_its_positions_but_no_decoding_steps():
+def test_a_memory_has_offsets_of_its_positions_but_no_decoding_steps(monkeypatch):
     layer = MultiHeadAttention(num_heads=2, d_model=8, positions="alibi")
     x = ops.array(vectors(2, 5, 8))
     np.testing.assert_allclose(array(layer(x, x)), array(layer(x)), atol=1e-6)
@@ -159,4 +159,10 @@ def test_a_memory_has_offsets_of_its_positions_but_no_decoding_steps():
     memory = layer.keys_and_values(x)
     step = decoding_step(memory, 0, beams=1)
     with pytest.raises(ValueError, match="positions='alibi' has no decoding steps"):
+        layer(x[:, 0], step=step, cache=memory)
+    kind = POSITIONAL_ENCODINGS["none"]._replace(encode_heads=lambda x, positions: x)
+    monkeypatch.setitem(POSITIONAL_ENCODINGS, "rotary", kind)
+    layer = MultiHeadAttention(2, 8, positions="rotary")
+    layer.build(x.shape)
+    with pytest.raises(ValueError, match="positions='rotary' has no decoding steps"):
         layer(x[:, 0], step=step, cache=memory)
