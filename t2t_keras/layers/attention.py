@@ -187,6 +187,11 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
     ):
         self.check_arguments(memory, mask, memory_mask, step, cache)
         check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
+        if use_causal_mask and self.relative_bias is not None and not self.causal:
+            raise ValueError(
+                f"The biases of positions={self.positions!r} depend on `causal`; set causal=True "
+                "when the layer is created. Received: use_causal_mask=True"
+            )
         if step is not None:
             return self.decode_step(queries, step, cache, memory_mask)
         is_self_attention = memory is None
@@ -201,19 +206,16 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             sequences = (queries, self.query), (key, self.key), (memory, self.value)
             queries, keys, values = (self.project(x, layer)[0] for x, layer in sequences)
         if self.encode_heads is not None:
-            positions = ops.arange(ops.shape(keys)[2])
-            own = positions if is_self_attention else ops.arange(ops.shape(queries)[2])
+            own, positions = (ops.arange(ops.shape(x)[2], dtype="int32") for x in (queries, keys))
             queries, keys = self.encode_heads(queries, own), self.encode_heads(keys, positions)
-        mask = memory_mask
-        if key_mask is not None:
-            mask = both(over_heads(mask), over_heads(key_mask))
+        mask = both(memory_mask, key_mask)
         if attention_mask is not None:
             lengths = queries.shape[2], keys.shape[2]
-            mask = both(over_heads(mask), pairs_mask(attention_mask, *lengths))
+            mask = both(mask, pairs_mask(attention_mask, *lengths))
         causal = self.causal or use_causal_mask
         if causal and not is_self_attention:
             lengths = ops.shape(queries)[2], ops.shape(keys)[2]
-            mask, causal = both(over_heads(mask), over_heads(causal_mask(*lengths))), False
+            mask, causal = both(mask, causal_mask(*lengths)), False
         heads, weights = self.attend(queries, keys, values, mask, return_weights, causal)
         outputs = self.output_projection(self.join_heads(heads))
         return (outputs, weights) if return_weights else outputs
@@ -231,10 +233,9 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             The heads, `[batch, heads, queries, d_v]`, and their weights. A subclass may return
             None instead of weights that are not needed.
         """
-        mask = over_heads(mask)
         if causal:
-            mask = both(mask, over_heads(causal_mask(ops.shape(queries)[2])))
-        offsets = None
+            mask = both(mask, causal_mask(ops.shape(queries)[2]))
+        mask, offsets = over_heads(mask), None
         if self.relative_bias is not None:
             offsets = offsets_in(ops.shape(queries)[2], ops.shape(keys)[2])
         return self.heads_and_weights(queries, keys, values, mask, offsets)

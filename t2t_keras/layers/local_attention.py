@@ -54,6 +54,7 @@ class LocalSelfAttention(MultiHeadAttention):
         self.neighbourhood = neighbourhood
 
     def attend(self, queries, keys, values, mask, return_weights, causal):
+        mask = None if mask is None else ops.cast(mask, "bool")
         if mask is not None and len(mask.shape) != 2:
             raise ValueError(
                 "The mask of restricted attention must have the shape [batch, length]. "
@@ -87,7 +88,7 @@ class LocalSelfAttention(MultiHeadAttention):
         count = -(-length // block)  # number of blocks; the last one is padded
         real = ops.arange(count * block, dtype="int32") < length  # [positions]
         if mask is not None:
-            mask = ops.pad(ops.cast(mask, "bool"), [(0, 0), (0, count * block - length)])
+            mask = ops.pad(mask, [(0, 0), (0, count * block - length)])
             real = real[None] & mask  # [batch, positions]
         rows = 1 if mask is None else batch_size
         real = ops.reshape(real, (rows, 1, count, 1, block))  # [rows, heads, block, query, key]

@@ -27,8 +27,8 @@ def causal_mask(length, keys=None):
         length: number of queries.
         keys: number of keys. None: `length`.
     """
-    positions = ops.arange(length)
-    of_keys = positions if keys is None else ops.arange(keys)
+    positions = ops.arange(length, dtype="int32")
+    of_keys = positions if keys is None else ops.arange(keys, dtype="int32")
     return (of_keys[None, :] <= positions[:, None])[None]
 
 
@@ -39,7 +39,7 @@ def local_mask(length, neighbourhood, causal=False):
     they are i and the positions before it.
     """
     left, right = reach(neighbourhood, causal)
-    positions = ops.arange(length)
+    positions = ops.arange(length, dtype="int32")
     offsets = positions[None, :] - positions[:, None]  # [queries, keys], key minus query
     return ((offsets >= -left) & (offsets <= right))[None]
 
@@ -51,9 +51,12 @@ def reach(neighbourhood, causal=False):
 
 
 def both(mask, other):
-    """Combines two masks of the same rank. None allows everything."""
+    """Combines two masks. None allows everything."""
     if mask is None or other is None:
         return other if mask is None else mask
+    mask, other = ops.cast(mask, "bool"), ops.cast(other, "bool")
+    if len(mask.shape) != len(other.shape):
+        mask, other = over_heads(mask), over_heads(other)
     return mask & other
 
 
@@ -65,6 +68,7 @@ def pairs_mask(mask, queries=None, keys=None):
             `[batch, heads, queries, keys]`.
         queries, keys: the expected lengths. None: unknown.
     """
+    mask = ops.convert_to_tensor(mask)
     for length, expected in zip(mask.shape[-2:], (queries, keys), strict=False):
         fits = length in (None, 1, expected) or expected is None
         if len(mask.shape) < 2 or not fits:

@@ -1,1 +1,1 @@
-"""The interfaces of Keras: call arguments, shapes, settings of weights, quantization, LoRA and freezing."""
+"""Keras' interfaces: call arguments, shapes, settings of weights, quantization, LoRA, freezing."""

@@ -11,7 +11,6 @@ from support.models.rival_models import rival
 
 from t2t_keras import TransformerConfig
 from t2t_keras.layers import (
-    Decoder,
     Encoder,
     EncoderBlock,
     MultiHeadAttention,

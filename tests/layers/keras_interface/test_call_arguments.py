@@ -137,6 +137,34 @@ def test_calls_that_cannot_be_obeyed_are_refused(args, kwargs, message):
         layer(*args, **kwargs)
 
 
+def test_a_causal_mask_is_refused_if_biases_depend_on_it():
+    layer, causal = (MultiHeadAttention(2, 8, positions="t5", causal=c) for c in (False, True))
+    with pytest.raises(ValueError, match="set causal=True when the layer is created"):
+        layer(QUERY, use_causal_mask=True)
+    np.testing.assert_array_equal(array(causal(QUERY, use_causal_mask=True)), array(causal(QUERY)))
+
+
+@pytest.mark.parametrize("local", [False, True])
+def test_masks_of_keys_are_combined_in_any_form(local):
+    layer = LocalSelfAttention(2, 8, 3) if local else MultiHeadAttention(2, 8)
+    padding, other = np.array([[1, 1, 1, 0, 0]] * 2), np.array([[0, 1, 1, 1, 1]] * 2)
+    expected = array(layer(QUERY, mask=padding))
+    np.testing.assert_array_equal(array(layer(QUERY, key_mask=padding)), expected)
+    both = array(layer(QUERY, mask=padding, key_mask=other))
+    np.testing.assert_array_equal(both, array(layer(QUERY, mask=padding & other)))
+    if not local:
+        seen = np.tri(5, dtype=bool)
+        expected = array(layer(QUERY, attention_mask=seen))
+        np.testing.assert_array_equal(array(layer(QUERY, attention_mask=seen.tolist())), expected)
+
+
+def test_residual_passes_a_key_of_another_width():
+    attention, key = MultiHeadAttention(2, 8), vectors(2, 4, 6)
+    residual = Residual(attention, residual=False, layer_norm=False, dropout=0.0)
+    outputs = residual(QUERY, VALUE, key=key)
+    np.testing.assert_allclose(array(outputs), array(attention(QUERY, VALUE, key)), atol=1e-6)
+
+
 def test_restricted_attention_refuses_masks_over_pairs():
     x = vectors(2, 5, 8)
     with pytest.raises(ValueError, match=r"restricted attention must have the shape \[batch, len"):
