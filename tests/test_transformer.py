@@ -19,6 +19,9 @@ from support.models.helpers import (
 from support.models.reference import forward
 
 from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, Transformer, TransformerConfig
+from t2t_keras.decoding.search import search
+from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.training import TrainableTransformer
 
 
 @pytest.mark.one_backend
@@ -324,3 +327,25 @@ def test_the_config_of_the_model_is_a_resolved_copy():
     model = Transformer(config)
     assert (model.config.d_k, model.config.d_v) == (8, 8)
     assert config.d_k is None
+
+
+@pytest.mark.one_backend
+def test_float64_is_searched_and_trained():
+    """As Keras' default, it also makes indices of 64 bits."""
+    model, source = tiny_model(num_layers=1, dropout=0.0), ops.array(pairs()["source"])
+    keras.config.set_floatx("float64")
+    try:
+        twin = TrainableTransformer(model.config)
+        twin.set_weights(model.get_weights())
+        for beam in (1, 2):
+            (tokens, scores), found = (
+                search(each, source, 4, SearchConfig(beam=beam)) for each in (model, twin)
+            )
+            np.testing.assert_array_equal(array(found.tokens), array(tokens))
+            np.testing.assert_allclose(array(found.scores), array(scores), rtol=1e-5)
+        twin.compile("sgd", LabelSmoothedCrossEntropy(), run_eagerly=True)
+        loss = twin.train_on_batch(pairs(), pairs()["target"])
+    finally:
+        keras.config.set_floatx("float32")
+    expected = LabelSmoothedCrossEntropy()(pairs()["target"], model(tensors(pairs())))
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
