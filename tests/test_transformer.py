@@ -329,6 +329,7 @@ def test_the_config_of_the_model_is_a_resolved_copy():
     assert config.d_k is None
 
 
+@pytest.mark.long
 @pytest.mark.one_backend
 def test_float64_is_searched_and_trained():
     """As Keras' default, it also makes indices of 64 bits."""

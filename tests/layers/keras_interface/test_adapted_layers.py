@@ -125,6 +125,7 @@ def test_frozen_inner_layers_stay_frozen(tmp_path):
         assert [w.trainable for w in twin.weights] == expected
 
 
+@pytest.mark.long
 def test_an_adapted_sublayer_of_residual_is_adapted_once(tmp_path):
     residual, inputs = Residual(MultiHeadAttention(2, 16)), keras.Input((None, 16))
     model, x = keras.Model(inputs, residual(inputs)), vectors(2, 5, 16)
