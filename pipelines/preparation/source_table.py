@@ -97,7 +97,7 @@ class OwnSource(Pairs):
         """Calls a function of the plug-in file. Its errors become a `SourceError`."""
         try:
             return function(*arguments)
-        except (MemoryError, OSError):
+        except MemoryError:
             raise
         except SourceError as error:
             raise SourceError(f"The source {self.name}: {error}") from error
