@@ -30,7 +30,13 @@ import socket
 from absl import flags, logging
 
 from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import dtype_flag, engine_flag, trust_flag, trust_given
+from t2t_keras.cli.flags.shared_flags import (
+    dtype_flag,
+    engine_flag,
+    refuse_unused,
+    trust_flag,
+    trust_given,
+)
 from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, stderr_filter
 from t2t_keras.serving.limits import Limits
@@ -145,13 +151,16 @@ LIMITS = (
 
 def main(arguments):
     from t2t_keras.cli.served_versions import find_models, split_name
-    from t2t_keras.translating.find import needs_tensorflow
+    from t2t_keras.translating.find import is_export, needs_tensorflow
 
     show_info("%(asctime)s %(message)s")
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
     limits.validate()
     options = clients()
-    trust_given([split_name(argument)[1] for argument in arguments])
+    folders = [split_name(argument)[1] for argument in arguments]
+    if folders and all(map(is_export, folders)):
+        refuse_unused([TRUST], "with an export, which executes no plug-in files")
+    trust_given(folders)
     models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
     with listening(HOST.value, PORT.value) as sock:
         if flags.FLAGS["verbosity"].value < 1:

@@ -20,7 +20,7 @@ from support.processes.commands import command
         (["BROKEN", "--port=0"], "broken/1 cannot be served"),
         (["a=EXPORT", "a=EXPORT"], "each model must have its own name. Received: 'a' 2 times"),
         (["EXPORT", "b=EXPORT", "--name=c"], "--name=c names a single model without a name"),
-        (["a=EXPORT", "--name=c"], "--name=c names a single model without a name"),
+        (["a=EXPORT", "--trust"], "--trust has no effect with an export"),
         (["=EXPORT"], "NAME=RUN must have a name and a folder"),
         (["a=nowhere"], "there is no folder nowhere"),
         (["EXPORT", "--api_key_file=nowhere"], "nowhere: No such file"),

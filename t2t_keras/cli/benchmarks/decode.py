@@ -57,7 +57,7 @@ def measure():
 
 def check_flags():
     if not RUN.value:
-        refuse_unused([INPUT, LINES], "without --run")
+        refuse_unused([INPUT, LINES, TRUST], "without --run")
         if LENGTH.value < SOURCE_LENGTH.value:
             raise ValueError(
                 "--length must be at least --source_length, because an output may have as many "
