@@ -236,17 +236,19 @@ def unchanged_entries(contents, path, remedy=None):
                 if remedy is not None:
                     raise ValueError(f"{path} adds {names[0]!r} to {title(table)}. {remedy}")
     except BaseException:
-        for table in before:
-            entries = entries_of(table)
+        for table, entries in loaded_tables().items():
             for name in new_names(table, before):
                 del entries[name]
-            entries.update(before[table])
+            entries.update(before.get(table, {}))
         raise
 
 
 def new_names(table, before):
-    """Returns the names of entries that are neither in the copies `before` nor of plug-in files."""
-    known = {*before.get(table, ()), *names_of_plugins(table)}
+    """Returns the names of entries that are neither in the copies `before` nor of plug-in files.
+
+    A table without a copy was loaded meanwhile: its entries in the source of this package are old.
+    """
+    known = {*(before.get(table) or built_in(table)), *names_of_plugins(table)}
     return [name for name in entries_of(table) if name not in known]
 
 

@@ -9,7 +9,15 @@ from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.models import MODELS
-from t2t_keras.plugins import LOADED, TABLES, built_in, entries_of, load_plugin, needs_keras
+from t2t_keras.plugins import (
+    LOADED,
+    TABLES,
+    built_in,
+    entries_of,
+    load_plugin,
+    needs_keras,
+    new_names,
+)
 from t2t_keras.transformer_config import TransformerConfig
 
 POSITIONS = """
@@ -64,6 +72,7 @@ def positions(name, remark=""):
 def test_the_source_of_each_table_lists_its_entries():
     for table in TABLES:
         assert built_in(table) == set(entries_of(table))
+        assert not new_names(table, {})  # although a file was the first to import the table
 
 
 def test_the_same_contents_are_executed_once_whatever_their_path(write):
