@@ -162,6 +162,13 @@ def read_json(path, absent=None, remedy=RUN_AGAIN):
     return contents
 
 
+def with_tuples(value):
+    """Converts all lists in the value of a JSON file, at any depth, to tuples."""
+    if isinstance(value, dict):
+        return {name: with_tuples(each) for name, each in value.items()}
+    return tuple(map(with_tuples, value)) if isinstance(value, list | tuple) else value
+
+
 def json_digest(contents):
     """Returns a digest of a JSON value, independent of the file's layout."""
     return digest(json.dumps(contents, sort_keys=True).encode())

@@ -5,11 +5,13 @@ states only what differs from the paper's base model.
 """
 
 import dataclasses
+import json
 import os
 from typing import Any
 
 import keras
 
+from pipelines.atomic_files import with_tuples
 from pipelines.data_config import DataConfig
 from t2t_keras.checks import check, check_choice
 from t2t_keras.config_files import executed, find_config, loading_plugins_of
@@ -65,6 +67,10 @@ class Experiment:
     def validate(self):
         """Raises `ValueError` for the first setting that is wrong or contradicts another part."""
         self.validate_parts()
+        for name, value in self.flat().items():
+            allowed = "a value that config.json can hold: text, numbers, lists or tuples of them, "
+            allowed += "or a dict of them by text"
+            check(is_json(value), name, value, allowed)
         longest = self.model.longest
         check(
             longest is None or self.data.batches.max_length <= longest,
@@ -162,7 +168,15 @@ def flat(settings, prefix=""):
             yield from flat(value, f"{prefix}{name}.")
         else:
             # Settings from JSON have lists in place of tuples.
-            yield prefix + name, tuple(value) if isinstance(value, list) else value
+            yield prefix + name, with_tuples(value)
+
+
+def is_json(value):
+    """Returns whether JSON gives a value back, with lists in place of tuples."""
+    try:
+        return with_tuples(json.loads(json.dumps(value))) == value
+    except (TypeError, ValueError):
+        return False
 
 
 def differences(before, after):

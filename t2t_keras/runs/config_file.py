@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from pipelines.atomic_files import read_json
+from pipelines.atomic_files import read_json, with_tuples
 from pipelines.batches.corpora import corpora_in
 from pipelines.batches.id_store import SIDES
 from t2t_keras.decoding.search_config import SearchConfig
@@ -98,13 +98,6 @@ def search_in(path):
         return SearchConfig(**settings.get("search", {}))
     except TypeError as error:
         raise invalid(path, error) from error
-
-
-def with_tuples(value):
-    """Converts all lists in a JSON value, at any depth, to tuples."""
-    if isinstance(value, dict):
-        return {name: with_tuples(each) for name, each in value.items()}
-    return tuple(map(with_tuples, value)) if isinstance(value, list) else value
 
 
 def invalid(path, error):

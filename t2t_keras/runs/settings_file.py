@@ -5,7 +5,7 @@ import dataclasses
 import importlib.metadata
 from pathlib import Path
 
-from pipelines.atomic_files import read_json, write_json
+from pipelines.atomic_files import read_json, with_tuples, write_json
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.corpora import corpora_in, tag_in
 from pipelines.data_config import DataConfig
@@ -21,7 +21,6 @@ from t2t_keras.runs.config_file import (
     invalid,
     preparation_of,
     read_config,
-    with_tuples,
 )
 from t2t_keras.runs.plugins.plugin_files import load_plugins_of, missing_entry
 from t2t_keras.training.training_config import TrainingConfig
@@ -71,7 +70,7 @@ def tags_of(data):
 def read_settings(path):
     """Returns the `Experiment` in a run's config.json, and loads the run's plug-in files."""
     contents = read_config(path)
-    imports = load_plugins_of(path.parent, contents)
+    files = load_plugins_of(path.parent, contents)
     settings = with_tuples(contents["experiment"])
     try:
         make_model = config_class(contents.get("architecture", "transformer"))
@@ -104,7 +103,7 @@ def check_same_model(path, experiment):
             f"{path.parent} was started with the model {kinds[0]!r}. Received: {kinds[1]!r}. Give "
             "a different --run"
         )
-    known, settings = dataclasses.asdict(started), dataclasses.asdict(experiment)
+    known, settings = (with_tuples(dataclasses.asdict(each)) for each in (started, experiment))
     for each in (known, settings):
         each["training"]["freeze"] = sorted(each["training"]["freeze"])
     training = {name: settings["training"][name] for name in ("seed", "freeze", "optimizer")}

@@ -6,7 +6,7 @@ from absl import logging
 
 from pipelines.atomic_files import full_disk_named, not_through_link
 from t2t_keras.models import architecture_of
-from t2t_keras.plugins import LOADED, TABLES, built_in, entries_of, names_of_plugins, title
+from t2t_keras.plugins import LOADED, built_in, entries_of, names_of_plugins, title
 from t2t_keras.runs.plugins.plugin_files import (
     FOLDER,
     PluginFile,

@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import os
 import shutil
@@ -7,13 +8,22 @@ import pytest
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
+from pipelines.text.cleaning_rules import RULES
 from t2t_keras import plugins
+from t2t_keras.cli.train import check_plugins
+from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
-from t2t_keras.plugins import LOADED, load_plugin
-from t2t_keras.runs import Run, load_translator
-from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
-from t2t_keras.runs.plugins.plugin_files import files_of_run, trust_plugins_of
+from t2t_keras.models import MODELS
+from t2t_keras.plugins import LOADED, load_plugin, sha256_of
+from t2t_keras.runs import Run, load_translator, settings_file, train
+from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins, owners
+from t2t_keras.runs.plugins.plugin_files import (
+    files_of_run,
+    load_method,
+    missing_entry,
+    trust_plugins_of,
+)
 from t2t_keras.runs.plugins.trusted_files import (
     NOTED,
     is_trusted,
