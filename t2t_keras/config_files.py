@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipelines.old_names import CONFIGS
 from t2t_keras.checks import nearest
-from t2t_keras.plugins import load_plugin, loading_from, unchanged_entries
+from t2t_keras.plugins import load_plugins, loading_from, unchanged_entries
 
 
 def find_config(name):
@@ -63,8 +63,8 @@ def executed(path):
         raise ValueError(f"A config must be a Python file ending in .py. Received: {path}")
     module = importlib.util.module_from_spec(spec)
     try:
-        for plugin in named_imports(path.read_bytes()):
-            load_plugin(plugin)
+        with loading_from(path.parent):  # not for the run, unless an `Experiment` has them
+            load_plugins(named_imports(path.read_bytes()))
         spec.loader.exec_module(module)
     except (SyntaxError, ImportError, NameError) as error:
         raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from error
@@ -80,11 +80,13 @@ def named_imports(contents):
     """Returns the plug-in files that a config file names as text in `imports=("mine.py",)`.
 
     They are loaded before the config is executed, because Python evaluates the other arguments of
-    `Experiment`, which may use their entries, before it makes the `Experiment`.
+    `Experiment`, which may use their entries, before it makes the `Experiment`. If the variants of
+    the config name different files, none is returned, and each `Experiment` loads its own.
     """
-    names = []
+    found = set()
     for node in ast.walk(ast.parse(contents)):
         if isinstance(node, ast.keyword) and node.arg == "imports":
             texts = getattr(node.value, "elts", ())
-            names += [each.value for each in texts if isinstance(each, ast.Constant)]
-    return [name for name in names if isinstance(name, str)]
+            names = [each.value for each in texts if isinstance(each, ast.Constant)]
+            found.add(tuple(name for name in names if isinstance(name, str)))
+    return found.pop() if len(found) == 1 else ()

@@ -21,7 +21,7 @@ from t2t_keras.keras_losses import NoTokenLoss, token_loss
 from t2t_keras.losses import named_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import architecture_of, check_models, model_class
-from t2t_keras.plugins import absolute, load_plugin
+from t2t_keras.plugins import absolute, load_plugins, loading_from
 from t2t_keras.training.hardware.jax_devices import prepare_jax
 from t2t_keras.training.optimizers import named_optimizer
 from t2t_keras.training.step.trainable_models import trainable
@@ -59,8 +59,7 @@ class Experiment:
             'a tuple of paths, such as ("mine.py",)',
         )
         self.imports = tuple(absolute(path) for path in self.imports)
-        for path in self.imports:
-            load_plugin(path)
+        load_plugins(self.imports)
         # Relations between the parts are checked by `validate`, after the parts are complete.
         self.validate_parts()
 
@@ -208,7 +207,10 @@ def load_experiment(config):
             f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
             f"from {path}"
         )
-    experiment.imports = tuple(dict.fromkeys((*experiment.imports, *used)))
+    with loading_from(path.parent) as assigned:  # by `experiment.imports = ("mine.py",)`
+        load_plugins(name for name in experiment.imports if not os.path.isabs(name))
+    made = (name for name in experiment.imports if os.path.isabs(name))
+    experiment.imports = tuple(dict.fromkeys((*made, *assigned, *used)))
     return experiment
 
 

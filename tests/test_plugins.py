@@ -1,6 +1,7 @@
 import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -114,7 +115,9 @@ def test_a_faulty_file_is_one_clear_error_and_leaves_the_tables_as_they_were(wri
 def test_a_file_cannot_replace_an_entry_of_another_one(write):
     first = write("a.py", positions("p"))
     load_plugin(first)
-    with pytest.raises(ValueError, match=rf"b.py replaces 'p' .* an entry of {first} \(SHA-256"):
+    with pytest.raises(
+        ValueError, match=rf"b.py replaces 'p' .* an entry of {first} \(.*processes"
+    ):
         load_plugin(write("b.py", positions("p", "changed")))
     load_plugin(first)
     assert "p" in POSITIONAL_ENCODINGS
@@ -153,6 +156,40 @@ def test_a_config_names_files_relative_to_itself(write, monkeypatch, tmp_path):
     assert list(experiment.imports) == names
     made = Experiment(imports=("inner/mine.py",), model=TransformerConfig(positions="p"))
     assert list(made.imports) == names[:1]
+
+
+def test_each_variant_of_a_config_has_its_own_files(write):
+    write("a.py", positions("p"))
+    write("b.py", positions("p", "changed"))
+    config = write(
+        "config.py",
+        "from t2t_keras.experiment import Experiment\n"
+        "def get_config(variant=''):\n"
+        "    if variant == 'b':\n"
+        "        return Experiment(imports=('b.py',))\n"
+        "    experiment = Experiment()\n"
+        "    if variant == 'assigned':\n"
+        "        experiment.imports = ('b.py',)\n"
+        "        experiment.model.positions = 'p'\n"
+        "    return experiment\n",
+    )
+    assert load_experiment(str(config)).imports == ()
+    for variant in ("b", "assigned"):
+        experiment = load_experiment(f"{config}:{variant}")
+        assert experiment.imports == (str(config.with_name("b.py")),)
+    experiment.validate()
+    config.write_text(config.read_text() + "    return Experiment(imports=('a.py',))\n")
+    assert load_experiment(f"{config}:b").imports == experiment.imports
+
+
+def test_a_setting_that_is_no_json_is_named(write):
+    config_class = load_plugin(write("model.py", MODEL)).MyConfig
+    for value in (Path("x"), {1, 2}, {1: 2}, float("nan"), [{"a": b"b"}]):
+        experiment = Experiment(model=config_class(gate=value))
+        with pytest.raises(ValueError, match=r"`model.gate` must be a value that config.json can"):
+            experiment.validate()
+    for value in ([1, (2, [3])], {"a": [1, {"b": None}]}, "x", 1e9, None):
+        Experiment(model=config_class(gate=value)).validate()
 
 
 def test_a_config_adds_no_entries_itself(write):

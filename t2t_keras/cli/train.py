@@ -242,7 +242,12 @@ def check_plugins(known):
     Args:
         known: the values of the flags.
     """
-    from t2t_keras.runs.plugins.plugin_files import PluginFile, refuse_changed, trust_plugins_of
+    from t2t_keras.runs.plugins.plugin_files import (
+        PluginFile,
+        load_plugins_of,
+        refuse_changed,
+        trust_plugins_of,
+    )
     from t2t_keras.runs.run_folder import RunFolder
 
     run = RunFolder(known[RUN.name].value)
@@ -251,6 +256,9 @@ def check_plugins(known):
         for folder in (run.folder, known[INIT.name].value or run.init()):
             if folder is not None:
                 trust_plugins_of(folder)
+    if run.config_file.exists():
+        load_backend(on_jax=True)
+        load_plugins_of(run.folder)
 
 
 def entry():

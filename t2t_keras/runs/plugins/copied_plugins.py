@@ -10,7 +10,8 @@ from t2t_keras.plugins import LOADED, built_in, entries_of, names_of_plugins, ti
 from t2t_keras.runs.plugins.plugin_files import (
     FOLDER,
     PluginFile,
-    files_of_run,
+    load_plugins_of,
+    named_entries,
     refuse_changed,
     tell_trusted,
 )
@@ -28,6 +29,7 @@ def adopt_plugins(run, experiment):
     """
     files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
     refuse_changed(run, files)
+    kept = {file.path.name: file for file in load_plugins_of(run.folder)} if exists(run) else {}
     known = {file.sha256 for file in files}
     files += [PluginFile.read(each.path) for each in owners(experiment) if each.sha256 not in known]
     given = {}

@@ -98,10 +98,13 @@ def files_of_run(folder, contents=None):
 
 
 def load_plugins_of(folder, contents=None):
-    """Executes the plug-in files of a run, unless this process already has; returns their paths.
+    """Executes the plug-in files of a run, unless this process already has.
 
     Args:
         folder, contents: see `files_of_run`.
+
+    Returns:
+        The `PluginFile`s.
 
     Raises:
         ValueError: the user does not trust one of them.
@@ -111,7 +114,7 @@ def load_plugins_of(folder, contents=None):
         refuse_untrusted(file, folder)
     for file in files:
         execute(file.contents, file.path)
-    return tuple(str(file.path.absolute()) for file in files)
+    return files
 
 
 def load_method(folder, method):
