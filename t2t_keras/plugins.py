@@ -228,7 +228,7 @@ def unchanged_entries(contents, path, remedy=None):
                 if entries_of(table).get(name) is not entry:
                     raise ValueError(
                         f"{path} replaces {name!r} in {title(table)}, {owner_of(table, name)}. "
-                        "Give its own entry a different name"
+                        f"Give its own entry a different name{apart(table, name)}"
                     )
         for table in loaded_tables():
             if names := new_names(table, before):
@@ -279,6 +279,13 @@ def owner_of(table, name):
         if name in plugin.added.get(table, ()):
             return f"an entry of {plugin.path} (SHA-256 {plugin.sha256})"
     return "an entry of this package" if name in built_in(table) else "an entry of this process"
+
+
+def apart(table, name):
+    """Returns what else to do about an entry that two plug-in files add, or ""."""
+    if name not in names_of_plugins(table):
+        return ""
+    return ", or use the two files in different processes (in training: with a different --run)"
 
 
 def entries_of(table):

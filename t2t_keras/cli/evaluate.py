@@ -205,7 +205,7 @@ def translated(folders, references):
     def can(engine, to=TO.value):
         Translator(engine, to).check(search_changes())
 
-    found = opened_model(folders, can=can)
+    found = opened_model(folders, can=can, method=search_changes().get("method"))
     can(*found[:2])
     translator = Translator(found.engine, found.to)
     with opened_output() as write:

@@ -68,7 +68,10 @@ def load_model(folders, recorded=None):
     """
     from t2t_keras.translating.translator import Translator
 
-    found = opened_model(folders, recorded, lambda engine: planned(Translator(engine, TO.value)))
+    found = opened_model(
+        *(folders, recorded, lambda engine: planned(Translator(engine, TO.value))),
+        method=search_changes().get("method"),
+    )
     translator = Translator(found.engine, found.to)
     options, config = planned(translator)
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}

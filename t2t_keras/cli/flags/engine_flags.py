@@ -36,7 +36,7 @@ class Opened(NamedTuple):
     identity: dict
 
 
-def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
+def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=None):
     """Returns the export, run or ensemble that --engine and --dtype select, as `Opened`.
 
     Args:
@@ -45,6 +45,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
             command chose an engine, the recorded engine is used again.
         can: function of an engine that raises a `ValueError` if the engine cannot do the task.
         to: the flag for the tag of texts.
+        method: see `chosen_engine`.
     """
     from t2t_keras.translating.find import is_export, load_engine
 
@@ -60,7 +61,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
     engine, dtype, is_resumed = ENGINE.value, DTYPE.value, False
     if recorded and engine == "auto" and recorded["asked"] == [engine, dtype]:
         engine, dtype, is_resumed = recorded["engine"], recorded["dtype"], True
-    found = of_export(folders, engine, dtype, is_resumed, can)
+    found = of_export(folders, engine, dtype, is_resumed, can, method)
     if found is not None:
         return Opened(found, to.value, identity_of(found, found.digest()))
     load_backend()
@@ -72,11 +73,11 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO):
     return Opened(found, to.value, identity_of(found, digests))
 
 
-def of_export(folders, engine, dtype, is_resumed, can):
+def of_export(folders, engine, dtype, is_resumed, can, method):
     """Returns the engine of an export inside a run, or None if TensorFlow is to be used.
 
     Args:
-        folders, can: see `opened_model`.
+        folders, can, method: see `opened_model`.
         engine, dtype: the requested engine and type of its weights.
         is_resumed: whether they are those of an interrupted command, whose export may be gone.
     """
@@ -93,11 +94,11 @@ def of_export(folders, engine, dtype, is_resumed, can):
             )
         return None
     try:
-        choice = chosen_engine(folders[0], engine, dtype, WEIGHTS.value)
+        choice = chosen_engine(folders[0], engine, dtype, WEIGHTS.value, method)
     except ValueError as error:
         if not (is_resumed or isinstance(error, NoExport)) or must:
             raise
-        return of_export(folders, "auto", None, False, can)  # the export no longer exists
+        return of_export(folders, "auto", None, False, can, method)  # the export is gone
     if choice.engine is None:
         if engine == "auto":
             choice.tell()

@@ -38,7 +38,7 @@ class Choice(NamedTuple):
         log("TensorFlow is used: %s", self.reason)
 
 
-def chosen_engine(folder, engine="auto", dtype=None, weights=None):
+def chosen_engine(folder, engine="auto", dtype=None, weights=None, method=None):
     """Returns the `Choice` for the run in a folder.
 
     Args:
@@ -46,6 +46,7 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
         engine: one of `ENGINES`.
         dtype: type of the stored weights. None: float32.
         weights: see `TrainedModel`.
+        method: a search method to use besides the run's, which a plug-in file of the run may add.
 
     Raises:
         ValueError: `engine` or `dtype` requires an export that does not exist.
@@ -60,7 +61,8 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None):
     if engine == "auto" and not must and has_gpu():
         return Choice(None, "there is a GPU")
     try:
-        return Choice(opened(run, "litert" if engine == "auto" else engine, dtype, weights))
+        kind = "litert" if engine == "auto" else engine
+        return Choice(opened(run, kind, dtype, weights, method))
     except NoExport as error:
         if must:
             raise
@@ -89,16 +91,17 @@ def has_gpu():
     return hidden not in ("", "-1") and bool(glob.glob("/dev/nvidia[0-9]*"))
 
 
-def opened(run, kind, dtype, weights):
+def opened(run, kind, dtype, weights, method=None):
     """Returns the engine of the run's export that belongs to its weights.
 
     Args:
         run: a `RunFolder`.
         kind: "litert" or "ctranslate2".
-        dtype, weights: see `chosen_engine`.
+        dtype, weights, method: see `chosen_engine`.
     """
     folder = fitting(run, kind, dtype or "float32", weights)
-    load_method(run.folder, run.search_settings().method)
+    for name in (run.search_settings().method, method or "beam"):
+        load_method(run.folder, name)
     if kind == "litert":
         from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
     else:

@@ -17,9 +17,11 @@ from t2t_keras.decoding.search import METHODS
 from t2t_keras.plugins import (
     LOADED,
     TABLES,
+    built_in,
     entries_of,
     execute,
     needs_keras,
+    plugins_with,
     read_plugin,
     sha256_of,
     title,
@@ -30,6 +32,7 @@ from t2t_keras.runs.plugins.trusted_files import NOTED, is_trusted, trust_file
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
 MOST = 100  # plug-in files of a run
+METHODS = "t2t_keras.decoding.search:METHODS"
 
 
 class PluginFile(NamedTuple):
@@ -121,11 +124,16 @@ def load_method(folder, method):
     """Executes plug-in files of a run until one has added a search method.
 
     The engine of LiteRT needs no other entries. Files that do not load Keras come first.
+
+    Raises:
+        ValueError: the user does not trust one of them, or the method is that of another file.
     """
-    if method in METHODS:
+    if method in built_in(METHODS):
         return
-    for file in sorted(files_of_run(folder), key=lambda file: needs_keras(file.contents)):
-        if method not in METHODS:
+    files = files_of_run(folder)
+    own = {file.sha256 for file in files}
+    for file in sorted(files, key=lambda file: needs_keras(file.contents)):
+        if not any(plugin.sha256 in own for plugin in plugins_with({METHODS: [method]})):
             refuse_untrusted(file, folder)
             execute(file.contents, file.path)
 

@@ -89,8 +89,12 @@ def test_averaged_weights_that_their_record_does_not_describe_are_refused(copied
         chosen_engine(copied.folder)
 
 
-def test_the_engine_follows_the_run(copied):
+def test_the_engine_follows_the_run(copied, monkeypatch):
     copied.export(format="litert")
+    methods = []
+    monkeypatch.setattr(engine_choice, "load_method", lambda folder, name: methods.append(name))
+    assert chosen_engine(copied.folder, method="short").engine
+    assert methods == ["beam", "short"]
     (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
     engine = chosen_engine(copied.folder).engine
     assert type(engine) is LiteRTEngine and (engine.name, engine.dtype) == (
