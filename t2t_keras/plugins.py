@@ -30,7 +30,7 @@ TABLES = {
     "t2t_keras.decoding.search:METHODS": "search.method",
     "t2t_keras.evaluation.metric_settings:METRICS": None,
     "pipelines.preparation.source_table:SOURCES": None,
-    "pipelines.text.cleaning_rules:RULES": None,
+    "pipelines.text.cleaning_rules:RULES": "data.cleaning.rules",
 }
 # Modules that do not load Keras. Every other import of a plug-in file may load it.
 WITHOUT_KERAS = (

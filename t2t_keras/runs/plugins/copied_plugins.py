@@ -1,5 +1,6 @@
 """Copies the plug-in files of an experiment into the run that is trained."""
 
+import dataclasses
 import shutil
 
 from absl import logging
@@ -76,13 +77,9 @@ def used_entries(experiment):
 
     Entries of this package are left out.
     """
-    for table, setting in TABLES.items():
-        if setting is None:
-            continue
-        part, _, field = setting.partition(".")
-        settings = getattr(experiment, part)
-        name = getattr(settings, field, None) if field else architecture_of(settings)
-        if isinstance(name, str) and name in entries_of(table) and name not in built_in(table):
+    settings = dataclasses.asdict(experiment)
+    for table, setting, name in named_entries(settings, architecture_of(experiment.model)):
+        if name in entries_of(table) and name not in built_in(table):
             yield table, setting, name
 
 

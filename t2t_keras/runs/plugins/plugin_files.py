@@ -193,6 +193,27 @@ def refuse_changed(run, files):
             )
 
 
+def named_entries(settings, architecture):
+    """Yields each table with the setting that names an entry and the name.
+
+    Args:
+        settings: those of an `Experiment`, as a dict.
+        architecture: the name of the model.
+    """
+    for table, setting in TABLES.items():
+        if setting is None:
+            continue
+        value = settings
+        for part in setting.split("."):
+            value = (value or {}).get(part)
+        if setting == "model":
+            value = architecture
+        names = value if isinstance(value, list | tuple) else [value]
+        for name in names:
+            if isinstance(name, str):
+                yield table, setting, name.partition("=")[0]  # a rule: "NAME=VALUE"
+
+
 def missing_entry(contents, folder):
     """Returns a message about a setting that names an entry that no table has, or None.
 
@@ -200,13 +221,9 @@ def missing_entry(contents, folder):
         contents: contents of a run's config.json.
         folder: the run's folder.
     """
-    for table, setting in TABLES.items():
-        if setting is None:
-            continue
-        part, _, field = setting.partition(".")
-        settings = contents["experiment"].get(part)
-        name = contents.get("architecture") if not field else (settings or {}).get(field)
-        if isinstance(name, str) and name not in entries_of(table):
+    architecture = contents.get("architecture")
+    for table, setting, name in named_entries(contents["experiment"], architecture):
+        if name not in entries_of(table):
             return (
                 f"{folder} needs the entry {name!r} of {title(table)} ({setting}), which neither "
                 "this version nor a plug-in file of the run has. If a Python file of yours adds "
