@@ -163,7 +163,7 @@ def freeze(model, names):
 
 def flat(settings, prefix=""):
     for name, value in settings.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and all(isinstance(key, str) for key in value):
             yield from flat(value, f"{prefix}{name}.")
         else:
             # Settings from JSON have lists in place of tuples.

@@ -17,8 +17,8 @@ import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
-# {module:name of a table: the setting of a run that names one of its entries, or None}. The tables
-# are named, not imported, because this module is below all of them and most of them load Keras.
+# {module:name of a table: the setting of a run that names its entries, or None}. The tables are
+# named, not imported, because this module is below all of them and most of them load Keras.
 TABLES = {
     "t2t_keras.models:MODELS": "model",
     "t2t_keras.layers.positional_encoding:POSITIONAL_ENCODINGS": "model.positions",

@@ -237,7 +237,9 @@ def default_config(known):
 
 
 def check_plugins(known):
-    """Checks --imports against the copies of a run to resume, and obeys --trust, before a config.
+    """Checks --imports against the copies of a run to resume, and loads these, before a config.
+
+    --trust is obeyed first.
 
     Args:
         known: the values of the flags.

@@ -90,7 +90,8 @@ def read_settings(path):
             if message := missing_entry(contents, path.parent):
                 raise ValueError(message) from error
         raise invalid(path, error) from error
-    experiment.imports = imports  # not in the call, which would read the files again
+    # Not in the call, which would read the files again.
+    experiment.imports = tuple(str(file.path.absolute()) for file in files)
     return experiment
 
 

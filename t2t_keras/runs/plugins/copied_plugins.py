@@ -25,8 +25,12 @@ def adopt_plugins(run, experiment):
         run: the `RunFolder`, new or to resume.
         experiment: the `Experiment`, which is changed.
 
+    Returns:
+        The files as `PluginFile`s, whose contents this process has executed.
+
     Raises:
-        ValueError: a file differs from the copy in the run, or changed since it was loaded.
+        ValueError: a file differs from the copy in the run, or changed since it was loaded, or the
+            user does not trust one in the run.
     """
     files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
     refuse_changed(run, files)
@@ -36,15 +40,19 @@ def adopt_plugins(run, experiment):
     given = {}
     for file in files:
         if file.sha256 not in LOADED:
-            raise ValueError(f"{file.path} has changed since this process loaded it. Start again")
+            raise ValueError(
+                f"{file.path} has changed since this process loaded it, or was not loaded. Start "
+                "again, and pass it to Experiment(imports=…)"
+            )
         other = given.setdefault(file.path.name, file)
         if other.sha256 != file.sha256:
             raise ValueError(
                 f"{other.path} and {file.path} have the same name, under which a run keeps a copy. "
                 "Rename one"
             )
-    kept = {file.path.name: file for file in files_of_run(run.folder)} if exists(run) else {}
-    experiment.imports = tuple(str(file.path.absolute()) for file in (given | kept).values())
+    files = [*(given | kept).values()]
+    experiment.imports = tuple(str(file.path.absolute()) for file in files)
+    return files
 
 
 def exists(run):
@@ -83,14 +91,17 @@ def used_entries(experiment):
             yield table, setting, name
 
 
-def copy_plugins(run, experiment):
-    """Copies the plug-in files of an experiment into its run and trusts them.
+def copy_plugins(run, experiment, files):
+    """Copies plug-in files into a run and trusts them; sets `experiment.imports` to the copies.
+
+    Args:
+        run, experiment: see `adopt_plugins`.
+        files: the `PluginFile`s. They are not read again, because they may have changed.
 
     Returns:
         {name: SHA-256}, for config.json.
     """
     warn_of_entries_without_file(experiment)
-    files = [PluginFile.read(path) for path in experiment.imports]
     folder = run.folder / FOLDER
     if not exists(run):
         shutil.rmtree(folder, ignore_errors=True)  # left by a killed process

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from absl import logging
 
 from pipelines.printable import printable
-from t2t_keras.decoding.search import METHODS
 from t2t_keras.plugins import (
     LOADED,
     TABLES,

@@ -31,7 +31,7 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
         held_out: {name of a held-out set: its number of pairs}.
     """
     check_folder(run)
-    adopt_plugins(run, experiment)
+    plugins = adopt_plugins(run, experiment)
     facts = {}
     if init:
         facts = {"init": str(init), "base": inherited_from(RunFolder(init))._asdict()}
@@ -52,7 +52,7 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
             shutil.rmtree(leftover)
         with atomic_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
-    if imports := copy_plugins(run, experiment):
+    if imports := copy_plugins(run, experiment, plugins):
         facts["imports"] = imports
     write_settings(run.config_file, experiment, command, held_out=held_out or {}, **facts)
 

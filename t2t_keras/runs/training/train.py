@@ -109,6 +109,8 @@ def train(
     if machines.is_chief:
         check_folder(run)  # before anything is written there
     adopt_plugins(run, experiment)
+    if init and not run.config_file.exists():
+        Run(init).experiment()  # fails now rather than after learning a vocabulary
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
             trainer = make_trainer(experiment, run, strategy, machines, command, init, given)

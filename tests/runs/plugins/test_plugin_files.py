@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.runs.untrained import toy_tokenizer, untrained_run
@@ -32,6 +33,8 @@ from t2t_keras.runs.plugins.trusted_files import (
     trust_file,
 )
 from t2t_keras.runs.training.run_start import begin
+from t2t_keras.transformer import Transformer
+from t2t_keras.transformer_config import TransformerConfig
 
 PLUGIN = """
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -45,6 +48,8 @@ def forget():
     LOADED.clear()
     NOTED.clear()
     POSITIONAL_ENCODINGS.pop("absent", None)
+    METHODS.pop("own", None)
+    RULES.pop("loud", None)
 
 
 @pytest.fixture(autouse=True)
@@ -112,6 +117,95 @@ def test_a_run_from_elsewhere_is_used_only_after_its_files_are_trusted(run, tmp_
     assert f"{file.path} is executed (SHA-256 {file.sha256})" in capfd.readouterr().err
     forget()
     assert Run(folder).experiment().model.positions == "absent"
+
+
+def test_a_run_is_resumed_with_its_copies_by_a_config_that_names_none(run, tmp_path):
+    folder = copied(run, tmp_path / "theirs")
+    known = {"run": folder, "imports": [], "trust": False, "init": None}
+    known = {name: SimpleNamespace(value=value) for name, value in known.items()}
+    for use in (lambda: adopt_plugins(Run(folder), Experiment()), lambda: check_plugins(known)):
+        with pytest.raises(ValueError, match=r"which was not executed.*--trust"):
+            use()
+    known["trust"].value = True
+    check_plugins(known)  # before the config, which may use the entries
+    assert "absent" in POSITIONAL_ENCODINGS
+    forget()
+    experiment = Experiment()
+    for _ in range(2):
+        assert adopt_plugins(Run(folder), experiment) == files_of_run(folder)
+        assert experiment.imports == (str(folder / "imports" / "mine.py"),)
+
+
+def test_a_new_run_fails_before_its_vocabulary_if_the_initial_one_is_untrusted(run, tmp_path):
+    folder = copied(run, tmp_path / "theirs")
+    with pytest.raises(ValueError, match=r"which was not executed.*--trust"):
+        train(Experiment(), tmp_path / "new", init=folder)
+    assert not (tmp_path / "new").exists()
+
+
+def test_only_checked_contents_are_copied_and_trusted(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(PLUGIN)
+    experiment, run = Experiment(imports=(path,)), Run(tmp_path / "new")
+    files = adopt_plugins(run, experiment)
+    path.write_text("1 / 0")  # another process, between check and copy
+    run.folder.mkdir()
+    copy_plugins(run, experiment, files)
+    assert (run.folder / "imports" / "mine.py").read_text() == PLUGIN
+    assert recorded() == {sha256_of(PLUGIN.encode())}
+
+
+def test_a_search_method_is_that_of_the_run(tmp_path):
+    folders = [tmp_path / name for name in ("first", "second")]
+    for folder in folders:
+        text = f"from t2t_keras.decoding.search import METHODS\nMETHODS['own'] = '{folder.name}'"
+        (folder / "imports").mkdir(parents=True)
+        (folder / "imports" / "short.py").write_text(text)
+        imports = {"short.py": sha256_of(text.encode())}
+        write_json(folder / "config.json", {"experiment": {}, "imports": imports})
+        trust_plugins_of(folder)
+    for first, second in (folders, folders[::-1]):
+        for _ in range(2):
+            load_method(first, "own")
+            assert METHODS["own"] == first.name
+            with pytest.raises(ValueError, match=f"{second}.* replaces 'own'.*different processes"):
+                load_method(second, "own")
+            load_method(second, "beam")
+        METHODS.pop("own")
+        LOADED.clear()
+
+
+def test_a_cleaning_rule_belongs_to_the_run(tmp_path):
+    path = tmp_path / "mine.py"
+    rule = "Rule('loud', lambda pair, most: pair.source.isupper())"
+    path.write_text(
+        f"from pipelines.text.cleaning_rules import RULES, Rule\nRULES['loud'] = {rule}\n"
+    )
+    load_plugin(path)
+    experiment = Experiment()
+    experiment.data.cleaning.rules = ("loud=0.5",)
+    assert [plugin.path for plugin in owners(experiment)] == [path]
+    forget()
+    contents = {"experiment": {"data": {"cleaning": {"rules": ["loud=0.5"]}}}}
+    assert "needs the entry 'loud' of RULES (data.cleaning.rules)" in missing_entry(contents, "run")
+
+
+def test_lists_in_settings_are_the_same_after_a_restart(tmp_path, monkeypatch):
+    @dataclasses.dataclass
+    class Config(TransformerConfig):
+        widths: list = dataclasses.field(default_factory=lambda: [1, [2, 3]])
+
+    class Listed(Transformer):
+        config_class = Config
+
+    monkeypatch.setitem(MODELS, "listed", Listed)
+    monkeypatch.setattr(
+        settings_file, "read_settings", lambda path: Experiment(model=Config(widths=(1, (2, 3))))
+    )
+    settings_file.check_same_model(tmp_path / "config.json", Experiment(model=Config()))
+    with pytest.raises(ValueError, match=r"started with model.widths=\(1, \(2, 3\)\)"):
+        other = Experiment(model=Config(widths=[1, [2]]))
+        settings_file.check_same_model(tmp_path / "config.json", other)
 
 
 def test_a_name_without_an_entry_is_named_with_what_to_do(run, tmp_path):
