@@ -3,7 +3,6 @@ import json
 import os
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from support.runs.untrained import toy_tokenizer, untrained_run
@@ -11,7 +10,6 @@ from support.runs.untrained import toy_tokenizer, untrained_run
 from pipelines.atomic_files import read_json, write_json
 from pipelines.text.cleaning_rules import RULES
 from t2t_keras import plugins
-from t2t_keras.cli.train import check_plugins
 from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -121,15 +119,9 @@ def test_a_run_from_elsewhere_is_used_only_after_its_files_are_trusted(run, tmp_
 
 def test_a_run_is_resumed_with_its_copies_by_a_config_that_names_none(run, tmp_path):
     folder = copied(run, tmp_path / "theirs")
-    known = {"run": folder, "imports": [], "trust": False, "init": None}
-    known = {name: SimpleNamespace(value=value) for name, value in known.items()}
-    for use in (lambda: adopt_plugins(Run(folder), Experiment()), lambda: check_plugins(known)):
-        with pytest.raises(ValueError, match=r"which was not executed.*--trust"):
-            use()
-    known["trust"].value = True
-    check_plugins(known)  # before the config, which may use the entries
-    assert "absent" in POSITIONAL_ENCODINGS
-    forget()
+    with pytest.raises(ValueError, match=r"which was not executed.*--trust"):
+        adopt_plugins(Run(folder), Experiment())
+    trust_plugins_of(folder)
     experiment = Experiment()
     for _ in range(2):
         assert adopt_plugins(Run(folder), experiment) == files_of_run(folder)
