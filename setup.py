@@ -103,6 +103,7 @@ setup(
                 "average",
                 "benchmark",
                 "completion",
+                "distill",
                 "evaluate",
                 "export",
                 "import",

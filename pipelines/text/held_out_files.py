@@ -36,39 +36,43 @@ class HeldOutFiles(NamedTuple):
         return [tuple(side.decode("utf-8", "replace") for side in pair) for pair in lines]
 
 
-def parse_sets(texts):
+def parse_sets(texts, setting="dev"):
     """Returns the `HeldOutFiles` for texts like "mine=dev.en,dev.de".
 
     Raises `ValueError` for the first invalid text. The files need not exist.
+
+    Args:
+        texts: a tuple or a list.
+        setting: name of the setting in messages.
     """
     if not isinstance(texts, tuple | list):
-        raise wrong("a tuple of texts like NAME=SOURCE,TARGET", texts)
-    sets = [parse_set(text) for text in texts]
+        raise wrong(setting, "a tuple of texts like NAME=SOURCE,TARGET", texts)
+    sets = [parse_set(text, setting) for text in texts]
     names = [each.name.lower() for each in sets]  # some file systems ignore case
     for number, text in enumerate(texts):
         if names[number] in names[:number]:
-            raise wrong("held-out sets with different names", text)
+            raise wrong(setting, "sets with different names", text)
     return sets
 
 
-def parse_set(text):
+def parse_set(text, setting):
     name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
     parts = split_list(files)  # the names of existing files may contain commas
     parts = parts if len(parts) > 1 else files.split(",")
     source, target, to = (*parts, None, None)[:3]
     if not (name and source and target) or to == "" or len(parts) > 3:
-        raise wrong(
-            "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO", text
-        )
+        allowed = "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO"
+        raise wrong(setting, allowed, text)
     if not NAME.fullmatch(name):
         allowed = (
             "letters (A to Z), digits, '_', '-' and '.', and begins with a letter, digit or '_'"
         )
-        raise wrong(f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
+        raise wrong(setting, f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
     if name.lower() in RESERVED:
-        raise wrong(f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}", text)
+        allowed = f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}"
+        raise wrong(setting, allowed, text)
     return HeldOutFiles(name, source, target, to)
 
 
-def wrong(allowed, value):
-    return ValueError(f"`dev` must be {allowed}. Received: dev={value!r}")
+def wrong(setting, allowed, value):
+    return ValueError(f"`{setting}` must be {allowed}. Received: {setting}={value!r}")

@@ -8,8 +8,8 @@ from pipelines.atomic_files import read_json
 from pipelines.text.file_lists import find_files
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
-from t2t_keras.reproduction.stages import Stages
 from t2t_keras.runs.text_files import check_line_counts, read_lines
+from t2t_keras.stages.stages import Stages
 
 
 class EncodedText(NamedTuple):

@@ -16,9 +16,10 @@ from support.runs.reproduced import (
 from pipelines.toy.grammar import pairs
 from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.reproduction import Plan, reproduce, stages
+from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.reproduction.table2 import PAPER
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages import stages
 from t2t_keras.training.checkpoints import Checkpoints
 
 CONFIG = """

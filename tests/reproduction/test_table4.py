@@ -16,9 +16,10 @@ from support.runs.reproduced import (
 
 from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
-from t2t_keras.reproduction import Plan, reproduce, stages
+from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.runs.parsing import tree_of
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages import stages
 
 DETERMINERS, NOUNS, VERBS = ("the", "a"), ("dog", "cat", "bird"), ("sees", "hears", "likes", "has")
 

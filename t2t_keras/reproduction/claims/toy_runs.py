@@ -6,9 +6,9 @@ from pipelines.atomic_files import read_json, write_json
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
 from t2t_keras.reproduction.run_stages import train
-from t2t_keras.reproduction.stages import Stages
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.runs.run import Run
+from t2t_keras.stages.stages import Stages
 
 CONFIG = "claims"  # shipped config of all variants
 EVALUATIONS = 10  # number of points in a learning curve

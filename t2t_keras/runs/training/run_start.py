@@ -69,9 +69,10 @@ def check_folder(run):
         return
     if not run.folder.exists():
         return
-    # A process that was killed while it created the run may have left unfinished files.
+    # A process that was killed while it created the run may have left unfinished files, and
+    # t2t-distill has its own folder in the run.
     names = {path.name for path in run.folder.iterdir() if path.suffix != ".unfinished"}
-    if others := names - {".lock", "vocabulary", FOLDER}:
+    if others := names - {".lock", "vocabulary", FOLDER, "distillation"}:
         raise ValueError(
             f"{run.folder} is not a run: it has no config.json, but other files "
             f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"

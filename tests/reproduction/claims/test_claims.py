@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from t2t_keras.experiment import load_experiment
-from t2t_keras.reproduction import Plan, claims, reproduce, stages
+from t2t_keras.reproduction import Plan, claims, reproduce
 from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.stages import stages
 
 METRICS = {"step": 1, "perplexity": 4.0, "bleu": 25.0}
 

@@ -66,8 +66,9 @@ def command(
         stdin: text. None: an open pipe without a writer.
         interrupt_after: seconds until Ctrl-C. None: no Ctrl-C.
         read: False closes standard output's reader, as `head` does.
-        at_stage: for t2t-reproduce, whose stages are then forks, too. {index: "SIGNAL"} sends it a
-            signal as soon as the stage of that index, a training, has written a checkpoint.
+        at_stage: for t2t-reproduce and t2t-distill, whose stages are then forks, too. {index:
+            "SIGNAL"} sends it a signal as soon as the stage of that index, a training, has written
+            a checkpoint.
         limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
         environment: changes to the environment variables.
 
@@ -286,8 +287,8 @@ def stage_server():
 
 
 def start_stages_from(server, at_stage):
-    """Makes t2t-reproduce, in this process, start its stages as forks of the server."""
-    from t2t_keras.reproduction import stages
+    """Makes the command in this process start its stages as forks of the server."""
+    from t2t_keras.stages import stages
 
     indices = itertools.count()
     answers = server.makefile()

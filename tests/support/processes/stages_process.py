@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from t2t_keras.reproduction.stages import Stages
+from t2t_keras.stages.stages import Stages
 
 CODE = """
 import os, pathlib, signal, sys

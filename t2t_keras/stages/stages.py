@@ -1,19 +1,21 @@
 """Runs commands of this package as the stages of an experiment, each stage once.
 
-Each stage is a separate process, because TensorFlow holds a device's memory and its first strategy
-until the process ends. The output of a stage goes to a log file.
+Each command is a separate process, because TensorFlow holds a device's memory and its first
+strategy until the process ends. Its output goes to a log file. A stage may also be a function of
+the experiment itself, which runs in this process.
 """
 
 import contextlib
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from pipelines.atomic_files import read_json, write_json
+from pipelines.atomic_files import json_digest, read_json, write_json
 from pipelines.old_names import current_arguments
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
@@ -41,7 +43,17 @@ class Stages:
         self.history = list(earlier.history) if earlier else []
         self.start = start or start_command
 
-    def run_once(self, stage, command, arguments, creates, reads=(), depends_on=None):
+    def run_once(
+        self,
+        stage,
+        command,
+        arguments,
+        creates,
+        reads=(),
+        depends_on=None,
+        unrecorded=(),
+        replaces=None,
+    ):
         """Runs `t2t-COMMAND` unless an identical stage has finished.
 
         Stages are identical if they have the same arguments, input files with the same contents,
@@ -54,10 +66,44 @@ class Stages:
             creates: file that the stage creates.
             reads: input files, except the files that earlier stages wrote.
             depends_on: anything else that affects the result, in JSON types.
+            unrecorded: further arguments, which do not affect the result.
+            replaces: output folder that the command refuses to change for other inputs. It is
+                deleted before the stage is started with other inputs than the last time.
         """
         arguments = [str(argument) for argument in arguments]
+
+        def run():
+            if replaces is not None:
+                self.clear_unless_begun(stage, Path(replaces))
+            self.run_logged(stage, command, [*arguments, *map(str, unrecorded)], creates)
+
+        self.once(stage, [command, arguments], creates, reads, depends_on, run)
+
+    def call_once(self, stage, function, creates, reads=(), depends_on=None):
+        """Calls a function without arguments in this process unless it has finished before.
+
+        Args:
+            stage: name of the stage.
+            function: the function. It writes its files completely or not at all.
+            creates, reads, depends_on: see `run_once`.
+        """
+
+        def call():
+            self.report(stage)
+            function()
+
+        self.once(stage, ["", []], creates, reads, depends_on, call)
+
+    def once(self, stage, words, creates, reads, depends_on, work):
+        """Calls `work` unless the stage has finished, and records that it has.
+
+        Args:
+            words: [name of the command, its arguments].
+            work: function without arguments.
+            stage, creates, reads, depends_on: see `run_once`.
+        """
         digest = digest_of(map(Path, reads)) if reads else ""
-        self.history.append([command, arguments, digest, depends_on])
+        self.history.append([*words, digest, depends_on])
         record = self.folder / "stages.json"
         finished = read_json(record, {})
         known = [
@@ -66,18 +112,31 @@ class Stages:
         ]
         if known == self.history and Path(creates).exists():
             return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        started = time.monotonic()
+        work()
+        write_json(record, finished | {stage: self.history})
+        self.report(f"{stage} took {duration(time.monotonic() - started)}")
+
+    def clear_unless_begun(self, stage, folder):
+        """Deletes the output folder of a stage unless the stage was begun with the same inputs."""
+        path = self.folder / "begun.json"
+        begun, digest = read_json(path, {}), json_digest(self.history)
+        if begun.get(stage) != digest:
+            shutil.rmtree(folder, ignore_errors=True)
+            write_json(path, begun | {stage: digest})
+
+    def run_logged(self, stage, command, arguments, creates):
+        """Runs the command, and checks that it has created its file."""
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         self.report(f"{stage}, see {log}")
-        started = time.monotonic()
         self.run(stage, command, arguments, log)
         if not Path(creates).exists():
             raise ValueError(
                 f"{self.name}: {stage} ended without writing {creates}: {last_message(log)}. The "
                 f"full log is {log}"
             )
-        write_json(record, finished | {stage: self.history})
-        self.report(f"{stage} took {duration(time.monotonic() - started)}")
 
     def run(self, stage, command, arguments, log):
         """Runs the command until it ends; reports its newest log message once a minute."""
@@ -109,7 +168,7 @@ def start_command(command, arguments, log):
     """Starts `t2t-COMMAND` from the package that this process uses."""
     return subprocess.Popen(
         # With -P, files in the user's folder cannot shadow modules.
-        [sys.executable, "-P", "-m", f"t2t_keras.cli.{command}", *arguments],
+        [sys.executable, "-P", "-m", "t2t_keras.cli.process.stage_process", command, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

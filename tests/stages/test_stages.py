@@ -8,8 +8,8 @@ import pytest
 from support.processes.commands import HELPERS, command, running
 from support.processes.stages_process import start_python
 
-from t2t_keras.reproduction import stages as stages_module
-from t2t_keras.reproduction.stages import Stages, last_message
+from t2t_keras.stages import stages as stages_module
+from t2t_keras.stages.stages import Stages, last_message
 
 WRITE = "import sys; open(sys.argv[1], 'a').write('written ')"
 

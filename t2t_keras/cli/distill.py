@@ -1,0 +1,95 @@
+"""t2t-distill: trains a small student on the translations of a teacher.
+
+t2t-distill runs/big --data=data/ende --run=runs/small --config=student:small
+t2t-distill runs/a runs/b runs/c --data=data/ende --run=runs/small --config=student:small
+t2t-distill runs/big --mono='news.*.en.gz' --engine=litert --dtype=int8 --run=runs/small \\
+    --config=student:small
+t2t-distill runs/big --data=data/ende --choose=reference --real=0.2 --reverse=runs/deen \\
+    --dev_source=dev.en --dev_target=dev.de --test=news=test.en,test.de --run=runs/small \\
+    --config=student:small
+t2t-distill runs/big --data=data/ende --texts=distilled --run=runs/tiny --config=student:tiny
+
+The teacher, a run or an export, translates the sources of --data, and the text of --mono. Several
+runs are an ensemble. Bad translations are dropped, and the student is trained on the others. It is
+exported for LiteRT and compared with its teacher on each --test: BLEU, chrF, milliseconds per
+sentence, megabytes.
+
+Before the translations begin, an estimate of their time is printed. Run the same command to resume
+an interrupted one; finished stages are kept. The files are in --run/distillation, or for several
+students that share translations and prepared data, in --texts. A student that has begun to train
+keeps its settings.
+"""
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from absl import flags
+
+from t2t_keras.cli.flags.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.flags.field_flags import type_of
+from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.distillation.plan import settings
+
+DEFINE = {
+    bool: flags.DEFINE_bool,
+    int: flags.DEFINE_integer,
+    float: flags.DEFINE_float,
+    str: flags.DEFINE_string,
+    Sequence[str]: define_list,
+}
+
+
+def plan_flags():
+    """Defines a flag for each field of `DistillationPlan` with a description; returns the flags."""
+    defined = []
+    for field in settings():
+        description, choices = field.metadata["description"], field.metadata.get("choices")
+        purpose = f"{description[0].upper()}{description[1:]}"
+        if choices:
+            flag = flags.DEFINE_enum(field.name, field.default, choices, purpose)
+        elif field.metadata.get("repeated"):
+            flag = flags.DEFINE_multi_string(field.name, None, purpose)
+        else:
+            flag = DEFINE[type_of(field)](field.name, field.default, purpose)
+        defined.append(flag)
+    return defined
+
+
+FLAGS_OF_PLAN = plan_flags()
+
+
+def main(arguments):
+    command = Path(sys.argv[0]).name
+    if not arguments:
+        raise ValueError(
+            "takes the teacher: a run, several for an ensemble, or an export. Received: none"
+        )
+    if CONFIG.value is None:
+        raise ValueError(
+            "--config=NAME is required: the settings of the student, such as --config=student:small"
+        )
+    given = {flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present}
+    if "run" not in given:
+        raise ValueError("--run=FOLDER is required: the student, new or to resume")
+    will_resume()
+    load_backend()
+    from t2t_keras.distillation import distill
+
+    words = shlex.join([command, *sys.argv[1:]])
+    try:
+        print(distill(arguments, CONFIG.value, given.pop("run"), command=words, **given), end="")
+    except KeyboardInterrupt:
+        print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
+        sys.exit(130)
+
+
+def entry():
+    run_with_config(main)
+
+
+if __name__ == "__main__":
+    entry()

@@ -1,0 +1,75 @@
+"""Chooses, of a teacher's hypotheses, the one that is closest to the reference.
+
+This is the interpolation of Kim and Rush (2016, https://arxiv.org/abs/1606.07947, Section 3.3): the
+student learns a translation that the teacher finds likely and that is also close to the data.
+Closeness is BLEU of the sentence, on tokens of sacreBLEU's 13a, with exponential smoothing.
+"""
+
+import itertools
+from pathlib import Path
+
+from pipelines.atomic_files import atomic_file
+from pipelines.progress import Progress
+from t2t_keras.evaluation.bleu import sentence_bleu
+
+BLOCK = 2000  # references that are compared together
+
+
+def choose(hypotheses, references, count, output):
+    """Writes the chosen hypothesis of each sentence to a file.
+
+    Args:
+        hypotheses: text file with `count` lines for each sentence, best first. Empty lines take the
+            place of missing hypotheses.
+        references: text file with one line for each sentence.
+        count: number of hypotheses of a sentence.
+        output: the file to write.
+
+    Returns:
+        The number of sentences whose chosen hypothesis is not the teacher's best one.
+    """
+    changed, done = 0, 0
+    Path(output).parent.mkdir(parents=True, exist_ok=True)
+    with (
+        open(hypotheses, encoding="utf-8", newline="\n") as found,
+        open(references, encoding="utf-8", newline="\n") as wanted,
+        atomic_file(output) as file,
+        Progress("choosing", unit="sentences") as progress,
+    ):
+        progress.to(0)
+        while block := [line.rstrip("\n") for line in itertools.islice(wanted, BLOCK)]:
+            lines = [line.rstrip("\n") for line in itertools.islice(found, count * len(block))]
+            if len(lines) != count * len(block):
+                raise ValueError(
+                    f"{hypotheses} must have {count} lines for each line of {references}. Delete "
+                    "it and run the same command again"
+                )
+            groups = [lines[i : i + count] for i in range(0, len(lines), count)]
+            for group, index in zip(groups, closest(groups, block), strict=True):
+                file.write(f"{group[index]}\n".encode())
+                changed += index > 0
+            done += len(block)
+            progress.to(done)
+    return changed
+
+
+def closest(groups, references):
+    """Returns the index of the hypothesis closest to each reference; of equal ones, the first.
+
+    Args:
+        groups: a list of hypotheses for each reference, best first.
+        references: list of texts.
+
+    Example:
+
+    >>> closest([["a dog is asleep", "the dog sleeps"]], ["the dog sleeps"])
+    [1]
+    """
+    hypotheses = [text for group in groups for text in group]
+    repeated = [text for group, text in zip(groups, references, strict=True) for _ in group]
+    scores = iter(sentence_bleu(hypotheses, repeated))
+    indices = []
+    for group in groups:
+        of_group = list(itertools.islice(scores, len(group)))
+        indices.append(of_group.index(max(of_group)))
+    return indices

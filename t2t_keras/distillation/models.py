@@ -1,0 +1,131 @@
+"""The trained models that a distillation uses, by folder: runs and exports.
+
+Nothing here loads TensorFlow, which would keep the memory of a GPU from the stages.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+
+from pipelines.atomic_files import json_digest, read_json
+from pipelines.text.sources import digest_of
+from pipelines.tokenizers import load_tokenizer
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.find import is_export
+from t2t_keras.translating.languages import Languages, languages_of
+
+
+class GivenModel:
+    """A run or an export.
+
+    Args:
+        folder: its folder. For an export, the newest version in it is used.
+        flag: name of the argument or flag that names it, for messages.
+    """
+
+    def __init__(self, folder, flag):
+        self.name, self.flag = folder, flag
+        self.is_export = is_export(folder)
+        self.folder = (find_export(folder) if self.is_export else None) or Path(folder)
+        if not self.is_export and not RunFolder(folder).config_file.exists():
+            raise ValueError(
+                f"{flag} must be a run or an export. {folder} is neither: it has no config.json. "
+                "t2t-train and t2t-import create runs"
+            )
+
+    @property
+    def vocabulary(self):
+        """The folder of the vocabulary. A CTranslate2 folder is its own."""
+        inside = self.folder / "vocabulary"
+        return inside if inside.is_dir() else self.folder
+
+    def tokenizer(self):
+        return load_tokenizer(self.vocabulary)
+
+    def languages(self):
+        """Returns the recorded `Languages`, or None."""
+        return languages_of(self.folder)
+
+    def beam(self):
+        """Returns the beam width of a run, or None for an export, whose search is its own."""
+        return None if self.is_export else RunFolder(self.name).search_settings().beam
+
+    def digest(self):
+        """Returns a digest of everything that the model's translations depend on."""
+        if self.is_export:
+            files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+            return digest_of(path for path in files if path.name != ".lock")
+        run = RunFolder(self.name)
+        search = json.loads(json.dumps(dataclasses.asdict(run.search_settings())))
+        return json_digest([run.weights_file_digest(), run.settings_digest(), search])
+
+
+def given_teachers(plan):
+    """Returns the `GivenModel` of each teacher. An ensemble needs runs with the same vocabulary."""
+    teachers = [GivenModel(folder, "TEACHER") for folder in plan.teachers]
+    if len(teachers) > 1:
+        if any(teacher.is_export for teacher in teachers):
+            raise ValueError(
+                f"an export cannot join an ensemble. Received: {' '.join(plan.teachers)}"
+            )
+        if plan.engine not in ("auto", "tensorflow") or plan.dtype not in (None, "float32"):
+            raise ValueError(
+                "--engine and --dtype are for one teacher: an ensemble is TensorFlow's. Received: "
+                f"{' '.join(plan.teachers)}"
+            )
+        first, *others = (teacher.tokenizer().contents() for teacher in teachers)
+        if any(contents != first for contents in others):
+            raise ValueError(
+                "The teachers of an ensemble need the same vocabulary. Received: "
+                f"{' '.join(plan.teachers)}"
+            )
+    if plan.apache_beam and not (len(teachers) == 1 and teachers[0].is_export):
+        raise ValueError(
+            "--apache_beam needs one teacher that is an export. t2t-train and t2t-export leave one "
+            f"in RUN/export_litert. Received: {' '.join(plan.teachers)}"
+        )
+    return teachers
+
+
+def data_languages(data):
+    """Returns the `Languages` that prepared data records, or None."""
+    found = read_json(Path(data) / "preparation.json", {}).get("languages") if data else None
+    return Languages(*found) if found else None
+
+
+def check_directions(plan, teachers, reverse):
+    """Rejects models and data whose recorded languages contradict each other.
+
+    Args:
+        plan: a `DistillationPlan`.
+        teachers: `given_teachers(plan)`.
+        reverse: the `GivenModel` of --reverse, or None.
+
+    Returns:
+        The `Languages` of the student, or None if nothing records them.
+    """
+    known = {f"--data={plan.data}": data_languages(plan.data)} if plan.data else {}
+    known |= {teacher.name: teacher.languages() for teacher in teachers}
+    known = {name: languages for name, languages in known.items() if languages}
+    first = next(iter(known), None)
+    for name, languages in known.items():
+        if languages != known[first]:
+            raise ValueError(
+                f"Teacher and data must be of one direction. Received: {first}, which is "
+                f"{'-'.join(known[first])}, and {name}, which is {'-'.join(languages)}"
+            )
+    if reverse is not None:
+        if any(Path(reverse.name).resolve() == Path(each.name).resolve() for each in teachers):
+            raise ValueError(
+                f"--reverse must be a model for the other direction. Received: {reverse.name}, the "
+                "teacher itself"
+            )
+        theirs = reverse.languages()
+        if first and theirs and theirs != known[first][::-1]:
+            raise ValueError(
+                "--reverse must be a model for the other direction, "
+                f"{'-'.join(known[first][::-1])}. Received: {reverse.name}, which translates "
+                f"{'-'.join(theirs)}"
+            )
+    return known.get(first)

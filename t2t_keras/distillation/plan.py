@@ -1,0 +1,265 @@
+"""The settings of a distillation."""
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pipelines.text.file_lists import find_files
+from pipelines.text.held_out_files import parse_sets
+from t2t_keras.checks import (
+    check,
+    check_choice,
+    check_integer,
+    check_not_negative,
+    check_positive,
+    check_rate,
+)
+from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
+from t2t_keras.runs.text_files import check_line_counts, read_lines
+
+CHOICES = ("best", "reference")  # of --choose
+HYPOTHESES = 8  # default of --n_best with --choose=reference
+KEEP = 0.95  # default of --keep with --reverse
+SMALLEST_VOCABULARY = 300  # the smallest one that byte pairs are learned for
+
+
+def setting(description, default=None, **metadata):
+    """Returns a field of `DistillationPlan`.
+
+    Args:
+        description: meaning of the setting, and help of its flag.
+        default: default value.
+        **metadata: `choices`, the allowed values; `repeated`: the flag is given several times.
+    """
+    return dataclasses.field(default=default, metadata={"description": description, **metadata})
+
+
+@dataclasses.dataclass(kw_only=True)
+class DistillationPlan:
+    """The plan of a distillation: teachers, texts, and how the student is trained.
+
+    t2t-distill has a flag for every field with a description. A wrong value, and settings that
+    contradict each other, raise a `ValueError` that names the flags.
+
+        DistillationPlan(teachers=["runs/big"], experiment="student:small", run="runs/small",
+                         data="data/ende")
+
+    Args:
+        teachers: folder of a run or of an export, or of several runs, which are an ensemble.
+        experiment: the student's `Experiment`, or the name of a config, such as "student:small".
+        command: command line that is printed in the report.
+    """
+
+    teachers: Sequence[str]
+    experiment: Any
+    command: str = ""
+    run: str | None = setting("folder of the student's run, new or to resume. Required.")
+    texts: str | None = setting(
+        "folder for translations and prepared data, which several students may share. Default: "
+        "the folder distillation in --run.",
+    )
+    data: str | None = setting(
+        "folder written by t2t-prepare, whose sources are translated.",
+    )
+    mono: str | None = setting(
+        "further source text to translate: a file, a glob, or several separated by commas; "
+        "compressed or not.",
+    )
+    to: str | None = setting("tag before each source, for teachers of several languages.")
+    engine: str = setting(
+        "what computes the translations, as in t2t-translate.", "auto", choices=ENGINES
+    )
+    dtype: str | None = setting(
+        "type of the teacher's weights in its export, as in t2t-translate.",
+        choices=tuple(CTRANSLATE2_DTYPES),
+    )
+    beam: int | None = setting(
+        "beam width of the teacher. Default: the teacher's; with --choose=reference at least "
+        "--n_best.",
+    )
+    choose: str = setting(
+        "translation to learn from: the teacher's best one, or the one of --n_best that is "
+        "closest to the reference.",
+        "best",
+        choices=CHOICES,
+    )
+    n_best: int | None = setting(
+        f"number of translations that --choose=reference chooses from. Default: {HYPOTHESES}."
+    )
+    apache_beam: bool = setting("translate as an Apache Beam pipeline; needs an export.", False)
+    beam_options: Sequence[str] | None = setting("pipeline options for --apache_beam.")
+    ratio: float = setting(
+        "how many times as long or as short as expected a translation may be; 0: any length. "
+        "Expected is the length of its source times the median ratio of all pairs.",
+        2.5,
+    )
+    repetitions: int = setting(
+        "how many times in a row a translation may contain a phrase, unless its source repeats "
+        "one as well; 0: any number.",
+        2,
+    )
+    reverse: str | None = setting(
+        "run or export for the other direction, by which bad translations are found."
+    )
+    keep: float | None = setting(
+        f"share of the translations to keep, the best ones for --reverse. Default: {KEEP}."
+    )
+    vocabulary: str = setting(
+        "vocabulary of the student: the teacher's, the one of --data, or the size of a new one, "
+        "such as 8000.",
+        "teacher",
+    )
+    real: float = setting(
+        "share of the real pairs of --data in the training, such as 0.2; 0: none.", 0.0
+    )
+    dev_source: str | None = setting("file with held-out source text, evaluated during training.")
+    dev_target: str | None = setting("file with the translations of --dev_source.")
+    test: Sequence[str] = setting(
+        "test set on which teacher and student are compared, NAME=SOURCE,TARGET. Repeat the flag "
+        "for several. Default: the held-out text.",
+        (),
+        repeated=True,
+    )
+
+    def __post_init__(self):
+        self.normalize()
+        check(bool(self.teachers), "teachers", self.teachers, "one folder or more")
+        check(bool(self.run), "run", self.run, "the folder of the student")
+        for field in settings():
+            value, choices = getattr(self, field.name), field.metadata.get("choices")
+            if choices and value is not None:
+                check_choice(field.name, value, choices)
+        self.check_numbers()
+        self.check_relations()
+        self.check_files()
+
+    @property
+    def folder(self):
+        """The folder for the files of this student: logs, comparison, report."""
+        return Path(self.run) / "distillation"
+
+    @property
+    def texts_folder(self):
+        return Path(self.texts) if self.texts else self.folder
+
+    @property
+    def tests(self):
+        """The test sets, as {name: (source file, target file)}."""
+        found = {each.name: (each.source, each.target) for each in parse_sets(self.test, "test")}
+        if not found and self.dev_source:
+            found = {"dev": (self.dev_source, self.dev_target)}
+        return found
+
+    @property
+    def vocabulary_size(self):
+        """The size of the vocabulary to learn, or None."""
+        return int(self.vocabulary) if self.vocabulary.isdecimal() else None
+
+    def normalize(self):
+        """Converts paths to strings, loads the config, and fills in dependent defaults."""
+        for name in ("teachers", "test", "beam_options"):
+            value = getattr(self, name)
+            if isinstance(value, str | os.PathLike):
+                setattr(self, name, [value])
+        self.teachers = [os.fspath(folder) for folder in self.teachers or ()]
+        self.test = list(self.test or ())
+        for field in settings():
+            if isinstance(value := getattr(self, field.name), os.PathLike):
+                setattr(self, field.name, os.fspath(value))
+        from t2t_keras.experiment import Experiment, load_experiment  # loads Keras
+
+        if isinstance(self.experiment, str):
+            self.experiment = load_experiment(self.experiment)
+        check(
+            isinstance(self.experiment, Experiment),
+            "experiment",
+            self.experiment,
+            "an Experiment, or the name of a config, such as student:small",
+        )
+        self.vocabulary = str(self.vocabulary)
+
+    def check_numbers(self):
+        for name in ("beam", "n_best"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name))
+        check_integer("repetitions", self.repetitions, at_least=0)
+        check_not_negative("ratio", self.ratio)
+        check(self.ratio == 0 or self.ratio > 1, "ratio", self.ratio, "0, or more than 1")
+        check_rate("real", self.real)
+        if self.keep is not None:
+            check_positive("keep", self.keep)
+            check(self.keep <= 1, "keep", self.keep, "at most 1")
+        if size := self.vocabulary_size:
+            check(size >= SMALLEST_VOCABULARY, "vocabulary", size, f"{SMALLEST_VOCABULARY} or more")
+        elif self.vocabulary not in ("teacher", "data"):
+            check(False, "vocabulary", self.vocabulary, "teacher, data, or a number of pieces")
+
+    def check_relations(self):
+        """Rejects settings that contradict each other or have no effect."""
+        if not (self.data or self.mono):
+            raise ValueError(
+                "--data=FOLDER or --mono=FILES is required: the text that the teacher translates"
+            )
+        by_reference = self.choose == "reference"
+        needs = [
+            (by_reference or self.n_best is None, "n_best", "--choose=reference"),
+            (self.reverse or self.keep is None, "keep", "--reverse"),
+            (self.apache_beam or not self.beam_options, "beam_options", "--apache_beam"),
+            (self.data or not by_reference, "choose", "--data, which has the references"),
+            (self.data or not self.real, "real", "--data, which has the real pairs"),
+            (self.data or self.vocabulary != "data", "vocabulary", "--data"),
+        ]
+        for is_fine, name, other in needs:
+            if not is_fine:
+                value = getattr(self, name)
+                raise ValueError(f"--{name} needs {other}. Received: --{name}={value} alone")
+        if by_reference and self.n_best is None:
+            self.n_best = HYPOTHESES
+        if by_reference and self.n_best < 2:
+            raise ValueError(
+                "--choose=reference needs at least 2 translations to choose from. Received: "
+                f"--n_best={self.n_best}"
+            )
+        if by_reference and self.beam is not None and self.beam < self.n_best:
+            raise ValueError(
+                "A beam search finds as many translations as it is wide: --beam must be at least "
+                f"--n_best. Received: --beam={self.beam} --n_best={self.n_best}"
+            )
+        if self.reverse and self.keep is None:
+            self.keep = KEEP
+
+    def check_files(self):
+        if self.mono:
+            find_files("mono", self.mono)
+        if bool(self.dev_source) != bool(self.dev_target):
+            raise ValueError(
+                "--dev_source and --dev_target go together. Received: "
+                f"{self.dev_source} and {self.dev_target}"
+            )
+        tagged = [each for each in parse_sets(self.test, "test") if each.to]
+        if tagged:
+            raise ValueError(
+                "A test set is NAME=SOURCE,TARGET; --to has the tag of all texts. Received: "
+                f"--test={self.test[0]}"
+            )
+        sets = {f"--test={name}": files for name, files in self.tests.items() if self.test}
+        if self.dev_source:
+            sets["--dev_source and --dev_target"] = (self.dev_source, self.dev_target)
+        for name, files in sets.items():
+            for path in files:
+                if not Path(path).is_file():
+                    raise ValueError(f"{name}: there is no file {path}")
+            lines = dict(zip(("source", "target"), map(read_lines, files), strict=True))
+            try:
+                check_line_counts(**lines)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from error
+            if not lines["source"]:
+                raise ValueError(f"{name}: {files[0]} is empty")
+
+
+def settings():
+    """Returns the fields of `DistillationPlan` that are flags."""
+    return [field for field in dataclasses.fields(DistillationPlan) if field.metadata]
