@@ -17,7 +17,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.atomic_files import json_digest, locked_folder, read_json
+from pipelines.atomic_files import digest, json_digest, locked_folder, read_json
 from pipelines.batches.id_store import contents_of
 from pipelines.text.file_lists import find_files
 from pipelines.text.normalization import Normalization
@@ -53,6 +53,7 @@ class Inputs(NamedTuple):
         reverse: the `GivenModel` of --reverse, or None.
         languages: the `Languages` of the student, or None.
         tag: the tag before each source of --data, or None.
+        vocabulary: folder of the student's vocabulary, or None if one is to be learned.
         texts: settings of the texts, see `check_texts`.
         student: settings of the student, see `check_student`.
     """
@@ -61,6 +62,7 @@ class Inputs(NamedTuple):
     reverse: Any
     languages: Any
     tag: str | None
+    vocabulary: Path | None
     texts: dict
     student: dict
 
@@ -98,11 +100,15 @@ def inputs_of(plan):
     teachers = given_teachers(plan)
     reverse = GivenModel(plan.reverse, "--reverse") if plan.reverse else None
     preparation = read_json(Path(plan.data) / "preparation.json", {}) if plan.data else {}
+    vocabulary = None if plan.vocabulary_size else teachers[0].vocabulary
+    if plan.vocabulary == "data":
+        vocabulary = Path(plan.data) / "vocabulary"
     settings = {f"--{name}": getattr(plan, name) for name in OF_TEXTS}
     digests = {
         "weights of the teachers": json_digest([teacher.digest() for teacher in teachers]),
         "weights of --reverse": reverse and reverse.digest(),
         "text of --data": plan.data and json_digest([preparation, contents_of(plan.data)]),
+        "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
         "text of --mono": plan.mono and digest_of(find_files("mono", plan.mono)),
     }
     texts = as_json(settings | digests | preparation_settings(plan.experiment))
@@ -115,6 +121,7 @@ def inputs_of(plan):
         reverse=reverse,
         languages=check_directions(plan, teachers, reverse),
         tag=preparation.get("tag"),
+        vocabulary=vocabulary,
         texts=texts,
         student=as_json(student | texts),
     )
@@ -268,24 +275,20 @@ def prepared_data(plan, inputs, texts):
     """Prepares the pairs, and the real pairs if they are mixed in; returns the value of --data."""
     folder, stages = plan.texts_folder, texts.stages
     filtered, data = folder / "filtered", folder / "data"
-    flags = preparation_flags(plan, inputs, folder / "settings")
-    vocabulary, depends_on = [f"--config.data.vocabulary.size={plan.vocabulary}"], None
-    if not plan.vocabulary_size:
-        given = inputs.teachers[0].vocabulary
-        if plan.vocabulary == "data":
-            given = Path(plan.data) / "vocabulary"
-        vocabulary = [f"--vocabulary={given}"]
-        depends_on = json_digest(load_tokenizer(given).contents().hex())
+    flags = preparation_flags(plan, inputs, folder / "data_settings")
+    vocabulary = f"--config.data.vocabulary.size={plan.vocabulary}"
+    if inputs.vocabulary:
+        vocabulary = f"--vocabulary={inputs.vocabulary}"
     scores = [f"--scores={filtered / 'scores.txt'}", f"--best={plan.keep}"] * bool(plan.reverse)
     stages.run_once(
         stage="prepare",
         command="prepare",
         arguments=[
-            *(*flags, *vocabulary, *scores),
+            *(*flags, vocabulary, *scores),
             *(f"--pairs={filtered / 'pairs.tsv'}", f"--output={data}"),
         ],
         creates=data / "report.json",
-        depends_on=[depends_on, as_json(preparation_settings(plan.experiment))],
+        depends_on=[inputs.texts["vocabulary"], as_json(preparation_settings(plan.experiment))],
         replaces=data,
     )
     if not plan.real:

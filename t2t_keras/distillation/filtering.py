@@ -9,6 +9,7 @@ the teacher finds its own translations likely, whether or not they are right.
 import array
 import contextlib
 import itertools
+import re
 import statistics
 from collections import Counter
 from pathlib import Path
@@ -24,6 +25,8 @@ REASONS = {
     "repetitions": "repetitive translation",
     "ratio": "translation of an unexpected length",
 }
+# In ASCII, Latin-1, and the blocks of general and of Chinese and Japanese punctuation.
+PUNCTUATION = re.compile("[!-/:-@\\[-`{-~¡-¿‐-⁞、-〿！-／]+")
 FLOOR = 20  # characters; shorter texts count as this long
 MEASURED = 1_000_000  # pairs of which the median ratio is taken
 
@@ -43,14 +46,15 @@ class Filter:
         """Returns the name in `REASONS` of the rule that drops a pair, or None."""
         if not translation:
             return "empty"
-        if (
-            self.repetitions
-            and is_repetitive(translation, self.repetitions)
-            and not is_repetitive(source, self.repetitions)
-        ):
+        if self.repetitions and self.repeats(translation) and not self.repeats(source):
             return "repetitions"
         shorter, longer = sorted((len(translation), self.median * len(source)))
         return "ratio" if self.ratio and longer > self.ratio * max(shorter, FLOOR) else None
+
+    def repeats(self, text):
+        """Returns whether a text repeats a phrase too often, ignoring case and punctuation."""
+        words = PUNCTUATION.sub(" ", text.casefold()).split()
+        return is_repetitive(" ".join(words), self.repetitions)
 
 
 def filter_pairs(parts, folder, ratio, repetitions, reverse=False):

@@ -76,8 +76,7 @@ def write_mono(folder, mono, normalization, longest=0):
         for lines in chunks(mono_lines(mono, normalization, counts, longest)):
             new = seen.first_time(fingerprints(lines))
             write_lines(file, itertools.compress(lines, new))
-            counts["written"] += int(new.sum())
-            counts["duplicates"] += int((~new).sum())
+            counts.update(written=int(new.sum()), duplicates=int((~new).sum()))
             progress.to(counts["written"])
     write_json(folder / "mono.json", dict(counts))
     return counts
@@ -105,7 +104,8 @@ def real_pairs(data, counts, longest):
                 if reason := left_out(pair, longest):
                     counts[reason] += 1
                     continue
-                counts["unknown"] += any((each == UNKNOWN).any() for each in ids)
+                if any((each == UNKNOWN).any() for each in ids):
+                    counts["unknown"] += 1
                 yield pair
 
 

@@ -57,6 +57,7 @@ def check_student(plan, settings):
 def record_student(plan, settings):
     """Records that the student begins to train on the texts."""
     path = plan.texts_folder / STUDENTS
+    path.parent.mkdir(parents=True, exist_ok=True)
     runs = [*read_json(path, {}).get("runs", ()), str(Path(plan.run).resolve())]
     write_json(path, {"runs": list(dict.fromkeys(runs))})
     plan.folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,45 @@
+"""The hypothesis closest to the reference."""
+
+import pytest
+import sacrebleu
+
+from t2t_keras.distillation import choosing
+from t2t_keras.distillation.choosing import choose, closest
+
+
+def test_the_closest_hypothesis_has_the_highest_sentence_bleu():
+    reference = "the small dog sleeps in the garden"
+    group = ["a dog sleeps", "the small dog sleeps in a garden", "the dog is asleep"]
+    metric = sacrebleu.BLEU(effective_order=True)
+    scores = [metric.sentence_score(text, [reference]).score for text in group]
+    assert closest([group], [reference]) == [scores.index(max(scores))] == [1]
+
+
+def test_of_equally_close_hypotheses_the_teachers_better_one_is_chosen():
+    assert closest([["a b", "a b", "x"], ["x", "y", ""], ["", "", ""]], ["a b", "q", "q"]) == [
+        *(0, 0, 0)
+    ]
+
+
+def write(path, lines):
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("block", [1, 2, 100])
+def test_each_sentence_has_one_chosen_line(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(choosing, "BLOCK", block)
+    references = write(tmp_path / "references", ["der Hund", "die Katze", "ein\u2028Haus"])
+    lines = ["ein Hund", "der Hund", "die Katze", "eine Katze", "ein Haus", "ein\u2028Haus"]
+    output = tmp_path / "new" / "chosen"
+    changed = choose(write(tmp_path / "found", lines), references, 2, output)
+    assert output.read_text(encoding="utf-8") == "der Hund\ndie Katze\nein Haus\n"
+    assert changed == 1
+
+
+def test_too_few_hypotheses_are_refused(tmp_path):
+    references = write(tmp_path / "references", ["a", "b"])
+    hypotheses = write(tmp_path / "found", ["a", "b", "c"])
+    with pytest.raises(ValueError, match="must have 2 lines for each line"):
+        choose(hypotheses, references, 2, tmp_path / "chosen")
+    assert not (tmp_path / "chosen").exists()

@@ -1,0 +1,217 @@
+"""A distillation from the texts to the report: its stages, kills, and what is refused."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from support.processes.commands import TINY_RUN, command
+from support.runs.finished_run import weights_of
+from support.runs.reproduced import started_stages, write_lines
+from support.runs.untrained import tiny_experiment
+
+from pipelines.atomic_files import read_json, write_json
+from pipelines.toy.grammar import pairs
+from t2t_keras.distillation import distill, distillation_stages
+from t2t_keras.runs import Run
+from t2t_keras.stages import stages
+
+
+class Ended:
+    """The process of a stage that has ended with a code."""
+
+    def __init__(self, code=0):
+        self.code = code
+
+    def wait(self, timeout):
+        return self.code
+
+
+class Stages:
+    """Writes files that look as if the stages had run.
+
+    Args:
+        run: the folder that becomes a trained run.
+        vocabulary: the folder that becomes a learned vocabulary.
+
+    Attributes:
+        started: list of (command, {flag: value}, positional arguments).
+        failing: the command that fails, or None.
+    """
+
+    def __init__(self, run, vocabulary):
+        self.run, self.vocabulary, self.started, self.failing = run, vocabulary, [], None
+
+    def start(self, command, arguments, log):
+        flags = dict(each.lstrip("-").split("=", 1) for each in arguments if "=" in each)
+        words = [each for each in arguments if not each.startswith("--")]
+        self.started.append((command, flags, words))
+        log.write(f"{command} says so\n".encode())
+        if command == self.failing:
+            return Ended(2)
+        getattr(self, command)(flags)
+        return Ended()
+
+    def translate(self, flags):
+        with open(flags["input"]) as lines, open(flags["output"], "w") as output:
+            for line in lines:
+                output.writelines(f"{i} {line}" for i in range(int(flags.get("n_best", 1))))
+
+    def score(self, flags):
+        with open(flags["pairs"]) as lines, open(flags["output"], "w") as output:
+            output.writelines("-6\t4.5\t4\n" for _ in lines)
+
+    def prepare(self, flags):
+        folder = Path(flags["output"])
+        shutil.copytree(flags.get("vocabulary", self.vocabulary), folder / "vocabulary")
+        report = {"counts": {"read": 1, "kept": 1}, "vocabulary": {"size": 400}}
+        write_json(folder / "report.json", report)
+
+    def train(self, flags):
+        shutil.copytree(self.run, flags["run"], dirs_exist_ok=True)
+
+    def commands(self):
+        """Returns the commands since the last call."""
+        found, self.started = [command for command, _, _ in self.started], []
+        return found
+
+
+@pytest.fixture
+def faked(monkeypatch, run, vocabulary):
+    """`Stages` in place of the commands. There is nothing to export or to compare."""
+    found = Stages(run.folder, vocabulary)
+    monkeypatch.setattr(stages, "start_command", found.start)
+    monkeypatch.setattr(distillation_stages, "export", lambda plan: None)
+    monkeypatch.setattr(distillation_stages, "write_report", lambda plan, data: data)
+    return found
+
+
+@pytest.fixture(scope="module")
+def reverse(run, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reverse") / "run"
+    shutil.copytree(run.folder, folder)
+    contents = read_json(folder / "config.json")
+    write_json(folder / "config.json", contents | {"languages": contents["languages"][::-1]})
+    return folder
+
+
+def test_each_stage_has_the_files_of_the_one_before(faked, run, reverse, toy_data, tmp_path):
+    mono = write_lines(tmp_path / "mono", ["A new line.", "A new line."])
+    data = distill(
+        run.folder,
+        tiny_experiment(),
+        tmp_path / "student",
+        data=toy_data[1],
+        mono=mono,
+        choose="reference",
+        n_best=5,
+        reverse=reverse,
+        keep=0.9,
+        vocabulary="400",
+        real=0.25,
+    )
+    texts = tmp_path / "student" / "distillation"
+    names = ["translate", "translate", "score", "prepare", "prepare", "train"]
+    assert [command for command, _, _ in faked.started] == names
+    real, mono, score, prepared, real_data, train = (flags for _, flags, _ in faked.started)
+    assert (real["n_best"], real["beam"], real["split"]) == ("5", "5", "off")
+    assert "n_best" not in mono and "beam" not in mono and faked.started[1][2] == [str(run.folder)]
+    assert (texts / "texts" / "mono.txt").read_text() == "A new line.\n"
+    source = (texts / "texts" / "real.txt").read_text().split("\n")[0]
+    first, *_, last = (texts / "filtered" / "pairs.tsv").read_text().split("\n")[:-1]
+    assert first == f"{source}\t0 {source}" and last == "A new line.\t0 A new line."
+    assert score["pairs"] == str(texts / "filtered" / "reverse.tsv")
+    assert faked.started[2][2] == [str(reverse)]
+    assert prepared["scores"] == str(texts / "filtered" / "scores.txt")
+    assert set(Path(prepared["scores"]).read_text().split()) == {"-1.500000"}
+    assert (prepared["best"], prepared["languages"]) == ("0.9", "en,de")
+    assert prepared["config.data.vocabulary.size"] == "400" and "vocabulary" not in prepared
+    assert real_data["vocabulary"] == str(texts / "data" / "vocabulary")
+    assert real_data["target"] == str(texts / "texts" / "real_target.txt")
+    assert train["data"] == data == f"{texts / 'data'}:0.75,{texts / 'real_data'}:0.25"
+
+
+def test_changed_settings_repeat_only_the_stages_that_depend_on_them(
+    faked, run, toy_data, tmp_path
+):
+    def repeated(**changes):
+        given = {"data": toy_data[1], "texts": tmp_path / "texts", "mono": mono} | changes
+        distill(run.folder, tiny_experiment(), tmp_path / "student", **given)
+        return faked.commands()
+
+    mono = write_lines(tmp_path / "mono", ["A new line."])
+    faked.failing = "train"
+    failed = r"train failed \(exit code 2\): train says so\..*train\.log\. .* to resume"
+    with pytest.raises(ValueError, match=failed):
+        repeated()
+    assert faked.commands() == ["translate", "translate", "prepare", "train"]
+    write_lines(mono, ["Another line."])
+    with pytest.raises(ValueError, match=failed):
+        repeated()
+    assert [flags["input"] for name, flags, _ in faked.started if name == "translate"] == [
+        str(tmp_path / "texts" / "texts" / "mono.txt")
+    ]
+    assert faked.commands() == ["translate", "prepare", "train"]
+    faked.failing = None
+    assert repeated(ratio=3) == ["prepare", "train"]
+    assert repeated(ratio=3) == []
+    with pytest.raises(ValueError, match=r"student was begun .* --ratio \(was 3, is 4\)"):
+        repeated(ratio=4)
+    with pytest.raises(ValueError, match=r"begun .* --real \(was 0.0, is 0.5\)"):
+        repeated(ratio=3, real=0.5)
+    second = {"experiment": tiny_experiment(), "folder": tmp_path / "second", "mono": mono}
+    second |= {"data": toy_data[1], "texts": tmp_path / "texts"}
+    with pytest.raises(ValueError, match=r"student was trained on.*give a different --texts"):
+        distill(run.folder, **second)
+    distill(run.folder, **second, ratio=3)
+    assert faked.commands() == ["train"]
+
+
+def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
+    data = toy_data[1]
+    cases = [
+        ({"data": tmp_path}, "--data must be a folder with finished data"),
+        ({"teachers": tmp_path}, "TEACHER must be a run or an export"),
+        ({"reverse": tmp_path}, "--reverse must be a run or an export"),
+        ({"texts": data}, "--texts and --data must be different folders"),
+        ({"folder": run.folder}, "a run that t2t-distill has not begun"),
+        ({"folder": data}, "is not a run: it has no config.json, but other files"),
+    ]
+    for changes, message in cases:
+        given = {"teachers": run.folder, "folder": tmp_path / "student", "data": data} | changes
+        with pytest.raises(ValueError, match=message):
+            distill(experiment=tiny_experiment(), **given)
+    assert not faked.started and not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_an_interrupted_distillation_ends_with_the_same_texts_and_weights(toy_run, tmp_path):
+    texts = dict(zip(("en", "de"), zip(*pairs(150), strict=True), strict=True))
+    files = [
+        f"--{side}={write_lines(tmp_path / f'train.{language}', texts[language])}"
+        for side, language in (("source", "en"), ("target", "de"))
+    ]
+    vocabulary = f"--vocabulary={toy_run[1]}/vocabulary"
+    data = tmp_path / "data"
+    assert not command("prepare", *files, vocabulary, f"--output={data}").returncode
+    tiny = [flag for flag in TINY_RUN if "toy_pairs" not in flag and "vocabulary" not in flag]
+    tiny += ["--config=quickstart", "--config.training.steps=8", "--config.data.batches.tokens=512"]
+
+    def student(name, **options):
+        flags = [f"--data={data}", f"--run={tmp_path / name}", "--ratio=0", "--repetitions=0"]
+        return command("distill", toy_run[1], *flags, "--real=0.5", *tiny, **options)
+
+    stopped = student("stopped", at_stage={"2": "SIGINT"})
+    assert stopped.returncode == 130, stopped.stderr
+    assert "distill.py: interrupted. Run the same command to resume" in stopped.stderr
+    resumed, whole = student("stopped", at_stage={}), student("whole", at_stage={})
+    assert (resumed.returncode, whole.returncode) == (0, 0), resumed.stderr + whole.stderr
+    expected = ["train", "export-float32", "export-int8"]
+    assert started_stages(resumed.stderr) == [f"distillation: {stage}" for stage in expected]
+    for name in ("texts/real.txt", "translated/real.txt", "filtered/pairs.tsv"):
+        one, other = (tmp_path / run / "distillation" / name for run in ("stopped", "whole"))
+        assert one.read_bytes() == other.read_bytes() != b""
+    one, other = (weights_of(Run(tmp_path / run), None) for run in ("stopped", "whole"))
+    assert all((a == b).all() for a, b in zip(one, other, strict=True))
+    assert f"trained on {tmp_path}/stopped/distillation/data:0.5" in resumed.stdout
+    assert "translations: " in resumed.stdout and "to step 8; weights" in resumed.stdout
+    assert (tmp_path / "stopped" / "distillation" / "report.md").read_text() == resumed.stdout

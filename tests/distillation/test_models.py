@@ -1,0 +1,85 @@
+"""The models that are given: runs and exports, and their directions."""
+
+import shutil
+
+import pytest
+from support.runs.untrained import tiny_experiment
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.distillation import DistillationPlan
+from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
+
+
+def plan_for(teachers, data, **changes):
+    return DistillationPlan(
+        teachers=teachers, experiment=tiny_experiment(), run="student", data=data, **changes
+    )
+
+
+def copied(run, folder, languages=None, data=None):
+    """Copies a run, and records other languages."""
+    shutil.copytree(run, folder)
+    contents = read_json(folder / "config.json")
+    write_json(folder / "config.json", contents | {"languages": languages})
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path):
+    (tmp_path / "data").mkdir()
+    write_json(tmp_path / "data" / "preparation.json", {"languages": ["en", "de"]})
+    return tmp_path / "data"
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"TEACHER must be a run or an export\. .* is neither"):
+        GivenModel(tmp_path, "TEACHER")
+
+
+def test_a_digest_changes_with_the_weights_and_the_search(run, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(run.folder, folder)
+    before = GivenModel(run.folder, "TEACHER").digest()
+    assert GivenModel(folder, "TEACHER").digest() == before
+    contents = read_json(folder / "config.json")
+    contents["experiment"]["search"]["alpha"] = 0.1
+    write_json(folder / "config.json", contents)
+    assert GivenModel(folder, "TEACHER").digest() != before
+    assert GivenModel(folder, "TEACHER").vocabulary == folder / "vocabulary"
+    assert GivenModel(folder, "TEACHER").beam() == 4
+
+
+def test_an_export_is_a_model_with_a_search_of_its_own(backwards_export):
+    model = GivenModel(backwards_export, "TEACHER")
+    assert model.is_export and model.folder.name == "1" and model.beam() is None
+    assert model.digest() == GivenModel(backwards_export / "1", "TEACHER").digest()
+
+
+def test_directions_that_agree_give_the_students_languages(run, data, tmp_path):
+    teacher = copied(run.folder, tmp_path / "teacher", ["en", "de"])
+    reverse = GivenModel(copied(run.folder, tmp_path / "reverse", ["de", "en"]), "--reverse")
+    plan = plan_for([teacher], data)
+    assert check_directions(plan, given_teachers(plan), reverse) == ("en", "de")
+
+
+def test_other_directions_are_refused(run, data, tmp_path):
+    teacher = copied(run.folder, tmp_path / "teacher", ["de", "en"])
+    plan = plan_for([teacher], data)
+    with pytest.raises(ValueError, match=r"must be of one direction.*is en-de, and .*is de-en"):
+        check_directions(plan, given_teachers(plan), None)
+    plan, teachers = plan_for(["t"], None, mono=__file__), [GivenModel(teacher, "TEACHER")]
+    with pytest.raises(ValueError, match=r"the other direction, en-de\. .* translates de-en"):
+        other = copied(run.folder, tmp_path / "other", ["de", "en"])
+        check_directions(plan, teachers, GivenModel(other, "--reverse"))
+    with pytest.raises(ValueError, match=r"the other direction\. Received: .*, the teacher itself"):
+        check_directions(plan, teachers, GivenModel(teacher, "--reverse"))
+
+
+def test_unfit_teachers_are_refused(run, backwards_export, data):
+    for teachers, changes, message in (
+        ([run.folder, backwards_export], {}, "an export cannot join an ensemble"),
+        ([run.folder, run.folder], {"dtype": "int8"}, "an ensemble is TensorFlow's"),
+        ([run.folder], {"apache_beam": True}, "--apache_beam needs one teacher that is an export"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            given_teachers(plan_for(teachers, data, **changes))
