@@ -89,9 +89,7 @@ def distill(plan):
 
 def inputs_of(plan):
     """Checks everything that can be checked before the work, and returns the `Inputs`."""
-    for name, other in (("run", plan.run), ("data", plan.data)):
-        if other and plan.texts_folder.resolve() == Path(other).resolve():
-            raise ValueError(f"--texts and --{name} must be different folders. Received: {other}")
+    check_places(plan)
     if plan.data and contents_of(plan.data) is None:
         raise ValueError(
             f"--data must be a folder with finished data. t2t-prepare writes one. Received: "
@@ -127,6 +125,17 @@ def inputs_of(plan):
     )
 
 
+def check_places(plan):
+    """Rejects a folder for texts inside the run or the data, which may have no other files."""
+    texts, own = plan.texts_folder.resolve(), plan.folder.resolve()
+    for name, folder in (("run", plan.run), ("data", plan.data)):
+        if folder and texts.is_relative_to(Path(folder).resolve()) and texts != own:
+            raise ValueError(
+                f"--texts must be a folder outside of --{name}. Received: --texts={plan.texts} "
+                f"--{name}={folder}"
+            )
+
+
 def preparation_settings(experiment):
     """Returns {setting: value} of the settings that t2t-prepare uses."""
     parts = ("data.cleaning.", "data.vocabulary.", "data.encodings.")
@@ -155,16 +164,17 @@ def translated_texts(plan, inputs):
     The stages of real and monolingual text do not depend on each other, so that other monolingual
     text does not translate the real text again.
     """
-    folder, cleaning = plan.texts_folder, plan.experiment.data.cleaning
+    folder, longest = plan.texts_folder, plan.experiment.data.cleaning.max_characters
     texts, translated = folder / "texts", folder / "translated"
+    given = [inputs.texts["text of --data"], longest]
     stages = {}
     if plan.data:
         stages["real"] = Stages(folder, NAME)
         stages["real"].call_once(
             stage="texts-real",
-            function=lambda: write_real(texts, plan.data, cleaning.max_characters),
+            function=lambda: write_real(texts, plan.data, longest),
             creates=texts / "real.json",
-            depends_on=[inputs.texts["text of --data"], cleaning.max_characters],
+            depends_on=given,
         )
     if plan.mono:
         normalization = Normalization()
@@ -173,10 +183,9 @@ def translated_texts(plan, inputs):
         stages["mono"] = Stages(folder, NAME)
         stages["mono"].call_once(
             stage="texts-mono",
-            function=lambda: write_mono(texts, plan.mono, normalization, cleaning.max_characters),
+            function=lambda: write_mono(texts, plan.mono, normalization, longest),
             creates=texts / "mono.json",
-            reads=find_files("mono", plan.mono),
-            depends_on=[inputs.texts["text of --data"], cleaning.max_characters],
+            depends_on=[*given, inputs.texts["text of --mono"]],
         )
     lines = {name: read_json(texts / f"{name}.json").get("written", 0) for name in stages}
     if not any(lines.values()):
@@ -371,7 +380,7 @@ def compare(plan, inputs):
     def measure():
         from t2t_keras.distillation.comparison import compare  # loads Matplotlib
 
-        compare([plan.teachers], plan.run, tests, plan.folder)
+        compare([plan.teachers], plan.run, tests, plan.folder, to=plan.to)
 
     run = RunFolder(plan.run)
     Stages(plan.folder, NAME).call_once(

@@ -21,8 +21,8 @@ from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
 REPORT_SECONDS = 60  # interval between progress reports of a running stage
-# Matches log lines of libraries.
-NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d |\s|$)")
+# Matches log lines of libraries. Unlike theirs, the times of t2t-train are in whole seconds.
+NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d [\d:]+\.\d+: |\s|$)")
 # Matches the prefix of this package's log lines.
 LOG_PREFIX = re.compile(r"[IWE]\d{4} [^\]]*\] ")
 

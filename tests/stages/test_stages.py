@@ -75,6 +75,53 @@ def test_a_stage_is_run_again_if_its_output_is_missing(tmp_path):
     assert run_write(tmp_path) == "written "
 
 
+def test_arguments_that_do_not_affect_the_result_are_not_recorded(tmp_path):
+    run_write(tmp_path, unrecorded=["new"])
+    assert run_write(tmp_path, unrecorded=["other"]) == "written "
+
+
+def test_a_function_is_called_once(tmp_path, capsys):
+    output, calls = tmp_path / "output", []
+
+    def write():
+        calls.append(None)
+        output.write_text("one")
+
+    def call(depends_on, earlier=None):
+        stages = new_stages(tmp_path / "log", earlier)
+        stages.call_once("count", write, output, depends_on=depends_on)
+        return len(calls)
+
+    assert (call(1), call(1)) == (1, 1)
+    assert re.fullmatch(r"demo: count\ndemo: count took 0:00:\d\d\n", capsys.readouterr().err)
+    assert (call(2), call(2)) == (2, 2)
+    earlier = new_stages(tmp_path / "earlier")
+    run_write(tmp_path / "earlier", earlier)
+    assert call(2, earlier) == 3
+
+
+def test_an_output_folder_is_deleted_for_other_inputs_only(tmp_path):
+    """A stage resumes in the folder of an interrupted one with the same inputs."""
+    code = """
+import os, sys
+os.makedirs(sys.argv[1], exist_ok=True)
+open(sys.argv[1] + "/" + sys.argv[2], "w").close()
+sys.exit(len(os.listdir(sys.argv[1])) < int(sys.argv[3]))
+"""
+    folder = tmp_path / "made"
+
+    def made(name, files):
+        options = {"creates": folder / name, "replaces": folder}
+        new_stages(tmp_path).run_once("make", "python", [code, folder, name, files], **options)
+        return sorted(path.name for path in folder.iterdir())
+
+    with pytest.raises(ValueError, match="make failed"):
+        made("a", 2)
+    (folder / "kept").touch()
+    assert made("a", 2) == ["a", "kept"]
+    assert made("b", 1) == ["b"]
+
+
 def test_a_failed_stage_is_reported_with_its_last_message_and_its_log(tmp_path):
     code = "print('bad luck'); raise SystemExit(3)"
     message = r"demo: write failed \(exit code 3\): bad luck\. .*/logs/write\.log\. .* to resume"
@@ -157,6 +204,9 @@ def test_the_last_message_is_the_commands_own(tmp_path):
         "\n"
     )
     assert last_message(log) == "step 100, loss 3.2"
+    with open(log, "a") as file:
+        file.write("2026-11-22 10:00:07  step 200/9,000  loss 3.1\n")
+    assert last_message(log) == "2026-11-22 10:00:07  step 200/9,000  loss 3.1"
 
 
 @pytest.mark.long

@@ -86,6 +86,36 @@ _t2t_words() {
         flagfile=@file
         verbosity=-1|0|1
 ' ;;
+    t2t-distill)
+      arguments='@folder' words='
+        apache_beam
+        beam=
+        beam_options=
+        choose=best|reference
+        config=@config
+        data=@folder
+        dev_source=@file
+        dev_target=@file
+        dtype=float32|bfloat16|float16|int8
+        engine=auto|litert|tensorflow|ctranslate2
+        imports=@file
+        keep=
+        mono=@file
+        n_best=
+        ratio=
+        real=
+        repetitions=
+        reverse=@folder
+        run=@folder
+        test=
+        texts=@folder
+        to=
+        vocabulary=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
     t2t-evaluate)
       arguments='@folder' words='
         against=@file
@@ -628,4 +658,4 @@ _t2t_names() {
   fi
 }
 
-complete -F _t2t t2t-attention t2t-average t2t-benchmark t2t-completion t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
+complete -F _t2t t2t-attention t2t-average t2t-benchmark t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate

@@ -1,4 +1,4 @@
-#compdef t2t-attention t2t-average t2t-benchmark t2t-completion t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
+#compdef t2t-attention t2t-average t2t-benchmark t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
 # Completes the t2t-* commands in zsh. t2t-completion prints this script; it is made from the
 # code by tests/support/text/reference_pages.py.
 
@@ -263,6 +263,32 @@ _t2t() {
     t2t-completion)
       _arguments $common \
         '*:argument:(bash zsh)' ;;
+    t2t-distill)
+      _arguments $common \
+        '--apache_beam[Translate as an Apache Beam pipeline; needs an export]' \
+        '--beam=[Beam width of the teacher]:beam: ' \
+        '--beam_options=[Pipeline options for --apache_beam]:beam_options: ' \
+        '--choose=[Translation to learn from: the teacher'\''s best one, or the one of --n_best that is closest to the reference]:choose:(best reference)' \
+        '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--data=[Folder written by t2t-prepare, whose sources are translated]:data:_files -/' \
+        '--dev_source=[File with held-out source text, evaluated during training]:dev_source:_files' \
+        '--dev_target=[File with the translations of --dev_source]:dev_target:_files' \
+        '--dtype=[Type of the teacher'\''s weights in its export, as in t2t-translate]:dtype:(float32 bfloat16 float16 int8)' \
+        '--engine=[What computes the translations, as in t2t-translate]:engine:(auto litert tensorflow ctranslate2)' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--keep=[Share of the translations to keep, the best ones for --reverse]:keep: ' \
+        '--mono=[Further source text to translate: a file, a glob, or several separated by commas; compressed or not]:mono:_files' \
+        '--n_best=[Number of translations that --choose=reference chooses from]:n_best: ' \
+        '--ratio=[How many times as long or as short as expected a translation may be; 0: any length]:ratio: ' \
+        '--real=[Share of the real pairs of --data in the training, such as 0.2; 0: none]:real: ' \
+        '--repetitions=[How many times in a row a translation may contain a phrase, unless its source repeats one as well; 0: any number]:repetitions: ' \
+        '--reverse=[Run or export for the other direction, by which bad translations are found]:reverse:_files -/' \
+        '--run=[Folder of the student'\''s run, new or to resume]:run:_files -/' \
+        '--test=[Test set on which teacher and student are compared, NAME=SOURCE,TARGET]:test: ' \
+        '--texts=[Folder for translations and prepared data, which several students may share]:texts:_files -/' \
+        '--to=[Tag before each source, for teachers of several languages]:to: ' \
+        '--vocabulary=[Vocabulary of the student: the teacher'\''s, the one of --data, or the size of a new one, such as 8000]:vocabulary: ' \
+        '*:argument:_files -/' ;;
     t2t-evaluate)
       _arguments $common \
         '--against=[File with a second system'\''s translations, compared by paired bootstrap]:against:_files' \

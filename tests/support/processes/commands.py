@@ -67,8 +67,8 @@ def command(
         interrupt_after: seconds until Ctrl-C. None: no Ctrl-C.
         read: False closes standard output's reader, as `head` does.
         at_stage: for t2t-reproduce and t2t-distill, whose stages are then forks, too. {index:
-            "SIGNAL"} sends it a signal as soon as the stage of that index, a training, has written
-            a checkpoint.
+            "SIGNAL"} sends it a signal as soon as the stage of that index runs, or if it is a
+            training, has written a checkpoint.
         limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
         environment: changes to the environment variables.
 
@@ -305,7 +305,7 @@ def start_stages_from(server, at_stage):
 
         def wait(self, timeout):
             if self.signal:
-                while not list(self.runs[0].glob("checkpoints/*.npz")):
+                while self.runs and not list(self.runs[0].glob("checkpoints/*.npz")):
                     time.sleep(0.01)
                 os.kill(os.getpid(), signal.Signals[self.signal])
             return int(answers.readline())
