@@ -1,0 +1,99 @@
+"""Checks everything that a distillation starts from, and records it."""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pipelines.atomic_files import digest, json_digest, read_json
+from pipelines.batches.id_store import contents_of
+from pipelines.text.file_lists import find_files
+from pipelines.text.sources import digest_of
+from pipelines.tokenizers import load_tokenizer
+from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
+
+# Settings of the plan that the prepared text depends on, besides the files that they name.
+OF_TEXTS = (
+    *("to", "engine", "dtype", "beam", "choose", "n_best", "apache_beam"),
+    *("ratio", "repetitions", "keep", "vocabulary"),
+)
+
+
+class Inputs(NamedTuple):
+    """What a distillation starts from.
+
+    Args:
+        teachers: list of `GivenModel`s.
+        reverse: the `GivenModel` of --reverse, or None.
+        languages: the `Languages` of the student, or None.
+        tag: the tag before each source of --data, or None.
+        vocabulary: folder of the student's vocabulary, or None if one is to be learned.
+        texts: settings of the texts, see `check_texts`.
+        student: settings of the student, see `check_student`.
+    """
+
+    teachers: list
+    reverse: Any
+    languages: Any
+    tag: str | None
+    vocabulary: Path | None
+    texts: dict
+    student: dict
+
+
+def inputs_of(plan):
+    """Checks everything that can be checked before the work, and returns the `Inputs`."""
+    check_places(plan)
+    if plan.data and contents_of(plan.data) is None:
+        raise ValueError(
+            f"--data must be a folder with finished data. t2t-prepare writes one. Received: "
+            f"{plan.data}"
+        )
+    teachers = given_teachers(plan)
+    reverse = GivenModel(plan.reverse, "--reverse") if plan.reverse else None
+    preparation = read_json(Path(plan.data) / "preparation.json", {}) if plan.data else {}
+    vocabulary = None if plan.vocabulary_size else teachers[0].vocabulary
+    if plan.vocabulary == "data":
+        vocabulary = Path(plan.data) / "vocabulary"
+    settings = {f"--{name}": getattr(plan, name) for name in OF_TEXTS}
+    digests = {
+        "weights of the teachers": json_digest([teacher.digest() for teacher in teachers]),
+        "weights of --reverse": reverse and reverse.digest(),
+        "text of --data": plan.data and json_digest([preparation, contents_of(plan.data)]),
+        "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
+        "text of --mono": plan.mono and digest_of(find_files("mono", plan.mono)),
+    }
+    texts = as_json(settings | digests | preparation_settings(plan.experiment))
+    flat = plan.experiment.flat()
+    student = {name: value for name, value in flat.items() if name not in texts}
+    dev = [plan.dev_source, plan.dev_target] if plan.dev_source else []
+    student |= {"--real": plan.real, "held-out text": digest_of(map(Path, dev)) if dev else None}
+    return Inputs(
+        teachers=teachers,
+        reverse=reverse,
+        languages=check_directions(plan, teachers, reverse),
+        tag=preparation.get("tag"),
+        vocabulary=vocabulary,
+        texts=texts,
+        student=as_json(student | texts),
+    )
+
+
+def check_places(plan):
+    """Rejects a folder for texts inside the run or the data, which may have no other files."""
+    texts, own = plan.texts_folder.resolve(), plan.folder.resolve()
+    for name, folder in (("run", plan.run), ("data", plan.data)):
+        if folder and texts.is_relative_to(Path(folder).resolve()) and texts != own:
+            raise ValueError(
+                f"--texts must be a folder outside of --{name}. Received: --texts={plan.texts} "
+                f"--{name}={folder}"
+            )
+
+
+def preparation_settings(experiment):
+    """Returns {setting: value} of the settings that t2t-prepare uses."""
+    parts = ("data.cleaning.", "data.vocabulary.", "data.encodings.")
+    return {name: value for name, value in experiment.flat().items() if name.startswith(parts)}
+
+
+def as_json(contents):
+    return json.loads(json.dumps(contents))
