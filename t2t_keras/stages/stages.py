@@ -113,6 +113,8 @@ class Stages:
         if known == self.history and Path(creates).exists():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
+        if finished.pop(stage, None) is not None:  # its output is about to change
+            write_json(record, finished)
         started = time.monotonic()
         work()
         write_json(record, finished | {stage: self.history})

@@ -41,6 +41,14 @@ def test_a_stage_is_run_again_if_its_arguments_change(tmp_path):
     assert run_write(tmp_path, arguments=[WRITE, tmp_path / "output", "new"]) == "written written "
 
 
+def test_a_failed_stage_is_run_again_with_the_arguments_of_an_earlier_one(tmp_path):
+    """It may have changed the output before it failed."""
+    run_write(tmp_path)
+    with pytest.raises(ValueError, match="write failed"):
+        run_write(tmp_path, arguments=[f"{WRITE}; sys.exit(1)", tmp_path / "output"])
+    assert run_write(tmp_path) == "written written written "
+
+
 def test_a_stage_is_run_again_if_the_contents_of_its_input_change(tmp_path):
     text = tmp_path / "input"
     text.write_text("one")
