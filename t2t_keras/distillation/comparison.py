@@ -1,0 +1,282 @@
+"""Compares teachers and a student: score, time of a sentence and size, in each form they can take.
+
+`compare` translates test sets by the package's commands, each translation being a stage that runs
+once, and measures how long single sentences take. It writes a table and a picture.
+"""
+
+import datetime
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.atomic_files import json_digest, read_json, write_json
+from t2t_keras.checks import check, check_choice, check_integer
+from t2t_keras.distillation.lone_times import SENTENCES, lone_times
+from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
+from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
+from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.reproduction.table_writer import number, write_table
+from t2t_keras.runs.exports.speed import processor
+from t2t_keras.runs.text_files import read_lines
+
+AT = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
+
+
+class Row(NamedTuple):
+    """A line of the table: a form of a system on a test set.
+
+    Args:
+        form: a `Form`.
+        test: name of the test set.
+        bleu: the `Score` by BLEU, with its interval and, unless this row is itself the teacher
+            that others are compared with, the p-value of the paired bootstrap.
+        chrf: the `Score` by chrF.
+        milliseconds: median time of a sentence that is translated alone.
+        teacher: the first teacher's row that this one is compared with, or None.
+    """
+
+    form: Form
+    test: str
+    bleu: Score
+    chrf: Score
+    milliseconds: float
+    teacher: object = None
+
+    @property
+    def megabytes(self):
+        return self.form.bytes / 1e6
+
+
+def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
+    """Measures teachers and a student on test sets; returns the `Row`s.
+
+    Writes `folder/comparison.md`, `.csv` and `.png`, and in `folder/comparison/` the translations,
+    the exports that a run lacked, and the logs. To resume an interrupted call, repeat it; only what
+    has changed is measured again.
+
+    Args:
+        teachers: lists of folders. A list is one teacher: a run, an export, or the runs of an
+            ensemble. The student is compared with the first teacher.
+        student: folder of a run, or of an export.
+        tests: {name of a test set: (source file, file with reference translations)}.
+        folder: folder to write to.
+        engines: any of "litert", "ctranslate2" and "tensorflow". None: LiteRT, CTranslate2 if it is
+            installed, and TensorFlow for systems that neither can compute.
+        threads: number of processor cores that time is measured with.
+        to: tag or target language for teachers that translate into several languages.
+
+    Raises:
+        ValueError: if an argument is wrong, a file is missing or a translation fails.
+    """
+    check_arguments(teachers, tests, engines, threads)
+    texts = read_tests(tests)
+    folder = Path(folder)
+    work, notes = folder / "comparison", []
+    work.mkdir(parents=True, exist_ok=True)
+    forms = [
+        form
+        for system in systems_of(teachers, student, to)
+        for form in forms_of(system, engines, work, notes)
+    ]
+    outputs = {
+        (form.label, name): translated(form, name, source, work)
+        for form in forms
+        for name, (source, _) in tests.items()
+    }
+    times = timed(forms, {name: sources for name, (sources, _) in texts.items()}, threads, work)
+    rows = []
+    for name, (_, references) in texts.items():
+        of_test = {form.label: read_lines(outputs[form.label, name]) for form in forms}
+        rows += rows_of(name, forms, of_test, references, times)
+    draw(folder / "comparison.png", rows, threads)
+    write_results(folder / "comparison", rows, [*notes, *notes_on(rows, threads, times)])
+    return rows
+
+
+def check_arguments(teachers, tests, engines, threads):
+    check(bool(teachers) and all(teachers), "teachers", teachers, "lists of one or more folders")
+    check(isinstance(tests, Mapping) and bool(tests), "tests", tests, "a dict of at least one set")
+    for name in tests:
+        is_plain = isinstance(name, str) and name == Path(name).name
+        check(is_plain, "tests", name, "names that can be part of a file name")
+    for engine in engines or ():
+        check_choice("engines", engine, SHOWN)
+        if engine == "ctranslate2":
+            import_ctranslate2("Comparing on CTranslate2")
+    check_integer("threads", threads)
+    check(threads <= cores(), "threads", threads, f"at most {cores()}, the number of cores")
+
+
+def read_tests(tests):
+    """Returns {name: (source sentences, reference translations)} of the files."""
+    texts = {}
+    for name, files in tests.items():
+        for path in files:
+            if not Path(path).is_file():
+                raise ValueError(f"The test set {name} has no file {path}")
+        source, target = map(read_lines, files)
+        if len(source) != len(target):
+            raise ValueError(
+                f"The files of the test set {name} must have the same number of lines. Received: "
+                f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
+            )
+        if not any(line.strip() for line in source):
+            raise ValueError(f"The test set {name} has no text: {files[0]}")
+        texts[name] = source, target
+    return texts
+
+
+def translated(form, test, source, work):
+    """Translates a test set as a stage; returns the path of the translations."""
+    stage = f"{form.label}-{test}"
+    output = work / "translations" / stage
+    output.parent.mkdir(exist_ok=True)
+    flags = [f"--beam={form.beam}", "--split=off", f"--input={source}", f"--output={output}"]
+    is_run = form.folders == form.system.folders and form.engine == "tensorflow"
+    Stages(work, "comparison").run_once(
+        stage=stage,
+        command="translate",
+        arguments=[
+            *form.folders,
+            *flags,
+            *(["--engine=tensorflow"] if is_run else []),
+            *([f"--to={form.system.to}"] if form.system.to else []),
+        ],
+        creates=output,
+        reads=[*form.files, source],
+    )
+    return output
+
+
+def timed(forms, tests, threads, work):
+    """Returns the facts of times.json: "milliseconds" as by `lone_times`, "date", "processor".
+
+    Measures again only if anything that affects the times has changed.
+    """
+    record = work / "times.json"
+    stages = read_json(work / "stages.json", {})
+    of = json_digest(
+        {
+            "translations": [stages[f"{form.label}-{name}"] for form in forms for name in tests],
+            "threads": threads,
+            "processor": processor(),
+        }
+    )
+    known = read_json(record, {})
+    if known.get("of") == of:
+        return known
+    log = work / "logs" / "times.log"
+    facts = {
+        "of": of,
+        "milliseconds": lone_times(forms, tests, threads, log),
+        "date": str(datetime.date.today()),
+        "processor": processor(),
+    }
+    write_json(record, facts)
+    return facts
+
+
+def rows_of(test, forms, outputs, references, times):
+    """Returns the `Row`s of a test set, in the order of the forms.
+
+    Each form is compared with the first teacher on the same engine, with the same type of weights
+    and its own beam width; if there is no such form, with the first form of that teacher.
+
+    Args:
+        test: name of the test set.
+        forms: list of `Form`s.
+        outputs: {label of a form: translations}.
+        references: reference translations.
+        times: see `timed`.
+    """
+    first = [form for form in forms if form.system == forms[0].system and form.is_default]
+    rivals = {}
+    for form in forms:
+        same = [each for each in first if (each.engine, each.dtype) == (form.engine, form.dtype)]
+        rivals.setdefault((same or first)[0].label, []).append(form)
+    rows = {}
+    for label, of_teacher in rivals.items():
+        others = [form for form in of_teacher if form.label != label]
+        teacher, *scores = paired_bleu(
+            [outputs[label], *(outputs[form.label] for form in others)], references
+        )
+        own = next(form for form in first if form.label == label)
+        rows[label] = row = row_of(own, test, teacher, outputs, references, times)
+        for form, score in zip(others, scores, strict=True):
+            rows[form.label] = row_of(form, test, score, outputs, references, times)._replace(
+                teacher=row
+            )
+    return [rows[form.label] for form in forms]
+
+
+def row_of(form, test, bleu, outputs, references, times):
+    return Row(
+        form=form,
+        test=test,
+        bleu=bleu,
+        chrf=chrf(outputs[form.label], references),
+        milliseconds=times["milliseconds"][form.label][test],
+    )
+
+
+def write_results(path, rows, notes):
+    columns = {
+        "system": lambda row: row.form.system.name,
+        "test set": lambda row: row.test,
+        "engine": lambda row: SHOWN[row.form.engine],
+        "weights": lambda row: row.form.dtype,
+        "search": lambda row: row.form.search,
+        "BLEU": lambda row: f"{row.bleu.score:.2f} ± {row.bleu.interval:.2f}",
+        "− teacher": lambda row: row.teacher and f"{row.bleu.score - row.teacher.bleu.score:+.2f}",
+        "p": lambda row: row.teacher and number(row.bleu.p_value, ".3f"),
+        "chrF": lambda row: number(row.chrf.score),
+        "ms": lambda row: number(row.milliseconds),
+        "speed-up": lambda row: (
+            row.teacher and f"{row.teacher.milliseconds / row.milliseconds:.2f}"
+        ),
+        "MB": lambda row: number(row.megabytes, ".1f"),
+    }
+    columns = {name: lambda row, cell=cell: cell(row) or "" for name, cell in columns.items()}
+    return write_table(path, columns, rows, notes)
+
+
+def notes_on(rows, threads, times):
+    """Yields the notes below the table."""
+    compared = {row.teacher.form.system.name for row in rows if row.teacher}
+    yield (
+        f"− teacher, p and speed-up: against {', '.join(compared)}, on the same engine with the "
+        "same type of weights where there is one, with its own beam width. p is of a paired "
+        "bootstrap test."
+    )
+    yield (
+        f"ms: median of {SENTENCES} sentences, or all if fewer, translated one at a time with "
+        f"{in_words(threads)}; {times['date']}, {times['processor']}. MB: size of the weights."
+    )
+    for signature in dict.fromkeys(
+        f"{score.name}: {score.signature}" for row in rows for score in (row.bleu, row.chrf)
+    ):
+        yield signature
+
+
+def in_words(threads):
+    return "one thread" if threads == 1 else f"{threads} threads"
+
+
+def draw(path, rows, threads):
+    # Here, because Matplotlib takes a second to load.
+    from t2t_keras.visualization.scores_over_costs import Point, scores_over_costs
+
+    tests = {}
+    for row in rows:
+        point = Point(
+            system=row.form.system.name,
+            kind=SHOWN[row.form.engine],
+            is_filled=row.form.dtype == "float32",
+            is_large=row.form.beam > 1,
+            costs=(row.milliseconds, row.megabytes),
+            score=row.bleu.score,
+        )
+        tests.setdefault(row.test, []).append(point)
+    meanings = ("weights in float32", "in int8", "greedy search", "beam search")
+    scores_over_costs(path, tests, [label.format(in_words(threads)) for label in AT], "BLEU", meanings)

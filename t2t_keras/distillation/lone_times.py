@@ -1,0 +1,117 @@
+"""Measures the time of a sentence that is translated alone, for several systems in turn.
+
+Each system is a process of its own with a fixed number of cores, so that no system affects the
+threads or the memory of another. The systems take turns after every few sentences, so that a
+temporary slowdown of the machine affects all of them alike.
+"""
+
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+from pipelines.progress import Progress
+
+SENTENCES = 100  # number of sentences of a test set that are timed
+TURN = 10  # sentences of a turn; in a longer turn the caches of the processor would count less
+WARM_UP = 3  # sentences that are translated before the timed ones
+
+
+class TimedSystem:
+    """A system in a process of its own; see `timed_system.py`.
+
+    Args:
+        folders, to: the folders to translate with, and the tag or target language, or None.
+        cores: number of processor cores to use.
+        log: open file for the process' messages.
+    """
+
+    def __init__(self, folders, to, cores, log):
+        self.name = " ".join(folders)
+        self.process = subprocess.Popen(
+            # With -P, files in the user's folder cannot shadow modules.
+            [sys.executable, "-P", "-m", "t2t_keras.distillation.timed_system"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            env={
+                **os.environ,
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                "CUDA_VISIBLE_DEVICES": "-1",
+            },
+            start_new_session=True,  # Ctrl-C reaches only the parent, which ends this process
+        )
+        self.send(folders=folders, to=to, cores=cores)
+
+    def send(self, **request):
+        with contextlib.suppress(BrokenPipeError):  # `receive` reports that the process has ended
+            self.process.stdin.write(f"{json.dumps(request)}\n")
+            self.process.stdin.flush()
+
+    def receive(self):
+        """Returns the answer to the last request."""
+        line = self.process.stdout.readline()
+        if not line:
+            code = self.process.wait()
+            raise ValueError(f"{self.name} cannot be timed: its process ended with code {code}")
+        answer = json.loads(line)
+        if isinstance(answer, dict):
+            raise ValueError(f"{self.name} cannot be timed: {answer['error']}")
+        return answer
+
+    def seconds(self, texts, beam):
+        """Returns the seconds that each text takes."""
+        self.send(texts=texts, beam=beam)
+        return self.receive()
+
+    def close(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def lone_times(forms, tests, cores, log):
+    """Returns {label of a form: {name of a test set: median milliseconds of a sentence}}.
+
+    Args:
+        forms: list of `Form`s.
+        tests: {name: list of sentences}.
+        cores: number of processor cores for each system.
+        log: path of the log of the processes.
+    """
+    chosen = {name: spread(sentences) for name, sentences in tests.items()}
+    total = len(forms) * sum(map(len, chosen.values()))
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(open(log, "ab"))
+        progress = stack.enter_context(Progress("timing single sentences", total, unit="sentences"))
+        systems = {}
+        for form in forms:
+            key = tuple(form.folders)
+            if key not in systems:
+                systems[key] = TimedSystem(form.folders, form.system.to, cores, file)
+                stack.callback(systems[key].close)
+                systems[key].receive()  # loading one after the other takes the least memory
+        calls = {form.label: (systems[tuple(form.folders)], form.beam) for form in forms}
+        for system, beam in calls.values():
+            for sentences in chosen.values():
+                system.seconds(sentences[:WARM_UP], beam)
+        times = {label: {name: [] for name in chosen} for label in calls}
+        for name, sentences in chosen.items():
+            for first in range(0, len(sentences), TURN):
+                turn = sentences[first : first + TURN]
+                for label, (system, beam) in calls.items():
+                    times[label][name] += system.seconds(turn, beam)
+                    progress.to(progress.done + len(turn))
+    return {
+        label: {name: 1000 * statistics.median(found) for name, found in of_tests.items()}
+        for label, of_tests in times.items()
+    }
+
+
+def spread(sentences):
+    """Returns at most `SENTENCES` of the sentences that are not empty, evenly spread."""
+    sentences = [text for text in sentences if text.strip()]
+    count = min(len(sentences), SENTENCES)
+    return [sentences[index * len(sentences) // count] for index in range(count)]

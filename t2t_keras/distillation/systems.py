@@ -1,0 +1,188 @@
+"""The systems that a comparison measures: each teacher and the student, in each form they can take.
+
+A form is an engine, a type of weights and a beam width. A run is measured as exports for the
+engines of CPUs; exports that the run lacks are written. An ensemble, and a run that no other engine
+can compute, are measured on TensorFlow.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from pipelines.atomic_files import read_json
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
+from t2t_keras.reproduction.stages import Stages
+from t2t_keras.runs.exports.engine_choice import NoExport, fitting
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
+from t2t_keras.translating.export_folders import find_export, is_litert, search_of
+from t2t_keras.translating.export_record import RECORD
+from t2t_keras.translating.find import is_export
+
+DTYPES = ("float32", "int8")
+SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "TensorFlow"}
+
+
+class System(NamedTuple):
+    """A teacher or the student.
+
+    Args:
+        label: name for files, such as "teacher1".
+        name: name for tables.
+        folders: a run's folder, an export's folder, or the folders of an ensemble's runs.
+        to: tag or target language of its translations, or None.
+    """
+
+    label: str
+    name: str
+    folders: list
+    to: str | None = None
+
+
+class Form(NamedTuple):
+    """A system as it is measured.
+
+    Args:
+        system: the `System`.
+        folders: the folders to translate with: those of an export, or those of the runs.
+        engine: "litert", "ctranslate2" or "tensorflow".
+        dtype: type of the stored weights.
+        beam: the beam width.
+        is_default: whether this is the system's own beam width.
+        files: the files that contain the weights.
+        bytes: size of the weights.
+    """
+
+    system: System
+    folders: list
+    engine: str
+    dtype: str
+    beam: int
+    is_default: bool
+    files: list
+    bytes: int
+
+    @property
+    def label(self):
+        return f"{self.system.label}-{self.engine}-{self.dtype}-beam{self.beam}"
+
+    @property
+    def search(self):
+        return "greedy" if self.beam == 1 else f"beam {self.beam}"
+
+
+def systems_of(teachers, student, to=None):
+    """Returns the `System`s of a comparison, the student last.
+
+    Args:
+        teachers, student, to: see `compare`.
+    """
+    given = [list(map(str, folders)) for folders in (*teachers, [student])]
+    labels = [*(f"teacher{index}" for index in range(1, len(teachers) + 1)), "student"]
+    names = [" + ".join(Path(folder).name for folder in folders) for folders in given]
+    if len(set(names)) < len(names):
+        names = [" + ".join(folders) for folders in given]
+    return [
+        System(label, name, folders, None if label == "student" else to)
+        for label, name, folders in zip(labels, names, given, strict=True)
+    ]
+
+
+def forms_of(system, engines, folder, notes):
+    """Returns the `Form`s of a system.
+
+    Args:
+        system: a `System`.
+        engines: names of engines. None: LiteRT and, if it is installed, CTranslate2.
+        folder: folder for exports that the system lacks.
+        notes: list to which the reason for a missing form is appended.
+    """
+    if len(system.folders) > 1:
+        return on_tensorflow(system)
+    if is_export(system.folders[0]):
+        return of_export(system, *export_in(system.folders[0]))
+    found = []
+    for engine in engines or ("litert", *(["ctranslate2"] if has_ctranslate2() else [])):
+        for dtype in DTYPES if engine != "tensorflow" else ():
+            try:
+                export = exported(system, engine, dtype, folder)
+            except ValueError as error:
+                notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
+            else:
+                found += of_export(system, export, engine, dtype)
+    if "tensorflow" in (engines or ()) or not found:
+        found += on_tensorflow(system)
+    return found
+
+
+def has_ctranslate2():
+    try:
+        import ctranslate2  # noqa: F401, its presence decides
+    except ImportError:
+        return False
+    return True
+
+
+def exported(system, engine, dtype, folder):
+    """Returns the folder of the run's export for an engine; writes it if there is none."""
+    run = RunFolder(system.folders[0])
+    try:
+        return fitting(run, engine, dtype)
+    except NoExport:
+        label = f"{system.label}-{engine}-{dtype}"
+    output = folder / "exports" / label
+    flags = [f"--format={engine}", f"--dtype={dtype}", f"--output={output}"]
+    Stages(folder, "comparison").run_once(
+        stage=f"export-{label}",
+        command="export",
+        arguments=[run.folder, *flags, *(["--force"] if engine == "ctranslate2" else [])],
+        creates=output,
+        reads=[run.weights_file()],
+        depends_on=[run.settings_digest(), str(run.search_settings())],
+    )
+    return find_export(output) or output
+
+
+def export_in(folder):
+    """Returns (folder, engine, type of weights) of the export in a folder."""
+    if is_ctranslate2(folder):
+        record = read_json(Path(folder) / RECORD, {})
+        return Path(folder), "ctranslate2", record.get("dtype", "float32")
+    export = find_export(folder)
+    if is_litert(export):
+        return export, "litert", read_json(export / LITERT_RECORD, {}).get("dtype", "float32")
+    settings = read_json(export / "config.json", {}).get("export", {})
+    return export, "tensorflow", settings.get("dtype", "float32")
+
+
+def of_export(system, export, engine, dtype):
+    """Returns the forms of an export: its own beam width, and greedy search."""
+    if engine == "tensorflow":
+        search = search_of(export)
+        own = search.beam if search else 1
+        files = sorted((export / "variables").glob("*"))
+    else:
+        record = read_json(export / (LITERT_RECORD if engine == "litert" else RECORD), {})
+        own = (record.get("search") or {}).get("beam", 1)
+        files = [export / (LITERT_MODEL if engine == "litert" else "model.bin")]
+    size = sum(path.stat().st_size for path in files)
+    return forms(system, [str(export)], engine, dtype, own, files, size)
+
+
+def on_tensorflow(system):
+    """Returns the forms of runs that TensorFlow computes."""
+    from t2t_keras.parameters import parameter_counts
+    from t2t_keras.runs.settings_file import read_settings
+
+    runs = [RunFolder(folder) for folder in system.folders]
+    counts = [parameter_counts(read_settings(run.config_file).model) for run in runs]
+    size = 4 * sum(sum(each.values()) for each in counts)
+    files = [run.weights_file() for run in runs]
+    own = runs[0].search_settings().beam
+    return forms(system, system.folders, "tensorflow", "float32", own, files, size)
+
+
+def forms(system, folders, engine, dtype, own, files, size):
+    return [
+        Form(system, folders, engine, dtype, beam, beam == own, files, size)
+        for beam in sorted({1, own}, reverse=True)
+    ]
