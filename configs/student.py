@@ -4,10 +4,10 @@
     t2t-parameters --config=student:small_1
 
 `tiny`, `small` and `base` have 6 encoder layers, 2 decoder layers and the widths of the students
-of Firefox and browsermt (https://github.com/browsermt/students), and train, as these do, without
-dropout and label smoothing: a million translations or more cannot be learned by heart. The published
-decoders have recurrent units (SSRU) instead of self-attention. `multi30k` has the encoder and half
-the decoder of the config `multi30k`. Each has a variant with a single decoder layer: `tiny_1`.
+of Firefox and browsermt (https://github.com/browsermt/students), whose decoders have recurrent
+units (SSRU) instead of self-attention. Like these, they train without dropout and label smoothing:
+millions of translations are too many to be learned by heart. `multi30k` has the encoder and half
+the decoder of the config `multi30k`. Each has a variant with one decoder layer: `tiny_1`.
 """
 
 from t2t_keras.checks import check_choice

@@ -15,12 +15,13 @@ from t2t_keras.distillation.lone_times import SENTENCES, lone_times
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
 from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
-from t2t_keras.reproduction.stages import Stages
-from t2t_keras.reproduction.table_writer import number, write_table
 from t2t_keras.runs.exports.speed import processor
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import number, write_table
 
-AT = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
+COSTS = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
+MEANINGS = ("filled: float32", "empty: int8", "small: greedy search", "large: beam search")
 
 
 class Row(NamedTuple):
@@ -95,11 +96,13 @@ def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
 
 
 def check_arguments(teachers, tests, engines, threads):
-    check(bool(teachers) and all(teachers), "teachers", teachers, "lists of one or more folders")
+    are_lists = all(isinstance(folders, list | tuple) and folders for folders in teachers)
+    check(teachers and are_lists, "teachers", teachers, "a list of lists of one or more folders")
     check(isinstance(tests, Mapping) and bool(tests), "tests", tests, "a dict of at least one set")
     for name in tests:
-        is_plain = isinstance(name, str) and name == Path(name).name
-        check(is_plain, "tests", name, "names that can be part of a file name")
+        is_plain = isinstance(name, str) and name and name == Path(name).name
+        check(is_plain, "tests", name, "a dict whose keys can be part of a file's name")
+    check(not isinstance(engines, str), "engines", engines, "a list")
     for engine in engines or ():
         check_choice("engines", engine, SHOWN)
         if engine == "ctranslate2":
@@ -253,10 +256,9 @@ def notes_on(rows, threads, times):
         f"ms: median of {SENTENCES} sentences, or all if fewer, translated one at a time with "
         f"{in_words(threads)}; {times['date']}, {times['processor']}. MB: size of the weights."
     )
-    for signature in dict.fromkeys(
+    yield from dict.fromkeys(
         f"{score.name}: {score.signature}" for row in rows for score in (row.bleu, row.chrf)
-    ):
-        yield signature
+    )
 
 
 def in_words(threads):
@@ -278,5 +280,5 @@ def draw(path, rows, threads):
             score=row.bleu.score,
         )
         tests.setdefault(row.test, []).append(point)
-    meanings = ("weights in float32", "in int8", "greedy search", "beam search")
-    scores_over_costs(path, tests, [label.format(in_words(threads)) for label in AT], "BLEU", meanings)
+    costs = [label.format(in_words(threads)) for label in COSTS]
+    scores_over_costs(path, tests, costs, "BLEU", MEANINGS)

@@ -98,6 +98,7 @@ def lone_times(forms, tests, cores, log):
             for sentences in chosen.values():
                 system.seconds(sentences[:WARM_UP], beam)
         times = {label: {name: [] for name in chosen} for label in calls}
+        progress.to(0)
         for name, sentences in chosen.items():
             for first in range(0, len(sentences), TURN):
                 turn = sentences[first : first + TURN]

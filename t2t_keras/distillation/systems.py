@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
-from t2t_keras.reproduction.stages import Stages
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.stages.stages import Stages
 from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 from t2t_keras.translating.export_folders import find_export, is_litert, search_of
 from t2t_keras.translating.export_record import RECORD
@@ -134,10 +134,11 @@ def exported(system, engine, dtype, folder):
     Stages(folder, "comparison").run_once(
         stage=f"export-{label}",
         command="export",
-        arguments=[run.folder, *flags, *(["--force"] if engine == "ctranslate2" else [])],
+        arguments=[run.folder, *flags],
         creates=output,
         reads=[run.weights_file()],
         depends_on=[run.settings_digest(), str(run.search_settings())],
+        replaces=output,
     )
     return find_export(output) or output
 

@@ -19,7 +19,7 @@ from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.head_widths import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
-from t2t_keras.reproduction.table_writer import circumstances, number, this_machine, write_table
+from t2t_keras.stages.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.scaling import scaling
 
 FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter lengths

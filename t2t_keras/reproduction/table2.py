@@ -32,7 +32,6 @@ from t2t_keras.reproduction.run_stages import (
     translate,
 )
 from t2t_keras.reproduction.table2_progress import draw_progress, progress_of
-from t2t_keras.reproduction.table_writer import circumstances, number, write_table
 from t2t_keras.reproduction.texts import (
     check_files,
     check_lines,
@@ -43,6 +42,7 @@ from t2t_keras.reproduction.texts import (
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import circumstances, number, write_table
 
 
 class PaperRow(NamedTuple):

@@ -22,7 +22,6 @@ from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.reproduction.noise import bases_of, noise_notes, noise_of, signs
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
 from t2t_keras.reproduction.run_stages import facts_of, output_folder, train, trained_experiment
-from t2t_keras.reproduction.table_writer import circumstances, number, signed, write_table
 from t2t_keras.reproduction.texts import (
     check_files,
     chosen_rows,
@@ -32,6 +31,7 @@ from t2t_keras.reproduction.texts import (
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import circumstances, number, signed, write_table
 from t2t_keras.translating.scoring import perplexity
 
 # Reductions for the toy grammar.

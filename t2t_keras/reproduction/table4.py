@@ -32,11 +32,11 @@ from t2t_keras.reproduction.run_stages import (
     trained_experiment,
     translate,
 )
-from t2t_keras.reproduction.table_writer import circumstances, number, write_table
 from t2t_keras.runs.parsing import gold_words, leaf_symbol, repaired_line, tree_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines, write_lines
 from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import circumstances, number, write_table
 
 AVERAGED = 5  # checkpoints that are averaged
 # Maximum share of sentences that are also in the training text. Short headings often are.

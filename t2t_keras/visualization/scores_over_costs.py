@@ -54,8 +54,9 @@ def scores_over_costs(path, tests, costs, score, meanings):
         for row, (name, of_test) in zip(axes, tests.items(), strict=True):
             for index, ax in enumerate(row):
                 draw(ax, of_test, index, colors, markers)
-                style_axes(ax, f"{score} on {name}")
-                ax.title.set_parse_math(False)
+                style_axes(ax, "")
+                title = f"{score} on {name}"
+                ax.set_title(title, fontsize=11, loc="left", parse_math=False)
                 ax.set_xlabel(costs[index])
                 scale(ax, [point.costs[index] for point in of_test])
         handles = [Line2D([], [], color=color, linewidth=3) for color in colors.values()]

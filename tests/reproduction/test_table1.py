@@ -11,7 +11,7 @@ from support.processes.commands import command, running
 
 from pipelines.atomic_files import only_one
 from t2t_keras.reproduction import Plan, reproduce, table1
-from t2t_keras.reproduction.table_writer import this_machine
+from t2t_keras.stages.table_writer import this_machine
 
 EXPONENTS = {
     "self-attention": 2,

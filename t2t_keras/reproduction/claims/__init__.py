@@ -10,8 +10,8 @@ from pipelines.atomic_files import locked_folder, write_text
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import write_finding
 from t2t_keras.reproduction.claims.toy_runs import ToyRuns
-from t2t_keras.reproduction.table_writer import circumstances, this_machine
 from t2t_keras.reproduction.texts import chosen_rows
+from t2t_keras.stages.table_writer import circumstances, this_machine
 
 CLAIMS = ("scale", "additive", "heads", "positions", "path_length", "parts")
 

@@ -3,7 +3,7 @@
 import operator
 from typing import NamedTuple
 
-from t2t_keras.reproduction.table_writer import write_table
+from t2t_keras.stages.table_writer import write_table
 from t2t_keras.visualization.line_panels import line_panels
 
 

@@ -13,8 +13,8 @@ from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.gradient_reach import QUERIES, gradients_over_distance
 from t2t_keras.reproduction.claims.toy_runs import CONFIG, last, measured_once
 from t2t_keras.reproduction.longest_path import longest_path
-from t2t_keras.reproduction.table_writer import number
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
 LONGEST = 60  # maximum tokens of a line

@@ -8,9 +8,9 @@ from t2t_keras.evaluation.by_length import bleu_by_length
 from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.run_stages import ChosenWeights, checkpoints_of, translate
-from t2t_keras.reproduction.table_writer import number
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
 
 # {value of `model.positions`: name in the table and the plot}

@@ -4,7 +4,7 @@ import csv
 import datetime
 
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.table_writer import circumstances, number, signed, write_table
+from t2t_keras.stages.table_writer import circumstances, number, signed, write_table
 
 
 def test_a_table_is_written_as_markdown_and_csv(tmp_path):

@@ -1,0 +1,159 @@
+"""The comparison of teachers and student: which rows are compared, the files, and wrong input."""
+
+import csv
+import re
+
+import pytest
+from support.processes.commands import command
+
+from pipelines.toy.grammar import pairs
+from t2t_keras.distillation import comparison
+from t2t_keras.distillation.comparison import compare, draw, notes_on, rows_of, write_results
+from t2t_keras.distillation.systems import Form, System
+from t2t_keras.stages import stages as stages_module
+
+SOURCES, REFERENCES = (list(side) for side in zip(*pairs(40, "test"), strict=True))
+WORSE = [line.replace("d", "t") for line in REFERENCES]
+
+
+def form(system, engine="litert", dtype="float32", beam=4, size=2_000_000):
+    return Form(System(system, system, [system]), [], engine, dtype, beam, beam > 1, [], size)
+
+
+def rows(*forms, worse=()):
+    """Returns the rows of forms, which translate perfectly unless their labels are in `worse`."""
+    outputs = {each.label: WORSE if each.label in worse else REFERENCES for each in forms}
+    times = {"milliseconds": {each.label: {"toy": 3.0 * each.beam} for each in forms}}
+    return rows_of("toy", list(forms), outputs, REFERENCES, times)
+
+
+def test_a_row_is_compared_with_the_teacher_on_the_same_engine_in_the_same_type():
+    teachers = [form("teacher1"), form("teacher1", beam=1), form("teacher1", dtype="int8")]
+    students = [form("student", beam=1), form("student", dtype="int8", beam=1)]
+    other = form("student", engine="ctranslate2")
+    found = rows(*teachers, *students, other)
+    compared = [row.teacher and row.teacher.form.label for row in found]
+    first, _, int8 = (each.label for each in teachers)
+    assert compared == [None, first, None, first, int8, first]
+    assert [row.form for row in found] == [*teachers, *students, other], "the order is kept"
+
+
+def test_worse_translations_have_a_small_p_value_and_equal_ones_have_1():
+    teacher, student = form("teacher1"), form("student", beam=1)
+    _, equal = rows(teacher, student)
+    assert equal.bleu.p_value == 1 and equal.bleu.score == pytest.approx(100)
+    first, worse = rows(teacher, student, worse=[student.label])
+    assert worse.bleu.p_value < 0.01 and worse.chrf.score < first.chrf.score
+    assert first.bleu.p_value is None and worse.teacher.bleu.score == first.bleu.score
+
+
+def test_the_table_has_scores_times_and_sizes(tmp_path):
+    teacher, student = form("teacher1"), form("student", dtype="int8", beam=1, size=512_000)
+    found = rows(teacher, student, worse=[student.label])
+    notes = list(notes_on(found, 1, {"date": "2026-11-26", "processor": "2 cores"}))
+    write_results(tmp_path / "table", found, notes)
+    one, two = csv.DictReader((tmp_path / "table.csv").read_text().splitlines())
+    assert one["BLEU"] == "100.00 ± 0.00" and one["− teacher"] == one["p"] == one["speed-up"] == ""
+    assert two["− teacher"] == f"{found[1].bleu.score - 100:+.2f}" and two["p"] == "0.001"
+    assert (two["ms"], two["speed-up"], two["MB"]) == ("3.00", "4.00", "0.5")
+    assert (two["engine"], two["weights"], two["search"]) == ("LiteRT", "int8", "greedy")
+    text = (tmp_path / "table.md").read_text()
+    assert "against teacher1" in text and "with one thread; 2026-11-26, 2 cores" in text
+    assert "tok:13a" in text and "nc:6" in text
+
+
+def test_the_picture_has_a_row_for_each_test_set(tmp_path):
+    found = rows(form("teacher1"), form("student", beam=1))
+    sizes = []
+    for tests in (["one"], ["one", "two"]):
+        several = [row._replace(test=name) for name in tests for row in found]
+        draw(tmp_path / "picture.png", several, threads=1)
+        sizes.append((tmp_path / "picture.png").read_bytes()[16:24])
+    width, height = ([int.from_bytes(size[i : i + 4], "big") for size in sizes] for i in (0, 4))
+    assert width[0] == width[1] and height[1] > 1.5 * height[0]
+
+
+TEACHERS = [["teacher"]]
+TESTS = {"toy": ("toy.en", "toy.de")}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"teachers": []}, "`teachers` must be a list of lists of one or more folders"),
+        ({"teachers": ["runs/a"]}, "`teachers` must be a list of lists of one or more folders"),
+        ({"tests": {}}, "`tests` must be a dict of at least one set"),
+        ({"tests": {"a/b": TESTS["toy"]}}, "keys can be part of a file's name. Received: .*a/b"),
+        ({"engines": ["lite"]}, "`engines` must be one of 'litert', .*Received: engines='lite'"),
+        ({"engines": "litert"}, "`engines` must be a list"),
+        ({"threads": 0}, "`threads` must be a whole number of at least 1"),
+        ({"threads": 10_000}, "`threads` must be at most .*, the number of cores"),
+        ({"tests": {"a": ("none.en", "none.de")}}, "The test set a has no file none.en"),
+        ({"tests": {"a": ("toy.en", "short.de")}}, "lines. Received: 40 in toy.en and 1 in short"),
+        ({"tests": {"a": ("empty.en", "empty.en")}}, "The test set a has no text: empty.en"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_written(
+    changes, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    write_toy(tmp_path)
+    (tmp_path / "short.de").write_text("Ein Satz.\n")
+    (tmp_path / "empty.en").write_text("\n \n")
+    arguments = {"teachers": TEACHERS, "student": "small", "tests": TESTS} | changes
+    with pytest.raises(ValueError, match=message):
+        compare(**arguments, folder=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def write_toy(folder):
+    for name, lines in (("toy.en", SOURCES), ("toy.de", REFERENCES)):
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+
+
+class Finished:
+    """A stage that has run, with the interface of `subprocess.Popen` that `Stages` uses."""
+
+    def __init__(self, name, arguments, log):
+        result = command(name, *arguments)
+        log.write((result.stdout + result.stderr).encode())
+        self.code = result.returncode
+
+    def wait(self, timeout):
+        return self.code
+
+
+@pytest.mark.long
+def test_a_run_is_compared_with_an_export_and_only_what_changed_is_done_again(
+    exported_toy_run, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(stages_module, "start_command", Finished)
+    write_toy(tmp_path)
+    tests = {"toy": (tmp_path / "toy.en", tmp_path / "toy.de")}
+    run = exported_toy_run[1]
+
+    def compared():
+        found = compare([[run / "export_litert"]], run, tests, tmp_path, engines=["litert"])
+        return found, re.findall(r"comparison: (\S+), see", capsys.readouterr().err)
+
+    found, stages = compared()
+    forms = ["teacher1-litert-float32", "student-litert-float32", "student-litert-int8"]
+    labels = [f"{name}-beam{beam}" for name in forms for beam in (2, 1)]
+    assert [row.form.label for row in found] == labels
+    assert stages == ["export-student-litert-int8", *(f"{label}-toy" for label in labels)]
+    assert not (run / "export_litert" / "2").exists(), "the run is not changed"
+    teacher, _, student, *_ = found
+    assert student.bleu.p_value == 1 and student.teacher.form == teacher.form
+    assert all(0 < row.milliseconds < 1000 for row in found)
+    assert found[4].megabytes < student.megabytes
+    table = (tmp_path / "comparison.md").read_text()
+    assert table.count("| export_litert | ") == 2 and (tmp_path / "comparison.png").exists()
+
+    again, stages = compared()
+    assert again == found and not stages and (tmp_path / "comparison.md").read_text() == table
+    lost = tmp_path / "comparison" / "translations" / f"{labels[1]}-toy"
+    lost.unlink()
+    assert compared() == (found, [f"{labels[1]}-toy"]), "the times are kept"
+    monkeypatch.setattr(comparison, "cores", lambda: 8)
+    compare([[run / "export_litert"]], run, tests, tmp_path, engines=["litert"], threads=2)
+    assert "with 2 threads" in (tmp_path / "comparison.md").read_text()

@@ -1,0 +1,97 @@
+"""Times of single sentences: which are timed, the protocol of the processes, and failures."""
+
+import io
+import json
+
+import pytest
+
+from t2t_keras.distillation import lone_times as module
+from t2t_keras.distillation import timed_system
+from t2t_keras.distillation.lone_times import SENTENCES, TURN, WARM_UP, lone_times, spread
+from t2t_keras.distillation.systems import Form, System
+
+
+class Recorded:
+    """A translator that records its calls."""
+
+    def __init__(self):
+        self.calls = []
+
+    def translate(self, texts, **options):
+        if texts == ["bad"]:
+            raise ValueError("cannot be\ntranslated")
+        self.calls.append((texts, options))
+
+
+def answers_of(monkeypatch, translator, *requests):
+    monkeypatch.setattr(timed_system, "use_cores", lambda count: None)
+    monkeypatch.setattr(timed_system, "loaded", lambda request: translator)
+    answers = io.StringIO()
+    timed_system.serve([json.dumps(request) for request in requests], answers)
+    return [json.loads(line) for line in answers.getvalue().splitlines()]
+
+
+def test_each_sentence_is_translated_alone_and_timed(monkeypatch):
+    translator = Recorded()
+    answers = answers_of(
+        monkeypatch, translator, {"cores": 1}, {"texts": ["a", "b"], "beam": 4}, {"texts": []}
+    )
+    assert answers[0] == "loaded" and answers[2] == []
+    assert len(answers[1]) == 2 and min(answers[1]) >= 0
+    assert translator.calls == [([text], {"beam": 4, "split": "off"}) for text in "ab"]
+
+
+def test_a_failure_is_answered_in_one_line_and_the_process_goes_on(monkeypatch):
+    requests = {"texts": ["bad"], "beam": 1}, {"texts": ["good"], "beam": 1}
+    _, failure, times = answers_of(monkeypatch, Recorded(), {"cores": 1}, *requests)
+    assert failure == {"error": "cannot be translated"} and len(times) == 1
+
+
+def test_sentences_are_evenly_spread_without_empty_ones():
+    assert spread(["a", "", " ", "b"]) == ["a", "b"]
+    found = spread([str(index) for index in range(10 * SENTENCES)])
+    assert found == [str(index) for index in range(0, 10 * SENTENCES, 10)]
+
+
+def test_systems_take_turns_and_the_median_counts(monkeypatch, tmp_path):
+    calls = []
+
+    class Fake:
+        def __init__(self, folders, to, cores, log):
+            self.name = folders[0]
+
+        def receive(self):
+            calls.append((self.name, "loaded"))
+
+        def seconds(self, texts, beam):
+            calls.append((self.name, beam, len(texts)))
+            return [beam / 1000] * (len(texts) - 1) + [9]
+
+        def close(self):
+            calls.append((self.name, "closed"))
+
+    monkeypatch.setattr(module, "TimedSystem", Fake)
+    forms = [
+        Form(System(name, name, [name]), [name], "litert", "float32", beam, beam > 1, [], 1)
+        for name in "ab"
+        for beam in (4, 1)
+    ]
+    sentences = [f"sentence {index}" for index in range(2 * TURN)]
+    times = lone_times(forms, {"test": sentences}, 1, tmp_path / "log")
+    assert {label: of["test"] for label, of in times.items()} == {
+        form.label: form.beam for form in forms
+    }
+    turns = [(form.system.name, form.beam) for form in forms]
+    warm_up = [(*turn, WARM_UP) for turn in turns]
+    timed = 2 * [(*turn, TURN) for turn in turns]
+    loaded, closed = ([(name, each) for name in "ab"] for each in ("loaded", "closed"))
+    assert calls == [*loaded, *warm_up, *timed, *closed[::-1]], "one process for all beam widths"
+
+
+def test_a_process_that_ends_is_reported(tmp_path):
+    with open(tmp_path / "log", "ab") as log:
+        system = module.TimedSystem(["runs/none"], None, 1, log)
+    system.process.kill()
+    with pytest.raises(ValueError, match="runs/none cannot be timed: its process ended with code"):
+        system.receive()
+    system.close()

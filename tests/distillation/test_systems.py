@@ -1,0 +1,92 @@
+"""The forms in which systems are compared. Nothing here loads a model."""
+
+import json
+
+import pytest
+
+from t2t_keras.distillation import systems
+from t2t_keras.distillation.systems import export_in, forms_of, systems_of
+
+
+def write_litert(folder, dtype="float32", beam=4, size=1000):
+    folder.mkdir(parents=True)
+    (folder / "litert.json").write_text(json.dumps({"dtype": dtype, "search": {"beam": beam}}))
+    (folder / "model.tflite").write_bytes(bytes(size))
+    return folder
+
+
+def forms(folders, tmp_path, notes=None, engines=("litert",)):
+    (system,) = systems_of([], folders[0]) if len(folders) == 1 else systems_of([folders], "s")[:1]
+    return forms_of(system, engines, tmp_path / "work", [] if notes is None else notes)
+
+
+def test_systems_are_named_after_their_folders_where_these_names_differ():
+    found = systems_of([["runs/a"], ["runs/b", "runs/c"]], "runs/small", to="de")
+    assert [system.name for system in found] == ["a", "b + c", "small"]
+    assert [system.label for system in found] == ["teacher1", "teacher2", "student"]
+    assert [system.to for system in found] == ["de", "de", None], "a student has one language"
+    assert [system.name for system in systems_of([["old/run"]], "new/run")] == [
+        "old/run",
+        "new/run",
+    ]
+
+
+def test_an_export_is_measured_with_its_beam_width_and_greedily(tmp_path):
+    write_litert(tmp_path / "export" / "1", "int8", beam=6)
+    found = forms([tmp_path / "export"], tmp_path)
+    assert [(form.engine, form.dtype, form.search) for form in found] == [
+        ("litert", "int8", "beam 6"),
+        ("litert", "int8", "greedy"),
+    ]
+    assert [form.is_default for form in found] == [True, False]
+    assert {form.bytes for form in found} == {1000}
+    assert found[0].label == "student-litert-int8-beam6"
+
+
+def test_an_export_with_greedy_search_has_one_form(tmp_path):
+    (form,) = forms([write_litert(tmp_path / "export", beam=1)], tmp_path)
+    assert form.search == "greedy" and form.is_default
+
+
+def test_each_kind_of_export_is_recognized(tmp_path):
+    litert = write_litert(tmp_path / "litert" / "2")
+    assert export_in(tmp_path / "litert") == (litert, "litert", "float32")
+    saved = tmp_path / "saved" / "1"
+    (saved / "variables").mkdir(parents=True)
+    (saved / "saved_model.pb").touch()
+    (saved / "config.json").write_text('{"export": {"dtype": "bfloat16"}}')
+    assert export_in(tmp_path / "saved") == (saved, "tensorflow", "bfloat16")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "model.bin").touch()
+    (other / "export.json").write_text('{"dtype": "int8"}')
+    assert export_in(other) == (other, "ctranslate2", "int8")
+
+
+def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
+    run, tmp_path, monkeypatch
+):
+    def refuse(*_):
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(systems, "exported", refuse)
+    notes = []
+    found = forms([run.folder], tmp_path, notes)
+    assert {(form.engine, form.dtype) for form in found} == {("tensorflow", "float32")}
+    assert [form.beam for form in found] == [run.search_settings().beam, 1]
+    weights = sum(weight.numpy().size for weight in run.model().weights)
+    assert {form.bytes for form in found} == {4 * weights}
+    assert notes == [f"toy has no LiteRT in {dtype}: no such thing" for dtype in systems.DTYPES]
+
+
+def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
+    found = forms([run.folder, run.folder], tmp_path)
+    assert {form.engine for form in found} == {"tensorflow"}
+    assert found[0].folders == [str(run.folder)] * 2
+    (single, _) = forms([run.folder], tmp_path, engines=("tensorflow",))
+    assert found[0].bytes == 2 * single.bytes
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="is not a run: it has no config"):
+        forms([tmp_path / "none"], tmp_path)
