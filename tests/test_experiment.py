@@ -71,6 +71,26 @@ def test_a_path_takes_precedence_over_a_shipped_name(tmp_path, monkeypatch):
         load_experiment("base")
 
 
+@pytest.mark.parametrize(
+    ("variant", "shape"),
+    [
+        ("tiny", (32_000, 6, 2, 256, 1536)),
+        ("small", (32_000, 6, 2, 384, 1536)),
+        ("base_1", (32_000, 6, 1, 512, 2048)),
+        ("multi30k", (8000, 4, 2, 128, 512)),
+        ("multi30k_1", (8000, 4, 1, 128, 512)),
+    ],
+)
+def test_students_have_a_deep_encoder_and_a_shallow_decoder(variant, shape):
+    experiment = load_experiment(f"student:{variant}")
+    experiment.validate()
+    model = experiment.model
+    assert (model.vocab_size, *model.layers, model.d_model, model.d_ff) == shape
+    assert experiment.data.vocabulary.size == model.vocab_size
+    teacher = load_experiment("multi30k") if "multi30k" in variant else None
+    assert (experiment.training == teacher.training) if teacher else model.dropout == 0
+
+
 def test_wrong_configs_and_variants_are_named():
     with pytest.raises(ValueError, match=r"no config 'bsae'.*did you mean 'base'.*Shipped are"):
         find_config("bsae")
@@ -78,6 +98,8 @@ def test_wrong_configs_and_variants_are_named():
         load_experiment("table3:Bdk16")
     with pytest.raises(ValueError, match=r"`variant` must be empty"):
         load_experiment("base:big")
+    with pytest.raises(ValueError, match=r"`variant` must be one of .*Received: variant='tiny_2'"):
+        load_experiment("student:tiny_2")
     with pytest.raises(ValueError, match=r"must define get_config"):
         load_config_file(__file__)
 
