@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import json_digest, read_json, write_json
+from pipelines.atomic_files import atomic_file, json_digest, read_json, write_json
 from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
@@ -281,4 +281,5 @@ def draw(path, rows, threads):
         )
         tests.setdefault(row.test, []).append(point)
     costs = [label.format(in_words(threads)) for label in COSTS]
-    scores_over_costs(path, tests, costs, "BLEU", MEANINGS)
+    with atomic_file(path) as file:
+        scores_over_costs(file, tests, costs, "BLEU", MEANINGS)

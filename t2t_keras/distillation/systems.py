@@ -14,11 +14,13 @@ from t2t_keras.runs.exports.engine_choice import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.stages.stages import Stages
 from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
-from t2t_keras.translating.export_folders import find_export, is_litert, search_of
-from t2t_keras.translating.export_record import RECORD
+from t2t_keras.translating.export_folders import EXPORT_AGAIN, find_export, is_litert, search_of
+from t2t_keras.translating.export_record import RECORD, unusable
 from t2t_keras.translating.find import is_export
 
 DTYPES = ("float32", "int8")
+# {engine: (record, weights) in its exports}
+FILES = {"litert": (LITERT_RECORD, LITERT_MODEL), "ctranslate2": (RECORD, "model.bin")}
 SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "TensorFlow"}
 
 
@@ -162,9 +164,11 @@ def of_export(system, export, engine, dtype):
         own = search.beam if search else 1
         files = sorted((export / "variables").glob("*"))
     else:
-        record = read_json(export / (LITERT_RECORD if engine == "litert" else RECORD), {})
-        own = (record.get("search") or {}).get("beam", 1)
-        files = [export / (LITERT_MODEL if engine == "litert" else "model.bin")]
+        record, model = FILES[engine]
+        own = (read_json(export / record, {}).get("search") or {}).get("beam", 1)
+        files = [export / model]
+    if not files or not all(path.is_file() for path in files) or type(own) is not int:
+        raise unusable(export, "it is not complete", EXPORT_AGAIN)
     size = sum(path.stat().st_size for path in files)
     return forms(system, [str(export)], engine, dtype, own, files, size)
 

@@ -37,7 +37,7 @@ def scores_over_costs(path, tests, costs, score, meanings):
     """Draws the points of several test sets.
 
     Args:
-        path: path of the PNG file.
+        path: path of the PNG file, or a binary file object.
         tests: {name of the test set: list of `Point`s}.
         costs: labels of the x axes, one for each of a point's costs.
         score: name of the score.

@@ -87,6 +87,15 @@ def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
     assert found[0].bytes == 2 * single.bytes
 
 
+@pytest.mark.parametrize("beam", [4, "wide"])
+def test_an_incomplete_export_is_refused(beam, tmp_path):
+    export = write_litert(tmp_path / "export", beam=beam)
+    if beam == 4:
+        (export / "model.tflite").unlink()
+    with pytest.raises(ValueError, match="cannot be used: it is not complete. Delete the folder"):
+        forms([export], tmp_path)
+
+
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(ValueError, match="is not a run: it has no config"):
         forms([tmp_path / "none"], tmp_path)
