@@ -8,6 +8,10 @@ of Firefox and browsermt (https://github.com/browsermt/students), whose decoders
 units (SSRU) instead of self-attention. Like these, they train without dropout and label smoothing:
 millions of translations are too many to be learned by heart. `multi30k` has the encoder and half
 the decoder of the config `multi30k`. Each has a variant with one decoder layer: `tiny_1`.
+
+On LiteRT, in int8, `tiny` has 28 MB, `small` 43 and `multi30k` 4.4. On one core of an AMD EPYC
+(AVX-512 VNNI), `multi30k` translates a sentence of 16 tokens greedily in 2.0 ms, `multi30k_1` in
+1.7; the teacher takes 4.9 ms with beam 4 (see t2t_keras/distillation/RESULTS.md).
 """
 
 from t2t_keras.checks import check_choice
