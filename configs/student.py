@@ -9,9 +9,10 @@ units (SSRU) instead of self-attention. Like these, they train without dropout a
 millions of translations are too many to be learned by heart. `multi30k` has the encoder and half
 the decoder of the config `multi30k`. Each has a variant with one decoder layer: `tiny_1`.
 
-On LiteRT, in int8, `tiny` has 28 MB, `small` 43 and `multi30k` 4.4. On one core of an AMD EPYC
-(AVX-512 VNNI), `multi30k` translates a sentence of 16 tokens greedily in 2.0 ms, `multi30k_1` in
-1.7; the teacher takes 4.9 ms with beam 4 (see t2t_keras/distillation/RESULTS.md).
+On LiteRT in int8, `tiny` has 28 MB, `small` 43, `base` 63 and `multi30k` 4.4. On one core of an AMD
+EPYC (AVX-512 VNNI), `multi30k` translates a sentence of 16 tokens greedily in 2.0 ms, `multi30k_1`
+in 1.7; the teacher takes 4.9 ms with beam 4. `tiny` takes at most 11 ms, `small` 32, `base` 52: the
+machine was busy (see t2t_keras/distillation/RESULTS.md).
 """
 
 from t2t_keras.checks import check_choice
