@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 # {module:name of a table: the setting of a run that names its entries, or None}. The tables are
 # named, not imported, because this module is below all of them and most of them load Keras.
+MODELS = "t2t_keras.models:MODELS"
 TABLES = {
-    "t2t_keras.models:MODELS": "model",
+    MODELS: "model",
     "t2t_keras.layers.positional_encoding:POSITIONAL_ENCODINGS": "model.positions",
     "t2t_keras.layers.attention_scores:SCORES": "model.attention",
     "t2t_keras.losses:LOSSES": "training.loss",
@@ -181,7 +182,18 @@ def executed(contents, path, digest):
             raise
         finally:
             BASE.reset(token)
+        register_models(added.get(MODELS, ()))
     return Plugin(path, digest, module, added)
+
+
+def register_models(names):
+    """Registers models as `.keras` files name them, so that Keras can load these files."""
+    models = entries_of(MODELS)
+    known = [getattr(model, "__name__", None) for model in models.values()]
+    for name in names:
+        # Otherwise, the experiment that uses it names the mistake.
+        if isinstance(model := models[name], type) and known.count(model.__name__) == 1:
+            importlib.import_module("t2t_keras.training").trainable(model)
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@ import re
 import sys
 from pathlib import Path
 
+import keras
 import pytest
 
 from t2t_keras import plugins
@@ -184,6 +185,7 @@ def test_each_variant_of_a_config_has_its_own_files(write):
 
 def test_a_setting_that_is_no_json_is_named(write):
     config_class = load_plugin(write("model.py", MODEL)).MyConfig
+    assert keras.saving.get_registered_object("t2t_keras>MyModel")  # for .keras files
     for value in (Path("x"), {1, 2}, {1: 2}, float("nan"), [{"a": b"b"}]):
         experiment = Experiment(model=config_class(gate=value))
         with pytest.raises(ValueError, match=r"`model.gate` must be a value that config.json can"):
