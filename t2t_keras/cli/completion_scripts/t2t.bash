@@ -554,7 +554,7 @@ _t2t_settings='
         config.data.cleaning.max_similarity=
         config.data.cleaning.min_script=
         config.data.cleaning.other_language=True|False
-        config.data.cleaning.rules=
+        config.data.cleaning.rules=duplicates|empty|html_tags|identical|invalid_utf8|links|low_score|max_characters|max_end_difference|max_links|max_mean_word|max_ratio|max_repetitions|max_similarity|max_word_length|max_word_ratio|max_words|min_digits|min_letters|min_script|other_language
         config.data.vocabulary.kind=
         config.data.vocabulary.size=
         config.data.vocabulary.sample_pairs=
@@ -605,7 +605,7 @@ _t2t() {
     @folder) compopt -o dirnames 2>/dev/null ;;
   esac
   if [[ $values == @config ]]; then
-    values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|table3|toy_sweep|wmt14_ende|wmt14_enfr'
+    values='base|big|bytenet|claims|convs2s|documents|finetune|gnmt|mixed|moe|multi30k|parsing|quickstart|small_treebank|student|table3|toy_sweep|wmt14_ende|wmt14_enfr'
     _t2t_files -X '!*.py'
   fi
   if [[ $values != @* ]]; then

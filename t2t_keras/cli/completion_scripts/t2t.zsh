@@ -3,7 +3,7 @@
 # code by tests/support/text/reference_pages.py.
 
 _t2t_configs() {
-  local -a names=(base big bytenet claims convs2s documents finetune gnmt mixed moe multi30k parsing quickstart small_treebank table3 toy_sweep wmt14_ende wmt14_enfr)
+  local -a names=(base big bytenet claims convs2s documents finetune gnmt mixed moe multi30k parsing quickstart small_treebank student table3 toy_sweep wmt14_ende wmt14_enfr)
   _alternative 'configs:shipped config:compadd -a names' 'files:file:_files -g "*.py"'
 }
 
@@ -178,6 +178,7 @@ _t2t_settings() {
     --config.data.cleaning.html_tags) compadd True False ;;
     --config.data.cleaning.links) compadd True False ;;
     --config.data.cleaning.other_language) compadd True False ;;
+    --config.data.cleaning.rules) compadd duplicates empty html_tags identical invalid_utf8 links low_score max_characters max_end_difference max_links max_mean_word max_ratio max_repetitions max_similarity max_word_length max_word_ratio max_words min_digits min_letters min_script other_language ;;
     --config.data.vocabulary.byte_fallback) compadd True False ;;
     *) _message value ;;
   esac
