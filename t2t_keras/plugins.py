@@ -182,7 +182,7 @@ def executed(contents, path, digest):
             raise
         finally:
             BASE.reset(token)
-        register_models(added.get(MODELS, ()))
+    register_models(added.get(MODELS, ()))
     return Plugin(path, digest, module, added)
 
 

@@ -67,7 +67,7 @@ def test_each_of_several_systems_is_compared_with_the_first():
 
 
 def test_comparisons_log_nothing(caplog):
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         paired_bleu([WORSE, LINES], LINES, samples=20)
     assert not caplog.messages
 

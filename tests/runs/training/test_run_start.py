@@ -23,7 +23,7 @@ def begun(tmp_path):
 def test_each_change_of_a_resumed_run_is_logged(begun, caplog):
     run, experiment, vocabulary = begun
     experiment.training.steps, experiment.data.folder = 9, "data/moved"
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         begin(run, experiment, vocabulary, ["t2t-train"])
     changes = ["training.steps: 1700 -> 9", "data.folder: 'data/mine' -> 'data/moved'"]
     assert sorted(caplog.messages) == sorted(changes)
@@ -33,7 +33,7 @@ def test_each_change_of_a_resumed_run_is_logged(begun, caplog):
 
 def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_settings(begun, caplog):
     run, experiment, vocabulary = begun
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="absl"):
         begin(run, experiment, vocabulary, ["t2t-train", "--run=x"])
     assert not caplog.messages
     assert read_json(run.config_file)["command"] == ["t2t-train", "--data=data/mine"]
