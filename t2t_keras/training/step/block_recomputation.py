@@ -47,20 +47,22 @@ def call_block(xla, block, *inputs, **masks):
         block: the block.
         *inputs, **masks: its tensors.
     """
-    variables = block.variables
-    seeds = [v for v in variables if v.name == "seed_generator_state"]
+    variables = [*block.variables, *block.metrics_variables]
 
     # All that changes outside is a result, and all that varies is an argument.
     def function(values, inputs, masks):
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
+            before = [scope.get_current_value(variable) for variable in variables]
             outputs = block(*inputs, **masks, training=True)
-        return outputs, [scope.get_current_value(seed) for seed in seeds], list(scope.losses)
+        after = [scope.get_current_value(variable) for variable in variables]
+        changed = {i: new for i, new in enumerate(after) if new is not before[i]}
+        return outputs, changed, list(scope.losses)
 
     values = [variable.value for variable in variables]
-    outputs, states, losses = recomputed(function, xla)(values, inputs, masks)
-    for seed, state in zip(seeds, states, strict=True):
-        seed.assign(state)
+    outputs, changed, losses = recomputed(function, xla)(values, inputs, masks)
+    for index, value in changed.items():
+        variables[index].assign(value)
     for loss in losses:
         block.add_loss(loss)
     return outputs

@@ -218,13 +218,28 @@ class TrainingStep(CompileOptions):
         results = None
         for index in range(self.accumulate):
             part = rows_of_part((inputs, labels, weights), index, self.accumulate)
-            new = self.forward_backward(*part, first + index, scale)
+            *new, states = self.forward_backward(*part, first + index, scale)
+            self.assign_states(states)
             results = new if results is None else add_results(results, new)
+        if self.distribute_strategy.num_replicas_in_sync > 1:
+            self.assign_states(mean_over_replicas(states))
         return results
+
+    def states(self):
+        """Returns the variables that layers may update in training, except the dropout seeds."""
+        seeds = {id(seed) for seed in dropout_seeds(self)}
+        variables = [*self.non_trainable_variables, *self.metrics_variables]
+        return [variable for variable in variables if id(variable) not in seeds]
+
+    def assign_states(self, values):
+        """Assigns new values of `states`, each of which is None if no layer updates it."""
+        for variable, value in zip(self.states(), values, strict=True):
+            if value is not None:
+                variable.assign(value)
 
     def make_forward_backward(self):
         """Returns the forward and backward pass as one graph, compiled by XLA if `xla` is set."""
-        seeds = dropout_seeds(self)
+        seeds, states = dropout_seeds(self), self.states()
         weights = self.trainable_variables
 
         def forward_backward(inputs, labels, sample_weight, part_index, scale):
@@ -244,7 +259,8 @@ class TrainingStep(CompileOptions):
                 loss = (sums.loss + sums.count * tf.cast(added, tf.float32)) * scale
             differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
             gradients = differentiate(tape, loss, [weight.value for weight in weights])
-            return sums, [None if g is None else tf.convert_to_tensor(g) for g in gradients], logits
+            gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
+            return sums, gradients, logits, [scope.get_current_value(state) for state in states]
 
         return tf.function(forward_backward, jit_compile=self.xla or None, autograph=False)
 
@@ -271,6 +287,15 @@ def sum_over_replicas(tensors):
     """Returns the sums over all replicas, on every replica."""
     replica = tf.distribute.get_replica_context()
     return replica.all_reduce(tf.distribute.ReduceOp.SUM, list(tensors))
+
+
+def mean_over_replicas(states):
+    """Returns the means of floats, such as those of batch normalization, over all replicas."""
+    floats = [i for i, x in enumerate(states) if x is not None and x.dtype.is_floating]
+    sums = sum_over_replicas([states[i] for i in floats]) if floats else []
+    count = tf.distribute.get_strategy().num_replicas_in_sync
+    means = {i: total / count for i, total in zip(floats, sums, strict=True)}
+    return [means.get(i, x) for i, x in enumerate(states)]
 
 
 @contextlib.contextmanager

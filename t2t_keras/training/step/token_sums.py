@@ -93,10 +93,10 @@ def metrics_of_sums(model, sample_weight):
     """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None."""
     metrics = []
     for metric in model.metrics:
-        if isinstance(metric, keras.metrics.Mean):
-            continue  # the loss or a by-product
+        if not hasattr(metric, "metrics"):
+            continue  # the loss, a by-product or a metric that a layer updates
         # Keras gives the sample weights to `weighted_metrics`, but not to `metrics`.
-        if sample_weight is not None or not metric.built or not hasattr(metric, "metrics"):
+        if sample_weight is not None or not metric.built:
             return None
         metrics += metric.metrics
     return metrics if all(type(m) in (Perplexity, TokenAccuracy) for m in metrics) else None

@@ -1,0 +1,97 @@
+"""States that layers update in training, such as the means of batch normalization."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from support.models.helpers import TINY, ids, pairs
+
+from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
+from t2t_keras.layers import EncoderBlock
+
+INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
+
+
+class NormalizedBlock(EncoderBlock):
+    """Normalizes its inputs over the batch, and counts its calls in training."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.normalization = keras.layers.BatchNormalization(momentum=0.5)
+        self.calls = keras.metrics.Sum(name="calls")
+
+    def build(self, shape):
+        super().build(shape)
+        self.normalization.build(shape)
+
+    def call(self, x, mask=None, return_weights=False, training=None):
+        if training:
+            self.calls.update_state(1.0)
+        x = self.normalization(x, training=training)
+        return super().call(x, mask=mask, return_weights=return_weights)
+
+
+def new_model():
+    keras.utils.set_random_seed(1)
+    config = TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.0)
+    return Transformer(config, encoder_block=NormalizedBlock)
+
+
+def states_of(model):
+    """Returns mean, variance and number of calls."""
+    block = model.encoder.blocks[0]
+    return [v.numpy() for v in block.normalization.non_trainable_variables + block.calls.variables]
+
+
+def states_after_a_step(inputs=INPUTS, labels=LABELS, **options):
+    model = new_model()
+    model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
+    model.fit(inputs, labels, batch_size=len(labels), shuffle=False, verbose=0)
+    return states_of(model)
+
+
+def states_after_calls(*batches):
+    model = new_model()
+    for inputs in batches:
+        model(inputs, training=True)
+    return states_of(model)
+
+
+def rows(start, end):
+    return {name: each[start:end] for name, each in INPUTS.items()}
+
+
+def check_states(found, expected):
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.long), True])
+def test_states_are_those_of_a_call_for_each_part(recompute):
+    tf.config.run_functions_eagerly(True)  # tracing a step takes longer than the step
+    try:
+        model = new_model()
+        options = {"accumulate": 2, "recompute": recompute, "run_eagerly": True}
+        model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
+        model.train_step((INPUTS, LABELS))
+    finally:
+        tf.config.run_functions_eagerly(False)
+    found = states_of(model)
+    assert abs(found[0]).max() > 0.01
+    check_states(found, states_after_calls(rows(0, 2), rows(2, 3)))
+
+
+@pytest.mark.long
+def test_xla_returns_the_states():
+    found = states_after_a_step(recompute=True, jit_compile=True)
+    check_states(found, states_after_calls(INPUTS))
+
+
+@pytest.mark.long
+def test_replicas_have_the_mean_of_their_states(replicas):
+    """Their checkpoint has the states of one of them."""
+    with replicas.scope():
+        found = states_after_a_step(rows(0, 2), LABELS[:2])
+    one, other = states_after_calls(rows(0, 1)), states_after_calls(rows(1, 2))
+    mean, variance, _ = (np.add(*both) / 2 for both in zip(one, other, strict=True))
+    check_states(found, [mean, variance, 2])
