@@ -145,7 +145,7 @@ class Experiment:
             optimizer.global_clipnorm = training.clip_norm or optimizer.global_clipnorm
         else:
             options["accumulate"] = training.accumulate
-            options["clip_norm"] = training.clip_norm or None
+            options["clip_norm"] = training.clip_norm
             options["r_drop"] = training.r_drop
         model.compile(optimizer=optimizer, loss=self.loss(), **{**options, **compile_options})
         return model

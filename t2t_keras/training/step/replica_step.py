@@ -18,7 +18,7 @@ from types import SimpleNamespace
 import keras
 import tensorflow as tf
 
-from t2t_keras.checks import check, check_integer, check_not_negative
+from t2t_keras.checks import check, check_boolean, check_integer, check_not_negative
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.training.hardware.devices import choose_xla
 from t2t_keras.training.step.block_recomputation import recompute_blocks
@@ -64,7 +64,7 @@ class TrainingStep(CompileOptions):
                 computed one after another, so that a large batch needs less memory. The result is
                 the same as for the whole batch.
             clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
-                scaled down. None: no limit.
+                scaled down. None or 0: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
             by_products: whether to report perplexity, which the loss yields at no extra cost, and
                 token accuracy in evaluations. Needs a loss that gives one value for each token.
@@ -73,6 +73,9 @@ class TrainingStep(CompileOptions):
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
+        check_not_negative("clip_norm", 0 if clip_norm is None else clip_norm)
+        clip_norm = clip_norm or None
+        check_boolean("by_products", by_products)
         check(
             jit_compile in ("auto", True, False),
             "jit_compile",

@@ -77,6 +77,19 @@ def test_options_of_compile_are_restored(tmp_path):
     assert "token_accuracy" in loaded.metrics_names
 
 
+@pytest.mark.skipif(not ON_TENSORFLOW, reason="the options are those of the step on TensorFlow")
+def test_wrong_options_are_refused():
+    model = compiled(clip_norm=0)
+    assert model.clip_norm is None, "no limit, as in TrainingConfig"
+    for options in (
+        *({"clip_norm": wrong} for wrong in (-1.0, float("nan"), float("inf"), "1", True)),
+        *({"accumulate": 0}, {"r_drop": -1}, {"by_products": "no"}, {"jit_compile": "yes"}),
+    ):
+        (name,) = options
+        with pytest.raises(ValueError, match=f"`{name}` must be .* Received: {name}="):
+            model.compile("sgd", LabelSmoothedCrossEntropy(), **options)
+
+
 def test_frozen_layers_stay_frozen(tmp_path):
     model = compiled(freeze=["encoder"])
     loaded = saved_and_loaded(model, tmp_path)
