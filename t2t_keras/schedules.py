@@ -157,3 +157,9 @@ def rate_of_last_update(optimizer):
     if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
         rate = rate(max(int(optimizer.iterations.numpy()) - 1, 0))
     return float(rate)
+
+
+def constant_rate(optimizer):
+    """Returns the learning rate of an optimizer as it is now, or None if it has a schedule."""
+    rate = optimizer._learning_rate
+    return float(rate) if isinstance(rate, keras.Variable) else None

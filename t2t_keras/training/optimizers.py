@@ -167,3 +167,17 @@ def named_optimizer(name, schedule, options, model):
     if vectors and not hasattr(optimizer, "_exclude_from_weight_decay"):
         optimizer.exclude_from_weight_decay(vectors)
     return optimizer
+
+
+def refuse_moving_average(optimizer):
+    """Rejects an optimizer whose averaged weights would never get into the model.
+
+    `fit` copies them when training ends, but then a run could not be extended.
+    """
+    if optimizer.use_ema and not optimizer.ema_overwrite_frequency:
+        raise ValueError(
+            "An optimizer with use_ema=True has no effect here without ema_overwrite_frequency. "
+            "Leave it out: t2t-train averages the newest checkpoints, as the paper does, and so "
+            "does t2t_keras.training.checkpoints.average. Received: "
+            f"{type(optimizer).__name__}(use_ema=True, ema_overwrite_frequency=None)"
+        )

@@ -16,7 +16,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
-from t2t_keras.schedules import rate_of_last_update
+from t2t_keras.schedules import constant_rate, rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
 from t2t_keras.training.dataset_batches import held_out_sets, training_data
 from t2t_keras.training.early_stopping import early_stopping
@@ -26,6 +26,7 @@ from t2t_keras.training.hardware.devices import tf32
 from t2t_keras.training.hardware.machines import Machines
 from t2t_keras.training.hardware.training_cost import TrainingCost
 from t2t_keras.training.logs.records import Records
+from t2t_keras.training.optimizers import refuse_moving_average
 from t2t_keras.training.signals import stopping_on_signals
 from t2t_keras.training.step.token_sums import is_overridden
 
@@ -61,6 +62,8 @@ class Trainer:
         self, model, data, config, folder, held_out=(), strategy=None, callbacks=(), rate=0.0
     ):
         config.validate()
+        refuse_moving_average(model.optimizer)
+        self.learning_rate = constant_rate(model.optimizer)  # before callbacks change it
         self.model, self.data = model, training_data(data)
         self.held_out = held_out_sets(held_out)
         self.config, self.folder = config, Path(folder)
@@ -266,6 +269,7 @@ class Trainer:
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.data.state() | self.early_stopping.state()
             progress |= {"interval": self.records.intervals.state()}
+            progress |= {"learning_rate": self.learning_rate}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 
@@ -289,6 +293,7 @@ class Trainer:
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
         restore(self.model, state)
+        self.change_learning_rate(notes.get("learning_rate"))
         self.step = self.saved_step = step
         self.data.restore(notes, self.console.warn)
         self.tokens = notes["tokens"]
@@ -299,3 +304,14 @@ class Trainer:
         notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
+
+    def change_learning_rate(self, before):
+        """Takes a constant learning rate if it is not the one that the run was begun with.
+
+        Otherwise, the rate of the checkpoint is kept, which callbacks may have changed.
+        """
+        if None not in (before, self.learning_rate) and before != self.learning_rate:
+            self.console.warn(
+                f"The learning rate changes from {before:g} to {self.learning_rate:g}"
+            )
+            self.model.optimizer.learning_rate = self.learning_rate

@@ -11,7 +11,13 @@ import pytest
 import tensorflow as tf
 from support.runs.small_training import HeldOut, final_state, new_trainer, training_data
 
-from t2t_keras import Perplexity, Transformer, TransformerConfig, TransformerSchedule
+from t2t_keras import (
+    LabelSmoothedCrossEntropy,
+    Perplexity,
+    Transformer,
+    TransformerConfig,
+    TransformerSchedule,
+)
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.hardware import training_cost
 from t2t_keras.training.hardware.devices import prepare_devices
@@ -68,6 +74,33 @@ def test_a_loss_that_is_no_mean_over_tokens_has_no_by_products(tmp_path, capfd):
     assert second["loss"] < first["loss"]
     assert 1 < second["given"] < first["given"]
     assert re.search(r"step 2/2  epoch [\d.]+  loss [\d.]+  learning rate ", capfd.readouterr().err)
+
+
+def small_trainer(folder, optimizer):
+    model = Transformer(TransformerConfig(20, num_layers=1, d_model=16, d_ff=16, num_heads=2))
+    model.compile(optimizer, LabelSmoothedCrossEntropy())
+    model.optimizer.build(model.trainable_variables)
+    config = TrainingConfig(steps=2, evaluate_every=1)
+    return Trainer(model, training_data(), config, folder)
+
+
+def test_a_constant_learning_rate_that_the_user_changes_is_taken(tmp_path, caplog):
+    """A rate that a callback has changed is that of the checkpoint."""
+    trainer = small_trainer(tmp_path, keras.optimizers.SGD(1e-3))
+    trainer.model.optimizer.learning_rate = 1e-5
+    trainer.step = 1
+    trainer.save()
+    for given, expected in ((1e-3, 1e-5), (1e-4, 1e-4)):
+        resumed = small_trainer(tmp_path, keras.optimizers.SGD(given))
+        resumed.resume()
+        assert float(resumed.model.optimizer.learning_rate) == pytest.approx(expected)
+    assert caplog.text.count("The learning rate changes from 0.001 to 0.0001") == 1
+
+
+def test_an_optimizer_whose_averages_would_be_lost_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"use_ema=True has no effect.*t2t-train averages"):
+        small_trainer(tmp_path, keras.optimizers.Adam(use_ema=True))
+    small_trainer(tmp_path, keras.optimizers.Adam(use_ema=True, ema_overwrite_frequency=5))
 
 
 def test_the_checkpoint_with_the_lowest_loss_is_the_best(finished):
