@@ -68,6 +68,8 @@ class CompileOptions:
 
     def get_compile_config(self):
         config = super().get_compile_config()
+        if config and self.optimizer is not None:
+            config["optimizer_state"] = optimizer_state(self.optimizer, self.trainable_variables)
         return {**config, **self.compile_options} if config else config
 
     def compile_from_config(self, config):
@@ -81,9 +83,11 @@ class CompileOptions:
                 stacklevel=2,
             )
         else:
-            self.compile(**keras.saving.deserialize_keras_object(config))
+            config = keras.saving.deserialize_keras_object(config)
+            state = config.pop("optimizer_state", {})
+            self.compile(**config)
             if self.optimizer is not None:
-                self.optimizer.build(self.trainable_variables)
+                restore_optimizer_state(self.optimizer, self.trainable_variables, **state)
 
     def has_option(self, name):
         return name in inspect.signature(self.compile).parameters
@@ -96,7 +100,7 @@ class CompileOptions:
     def save_own_variables(self, store):
         """Saves the dropout seeds with the optimizer's state. Keras does not save them."""
         super().save_own_variables(store)
-        if self.compiled and self.optimizer is not None and self.optimizer.built:
+        if self.compiled and self.optimizer is not None:
             for index, seed in enumerate(dropout_seeds(self)):
                 store[f"seed_{index}"] = keras.ops.convert_to_numpy(seed)
 
@@ -109,6 +113,27 @@ class CompileOptions:
         if len(names) - len(own) == len(seeds):
             for index, seed in enumerate(seeds):
                 seed.assign(store[f"seed_{index}"])
+
+
+def optimizer_state(optimizer, weights):
+    """Returns a dict of what Keras does not save of an optimizer."""
+    undecayed = [i for i, weight in enumerate(weights) if not optimizer._use_weight_decay(weight)]
+    return {"undecayed": undecayed, "built": optimizer.built}
+
+
+def restore_optimizer_state(optimizer, weights, undecayed=(), built=True):
+    """Prepares a new optimizer for the loading of its variables.
+
+    Args:
+        optimizer: an optimizer that is not built.
+        weights: the trainable weights.
+        undecayed: indices of the weights without weight decay.
+        built: whether the optimizer of the file has moments.
+    """
+    if undecayed:
+        optimizer.exclude_from_weight_decay([weights[index] for index in undecayed])
+    if built:
+        optimizer.build(weights)
 
 
 def dropout_seeds(model):

@@ -13,7 +13,12 @@ from t2t_keras import (
     TransformerSchedule,
 )
 from t2t_keras.training import Adam
-from t2t_keras.training.step.compile_options import CompileOptions, refuse_tensorflow_options
+from t2t_keras.training.optimizers import named_optimizer
+from t2t_keras.training.step.compile_options import (
+    CompileOptions,
+    dropout_seeds,
+    refuse_tensorflow_options,
+)
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
 ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
@@ -88,6 +93,20 @@ def test_wrong_options_are_refused():
         (name,) = options
         with pytest.raises(ValueError, match=f"`{name}` must be .* Received: {name}="):
             model.compile("sgd", LabelSmoothedCrossEntropy(), **options)
+
+
+def test_a_model_that_was_not_trained_is_saved_with_its_seeds_and_weights_without_decay(tmp_path):
+    model = compiled()
+    model.compile(named_optimizer("adamw", 1e-3, "weight_decay=0.5", model), model.loss)
+    model.save(tmp_path / "model.keras")
+    keras.utils.set_random_seed(2)
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    for seed, expected in zip(dropout_seeds(loaded), dropout_seeds(model), strict=True):
+        np.testing.assert_array_equal(array(seed), array(expected))
+    assert not loaded.optimizer.built
+    decayed = [loaded.optimizer._use_weight_decay(weight) for weight in loaded.trainable_variables]
+    assert decayed == [len(weight.shape) > 1 for weight in model.trainable_variables]
+    assert loaded.get_compile_config() == model.get_compile_config()
 
 
 def test_frozen_layers_stay_frozen(tmp_path):
