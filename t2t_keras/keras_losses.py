@@ -28,12 +28,16 @@ class TokenMean(TokenLoss):
         is_loss = isinstance(self.loss, keras.losses.Loss)
         return (self.loss.call if is_loss else self.loss)(y_true, y_pred)
 
-    def weights_and_count(self, labels, sample_weight=None):
-        counted = token_weights(labels)
+    def padded(self, labels):
         ignored = getattr(self.loss, "ignore_class", None)
-        if ignored is not None:
-            is_counted = ops.not_equal(labels, ops.cast(ignored, labels.dtype))
-            counted *= ops.cast(is_counted, counted.dtype)
+        if ignored is None:
+            return labels
+        is_ignored = ops.equal(ops.cast(labels, "int32"), ignored)
+        return ops.where(is_ignored, ops.zeros_like(labels), labels)
+
+    def weights_and_count(self, labels, sample_weight=None):
+        labels = self.padded(labels)
+        counted = token_weights(labels)
         if sample_weight is None:
             return counted, ops.sum(counted)
         weights = counted * token_weights(labels, sample_weight)

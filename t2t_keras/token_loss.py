@@ -39,6 +39,10 @@ class TokenLoss(keras.losses.Loss):
         """
         raise NotImplementedError("A TokenLoss defines `call(labels, logits)`")
 
+    def padded(self, labels):
+        """Returns labels with padding, 0, in place of tokens that count nowhere, also in metrics."""
+        return labels
+
     def weights_and_count(self, labels, sample_weight=None):
         """Returns the weight of each position and the divisor of the loss.
 
@@ -53,6 +57,7 @@ class TokenLoss(keras.losses.Loss):
         With `sample_weight`, the losses are weighted, and the number is the sum of the weights.
         """
         check_labels(labels, logits)
+        labels = self.padded(labels)
         weights, count = self.weights_and_count(labels, sample_weight)
         losses = self.call(labels, logits)
         check_losses(losses, labels)
@@ -62,6 +67,7 @@ class TokenLoss(keras.losses.Loss):
         """Returns the sum of losses, the sum of negative log-likelihoods (for perplexity), and the
         count.
         """
+        labels = self.padded(labels)
         total, count = self.sum_and_count(labels, logits, sample_weight)
         weights = token_weights(labels, sample_weight)
         return total, weighted_sum(token_cross_entropy(labels, logits), weights), count

@@ -59,6 +59,7 @@ class TrainingStep(CompileOptions):
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         if not isinstance(y_pred, TokenSums):
+            y = self.loss.padded(y) if has_sums(self) else y
             return super().compute_metrics(x, y, y_pred, sample_weight)
         y_pred.update(self.metrics_of_sums(sample_weight))
         return self.get_metrics_result()

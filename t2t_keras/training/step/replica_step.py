@@ -135,6 +135,7 @@ class TrainingStep(CompileOptions):
             refuse_unused_options(self)
             return super().train_step(data)
         refuse_scaled_loss(self)
+        labels = self.loss.padded(labels)
         scale = 1.0
         if self.loss.count_is_known:
             _, count = self.loss.weights_and_count(labels, weights)
@@ -154,6 +155,7 @@ class TrainingStep(CompileOptions):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not has_sums(self):
             return super().test_step(data)
+        labels = self.loss.padded(labels)
         sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
         total = TokenSums(*sum_over_replicas(sums))
         return self.updated_metrics(total, inputs, labels, logits, weights, training=False)

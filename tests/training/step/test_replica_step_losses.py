@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from keras import ops
 
-from t2t_keras import LabelSmoothedCrossEntropy, Transformer
+from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, Transformer
 from t2t_keras.transformer_config import TransformerConfig
 
 RATE = 0.1
@@ -83,6 +83,18 @@ def test_loss_perplexity_and_accuracy_are_those_of_a_loop(loss, is_focal):
     model.reset_metrics()
     found = {name: float(value) for name, value in model.train_step((inputs, labels)).items()}
     np.testing.assert_allclose([found[name] for name in names[:2]], expected[:2], rtol=1e-5)
+
+
+@pytest.mark.parametrize("ignored", [pytest.param(7, marks=pytest.mark.long), -100])
+def test_ignored_labels_count_nowhere(ignored):
+    inputs, labels = batch()
+    results = []
+    for loss, label in ((sparse(), 0), (sparse(ignore_class=ignored), ignored)):
+        labels[:, 0] = label
+        model = new_model(loss, metrics=[Perplexity("own")], run_eagerly=True)
+        for step in (model.test_step, model.train_step):
+            results.append({name: float(value) for name, value in step((inputs, labels)).items()})
+    assert results[2:] == results[:2]
 
 
 def weights_after_a_step(loss, **options):
