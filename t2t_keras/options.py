@@ -6,8 +6,8 @@ function of that name is called.
 
 import ast
 import inspect
-import math
 import numbers
+import sys
 
 from t2t_keras.checks import check, nearest
 
@@ -46,8 +46,9 @@ def value_of(node):
     if isinstance(node, ast.List | ast.Tuple):
         return [value_of(each) for each in node.elts]
     value = ast.literal_eval(node)
-    finite = isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
-    if not (finite or value is None):
+    # A whole number may be too large for a float. NaN and infinity have no literal, but 1e999 has.
+    finite = isinstance(value, int | float) and abs(value) <= sys.float_info.max
+    if not (finite or isinstance(value, str) or value is None):
         raise ValueError(value)
     return value
 

@@ -40,7 +40,7 @@ class TokenLoss(keras.losses.Loss):
         raise NotImplementedError("A TokenLoss defines `call(labels, logits)`")
 
     def padded(self, labels):
-        """Returns labels with padding, 0, in place of tokens that count nowhere, also in metrics."""
+        """Returns labels with padding, 0, in place of tokens that no loss or metric counts."""
         return labels
 
     def weights_and_count(self, labels, sample_weight=None):

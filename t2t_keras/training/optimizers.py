@@ -6,6 +6,7 @@ them. Adam's defaults are the paper's (§5.3). For Muon, these are β2 and ε of
 """
 
 import inspect
+import re
 
 import keras
 
@@ -108,9 +109,17 @@ def check_decay(name, value):
     check(value < 0, name, value, "a number below 0")
 
 
-def check_texts(name, value):
-    texts = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
-    check(texts, name, value, 'a list of texts, such as ["encoder"]')
+def check_patterns(name, value):
+    is_list = isinstance(value, list | tuple) and all(map(is_pattern, value))
+    allowed = 'a list of texts that are regular expressions, such as ["encoder"]'
+    check(is_list, name, value, allowed)
+
+
+def is_pattern(text):
+    try:
+        return isinstance(text, str) and text != "" and re.compile(text) is not None
+    except (re.error, RecursionError, OverflowError):
+        return False
 
 
 # {option of our optimizers: its check}
@@ -121,7 +130,7 @@ CHECKS = {
     **dict.fromkeys(("rms_rate", "adam_lr_ratio"), check_positive),
     "ns_steps": check_integer,
     "beta_2_decay": check_decay,
-    "exclude_layers": check_texts,
+    "exclude_layers": check_patterns,
 }
 
 
@@ -155,6 +164,10 @@ def named_optimizer(name, schedule, options, model):
         model: the model that will be trained.
     """
     options, make = optimizer_options(name, options), OPTIMIZERS[name]
+    if make is muon:
+        check_found(
+            "exclude_layers", options, [weight.path for weight in model.trainable_variables]
+        )
     rate = next(iter(inspect.signature(make).parameters))
     optimizer = call_with_options("optimizer_options", make, {rate: schedule}, options)
     check(
@@ -167,6 +180,15 @@ def named_optimizer(name, schedule, options, model):
     if vectors and not hasattr(optimizer, "_exclude_from_weight_decay"):
         optimizer.exclude_from_weight_decay(vectors)
     return optimizer
+
+
+def check_found(option, options, paths):
+    """Checks that each pattern of an option occurs in the path of a weight."""
+    for pattern in options.get(option, ()):
+        found = any(re.search(pattern, path) for path in paths)
+        example = ", ".join(list(dict.fromkeys(path.split("/")[1] for path in paths))[:4])
+        allowed = f"patterns of paths of weights, such as {example}"
+        check(found, f"optimizer_options: {option}", pattern, allowed)
 
 
 def refuse_moving_average(optimizer):

@@ -63,6 +63,13 @@ def test_a_resumed_run_has_the_same_bits(name):
         np.testing.assert_array_equal(state_of(resumed)[key], array, err_msg=key)
 
 
+def test_a_layer_that_muon_should_exclude_must_exist():
+    model = compiled_model()
+    options = 'exclude_layers=["encoder","encodre"]'
+    with pytest.raises(ValueError, match=r"exclude_layers` must be patterns .*'encodre'"):
+        named_optimizer("muon", 0.1, options, model)
+
+
 def test_muon_leaves_embeddings_positions_and_vectors_to_adam():
     model = compiled_model(optimizer="muon")
     velocities = model.optimizer.adam_velocities
@@ -126,6 +133,9 @@ def test_a_checkpoint_fits_only_the_options_that_made_it(tmp_path):
         ("lion", "schedule=1", "no option 'schedule'"),
         ("muon", "ns_steps=2.5", "`optimizer_options: ns_steps` must be a whole number"),
         ("muon", "exclude_layers=encoder", "`optimizer_options: exclude_layers` must be a list"),
+        ("muon", 'exclude_layers=["["]', "`optimizer_options: exclude_layers` must be a list"),
+        ("muon", 'exclude_layers=[""]', "`optimizer_options: exclude_layers` must be a list"),
+        ("adam", "beta_1=" + "9" * 320, "`optimizer_options` must be NAME=VALUE"),
         ("adafactor", "beta_2_decay=1", "`optimizer_options: beta_2_decay` must be a number below"),
     ],
 )
