@@ -4,9 +4,11 @@ A config is a Python file with a function `get_config(variant="")` that returns 
 states only what differs from the paper's base model.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
+import re
 from typing import Any
 
 import keras
@@ -82,10 +84,10 @@ class Experiment:
     def validate_parts(self):
         check_models()
         architecture_of(self.model)
-        self.model.validate()
-        self.training.validate()
+        for part in ("model", "training", "search"):
+            with settings_of(part):
+                getattr(self, part).validate()
         self.data.validate()
-        self.search.validate()
         check_method(self.search.method)
 
     def flat(self):
@@ -108,7 +110,8 @@ class Experiment:
     def loss(self):
         """Returns the loss. Raises `ValueError` if it gives no value for each token."""
         name, training = self.training.loss, self.training
-        loss = named_loss(name, training.loss_options, training.label_smoothing)
+        with settings_of("training"):
+            loss = named_loss(name, training.loss_options, training.label_smoothing)
         try:
             return token_loss(loss, self.model.vocab_size)
         except NoTokenLoss as error:
@@ -118,7 +121,8 @@ class Experiment:
         """Returns the optimizer for a model."""
         training = self.training
         arguments = training.optimizer, self.schedule(), training.optimizer_options, model
-        return named_optimizer(*arguments)
+        with settings_of("training"):
+            return named_optimizer(*arguments)
 
     def compiled_model(self, **compile_options):
         """Returns the model with its optimizer, schedule and loss.
@@ -149,6 +153,16 @@ class Experiment:
             options["r_drop"] = training.r_drop
         model.compile(optimizer=optimizer, loss=self.loss(), **{**options, **compile_options})
         return model
+
+
+@contextlib.contextmanager
+def settings_of(part):
+    """Names settings in messages as flags do: `training.steps` instead of `steps`."""
+    try:
+        yield
+    except ValueError as error:
+        name = re.compile(r"(?<=^`)(?=[a-z_\d]+[`:])|(?<=Received: )(?=[a-z_\d]+[:=])")
+        raise ValueError(name.sub(f"{part}.", str(error))) from error
 
 
 def freeze(model, names):

@@ -13,7 +13,7 @@ from support.processes.commands import HELPERS, command, running
     [
         (["--config=bass"], "There is no config 'bass'"),
         (["--config=base", "--config.model.d_ff=wide"], "d_ff=wide: invalid literal"),
-        (["--config=base", "--config.model.dropout=1.5"], "`dropout` must be"),
+        (["--config=base", "--config.model.dropout=1.5"], "`model.dropout` must be"),
         (["--version=maybe"], "flag --version=maybe: must be true or false"),
         (["--config=base", "--config.model.dff=3"], "(did you mean 'd_ff'?)"),
         (["--cofnig=base"], "Unknown command line flag 'cofnig'"),

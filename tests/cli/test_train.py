@@ -90,7 +90,7 @@ def test_the_end_of_training_is_reported(
         (["x"], "takes flags only"),
         (["--data=nowhere", "--run={0}/x"], "nowhere"),
         (["--run={0}"], "is not a run"),
-        (["--config.training.steps=0", "--run={0}/x"], "`steps` must be a whole number"),
+        (["--config.training.steps=0", "--run={0}/x"], "`training.steps` must be a whole number"),
         (["--dev_source=x", "--run={0}/x"], "`dev_source`"),
         (["--dev=mine=a.en", "--run={0}/x"], "`dev` must be NAME=SOURCE,TARGET"),
         ([*TINY_RUN, "--freeze=encodr", "--run={0}/new/x"], "`training.freeze` must be among"),

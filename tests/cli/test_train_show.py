@@ -85,7 +85,7 @@ def test_the_settings_of_a_run_are_shown_and_those_of_init(show, tmp_path):
     [
         ("--tpu=local", "--tpu has no effect with --show"),
         ("--noexport", "--export has no effect with --show"),
-        ("--config.model.dropout=1.5", "`dropout` must be"),
+        ("--config.model.dropout=1.5", "`model.dropout` must be"),
     ],
 )
 def test_mistakes_are_answered_as_in_training(show, flag, message):

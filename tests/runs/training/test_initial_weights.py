@@ -232,7 +232,7 @@ def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, c
             "names that leave a layer",
         ),
         (["--data=general:1,mine"], "Give a weight to each corpus or to none"),
-        (["--config.training.schedule=constant"], "`learning_rate` must be below"),
+        (["--config.training.schedule=constant"], "`training.learning_rate` must be below"),
     ],
 )
 def test_mistakes_are_refused(toy_run, tmp_path, arguments, message):
