@@ -145,13 +145,17 @@ def test_settings_are_listed_by_their_names_on_the_command_line():
 
 
 def test_wrong_settings_are_refused():
-    with pytest.raises(ValueError, match="`training.label_smoothing` must be"):
+    with pytest.raises(ValueError, match=r"`training\.label_smoothing` must be"):
         Experiment(training=TrainingConfig(label_smoothing=1.0))
-    with pytest.raises(ValueError, match="`training.warmup_steps` must be"):
+    with pytest.raises(ValueError, match=r"`training\.warmup_steps` must be"):
         Experiment(training=TrainingConfig(warmup_steps=0))
-    with pytest.raises(ValueError, match=r"`training.schedule` must be one of .*did you mean 'constant'"):
+    with pytest.raises(
+        ValueError, match=r"`training.schedule` must be one of .*did you mean 'constant'"
+    ):
         Experiment(training=TrainingConfig(schedule="constnt"))
-    with pytest.raises(ValueError, match=r"`training.learning_rate` must be below 0.1 .* such as 1e-4"):
+    with pytest.raises(
+        ValueError, match=r"`training.learning_rate` must be below 0.1 .* such as 1e-4"
+    ):
         Experiment(training=TrainingConfig(schedule="constant"))
 
 

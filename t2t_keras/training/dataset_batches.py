@@ -6,20 +6,30 @@ batches of the steps done, so it continues with the right ones if the dataset yi
 batches in every process.
 """
 
+import re
 import zlib
 
 import keras
 import tensorflow as tf
 
 from t2t_keras.evaluation.held_out import TranslationResults
+from t2t_keras.sequence_model import SequenceModel, check_inputs
+from t2t_keras.training.step.token_sums import has_sums
 
 INTERFACE = "distributed"  # a method of all training data; see `Trainer`
+# Names that a held-out set cannot have: TensorBoard folders, and values of training.best_metric.
+RESERVED = ("training", "held_out", "loss", "bleu")
 
 
-def training_data(data):
-    """Returns data with the interface that `Trainer` describes."""
+def training_data(data, model=None):
+    """Returns data with the interface that `Trainer` describes.
+
+    Args:
+        data: see `Trainer`.
+        model: the compiled model, for which a dataset is checked.
+    """
     if isinstance(data, tf.data.Dataset):
-        return DatasetBatches(data)
+        return DatasetBatches(data, model)
     if not hasattr(data, INTERFACE):
         raise ValueError(
             "`data` must be a tf.data.Dataset or the `TrainingData` of prepared text. "
@@ -29,19 +39,23 @@ def training_data(data):
     return data
 
 
-def held_out_sets(held_out):
+def held_out_sets(held_out, model=None):
     """Returns a list of held-out sets with the interface that `Trainer` describes.
 
     Args:
         held_out: a `tf.data.Dataset`, {name: dataset}, or a list whose elements are datasets or
             sets with that interface.
+        model: the compiled model, for which datasets are checked.
     """
     named = held_out if isinstance(held_out, dict) else {}
+    for name in named:
+        check_name(name)
     if isinstance(held_out, tf.data.Dataset):
-        named, held_out = {"": held_out}, []
-    sets = [HeldOutBatches(dataset, name) for name, dataset in named.items()]
-    for each in () if named else held_out:
-        sets.append(HeldOutBatches(each) if isinstance(each, tf.data.Dataset) else each)
+        named, held_out = {"": held_out}, {}
+    sets = [HeldOutBatches(dataset, name, model) for name, dataset in named.items()]
+    for each in () if isinstance(held_out, dict) else held_out:
+        is_dataset = isinstance(each, tf.data.Dataset)
+        sets.append(HeldOutBatches(each, model=model) if is_dataset else each)
     names = [each.name for each in sets]
     if len(names) > 1 and (len(set(names)) < len(names) or "" in names):
         raise ValueError(
@@ -51,18 +65,28 @@ def held_out_sets(held_out):
     return sets
 
 
+def check_name(name):
+    allowed = isinstance(name, str) and re.fullmatch(r"\w[\w.-]*", name)
+    if not allowed or name.lower() in RESERVED:
+        raise ValueError(
+            "The name of a held-out set consists of letters, digits, '_', '-' and '.', and is not "
+            f"one of {', '.join(RESERVED)}. Received: {name!r}"
+        )
+
+
 class DatasetBatches:
     """Training data from a dataset, with the interface that `Trainer` describes.
 
     Args:
         dataset: a `tf.data.Dataset` of batches. Several replicas share the rows of each batch.
+        model: see `training_data`.
     """
 
     corpora = {}
 
-    def __init__(self, dataset):
-        check_batches("data", dataset)
-        self.dataset = dataset
+    def __init__(self, dataset, model=None):
+        check_batches("data", dataset, model)
+        self.dataset, self.labels_are_ids = dataset, takes_ids(model)
         steps = int(dataset.cardinality())
         self.steps_per_epoch = steps if steps > 0 else None  # None: infinite or unknown
         self.newest = self.count = None  # the newest batch, and its number of real tokens
@@ -85,6 +109,9 @@ class DatasetBatches:
         """Notes the batch of the step that follows."""
         self.newest = batch
         inputs = batch[0]
+        if self.labels_are_ids:
+            local = self.strategy.experimental_local_results
+            check_lengths(*(local(each)[0].shape for each in (inputs["target"], batch[1])))
         # Not converted to a number yet, which would wait for the devices.
         self.count = [
             tf.math.count_nonzero(ids)
@@ -150,6 +177,11 @@ class WatchedBatches:
         for batch in batches:
             self.owner.took(batch)
             yield batch
+        if self.owner.newest is not None:
+            raise ValueError(
+                "The dataset has batches in its first pass only. Perhaps it is made from a "
+                "generator that can be read once. from_generator needs a function that begins anew"
+            )
         raise ValueError(
             "The dataset has no batches. Perhaps a file is empty, or all examples were filtered out"
         )
@@ -160,8 +192,8 @@ class HeldOutBatches:
 
     digest = None
 
-    def __init__(self, dataset, name=""):
-        check_batches("held_out", dataset)
+    def __init__(self, dataset, name="", model=None):
+        check_batches("held_out", dataset, model)
         if int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY:
             raise ValueError(
                 "A held-out dataset must end, because an evaluation is one pass over it. Use "
@@ -176,8 +208,19 @@ class HeldOutBatches:
         return TranslationResults(metrics={}, examples=[])
 
 
-def check_batches(name, dataset):
-    """Raises `ValueError` unless the elements of a dataset are batches for Keras' `fit`."""
+def takes_ids(model):
+    """Returns whether a compiled model is trained on labels that are ids, `[batch, length]`."""
+    return model is not None and type(model).call is SequenceModel.call and has_sums(model)
+
+
+def check_batches(name, dataset, model=None):
+    """Raises `ValueError` unless the elements of a dataset are batches for Keras' `fit`.
+
+    Args:
+        name: name of the dataset, for error messages.
+        dataset: the dataset.
+        model: see `training_data`.
+    """
     spec = getattr(dataset, "element_spec", None)
     required = (
         f"The elements of the dataset `{name}` must be batches "
@@ -185,11 +228,41 @@ def check_batches(name, dataset):
     )
     if not isinstance(spec, tuple) or len(spec) not in (2, 3):
         raise ValueError(f"{required}. Received: {spec}")
-    dense = all(isinstance(each, tf.TensorSpec) for each in keras.tree.flatten(spec))
-    if not dense or spec[1].shape.rank in (0, 1):
+    parts = keras.tree.flatten(spec)
+    dense = all(isinstance(each, tf.TensorSpec) for each in parts)
+    if not dense or any(each.shape.rank in (0, 1) for each in keras.tree.flatten(spec[1])):
         raise ValueError(
             f"{required}, padded with 0 to one length. dataset.padded_batch(32) makes such batches "
             f"of single pairs. Received: {spec}"
         )
+    if any(each.shape.rank is None for each in parts):
+        raise ValueError(f"{required} of known ranks, such as shape=[None, None]. Received: {spec}")
     if int(dataset.cardinality()) == 0:
         raise ValueError(f"The dataset `{name}` has no batches. Its cardinality is 0")
+    if takes_ids(model):
+        try:
+            check_inputs(spec[0])
+            check_lengths(spec[0]["target"].shape, getattr(spec[1], "shape", spec[1]))
+            check_weights(*spec[1:])
+        except ValueError as error:
+            raise ValueError(f"The dataset `{name}`: {error}") from error
+
+
+def check_lengths(target, labels):
+    """Raises `ValueError` if labels do not have the shape of the decoder's inputs."""
+    if not (isinstance(labels, tf.TensorShape) and target.is_compatible_with(labels)):
+        raise ValueError(
+            "Labels must be ids of the shape of 'target', one for each of its positions. Received: "
+            f"labels of shape {labels}, 'target' of shape {target}"
+        )
+
+
+def check_weights(labels, weights=None):
+    """Raises `ValueError` unless there is a weight for each row or for each label."""
+    shape = labels.shape if weights is None else weights.shape
+    rows, column = labels.shape[: shape.rank], [labels.shape[0], 1]
+    if not shape.rank or not any(map(shape.is_compatible_with, (rows, column))):
+        raise ValueError(
+            "Weights must have the shape [batch] or [batch, length] of the labels. Received: "
+            f"weights of shape {shape}, labels of shape {labels.shape}"
+        )

@@ -64,8 +64,8 @@ class Trainer:
         config.validate()
         refuse_moving_average(model.optimizer)
         self.learning_rate = constant_rate(model.optimizer)  # before callbacks change it
-        self.model, self.data = model, training_data(data)
-        self.held_out = held_out_sets(held_out)
+        self.model, self.data = model, training_data(data, model)
+        self.held_out = held_out_sets(held_out, model)
         self.config, self.folder = config, Path(folder)
         self.strategy = strategy or tf.distribute.get_strategy()
         self.machines = Machines(self.strategy)

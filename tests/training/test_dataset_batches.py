@@ -108,7 +108,14 @@ def ids(*shape):
     return tf.data.Dataset.from_tensors(tf.ones(shape, tf.int32))
 
 
-ONE = tf.data.Dataset.zip(({"source": ids(2, 3), "target": ids(2, 3)}, ids(2, 3)))
+def of(source=None, target=None, labels=None, inputs=None, **weights):
+    """Returns a dataset of one batch. By default, all its arrays are `[2, 3]`."""
+    one = ids(2, 3)
+    inputs = inputs or {"source": source or one, "target": target or one}
+    return tf.data.Dataset.zip((inputs, labels or one, *weights.values()))
+
+
+ONE = of()
 
 
 @pytest.mark.parametrize(
@@ -117,9 +124,18 @@ ONE = tf.data.Dataset.zip(({"source": ids(2, 3), "target": ids(2, 3)}, ids(2, 3)
         ([1, 2], "`data` must be a tf.data.Dataset or the `TrainingData` .* Received: list"),
         (ids(2, 3), r"must be batches \(\{.*\}, labels\).* Received: TensorSpec"),
         (tf.data.Dataset.zip((ids(3), ids(3))), "padded with 0 .*padded_batch.32"),
+        (of(target=ids(2, 4)), r"`data`: Labels .*labels of shape \(2, 3\), 'target' .*\(2, 4\)"),
+        (of(labels=ids(2, 3, 20)), r"`data`: Labels must be ids of the shape of 'target'"),
+        (of(labels={"y": ids(2, 3)}), r"`data`: Labels must be ids of the shape of 'target'"),
+        (of(source=ids(2, 3, 1)), r"`data`: 'source' must be integers of shape \[batch, length"),
+        (of(inputs={"source": ids(2, 3)}), r"`data`: The model takes .* Received: \['source'\]"),
+        (of(weights=ids(2, 2)), r"`data`: Weights must have the shape \[batch\] or "),
         (ONE.take(0), "`data` has no batches. Its cardinality is 0"),
     ],
-    ids=["list", "one tensor", "single pairs", "empty"],
+    ids=[
+        *("list", "one tensor", "single pairs", "short labels", "one-hot labels", "dict of labels"),
+        *("rank", "no target", "weights", "empty"),
+    ],
 )
 def test_data_that_is_no_batches_is_refused(tmp_path, data, message):
     with pytest.raises(ValueError, match=message):
@@ -130,6 +146,34 @@ def test_a_dataset_that_turns_out_to_be_empty_ends_the_training():
     data = DatasetBatches(ONE.filter(lambda *_: False))
     with pytest.raises(ValueError, match=r"The dataset has no batches\. Perhaps a file is empty"):
         next(iter(data.distributed(tf.distribute.get_strategy())))
+
+
+def test_a_dataset_that_can_be_read_once_ends_with_its_first_pass():
+    once = iter(ONE)
+    data = DatasetBatches(
+        tf.data.Dataset.from_generator(lambda: once, output_signature=ONE.element_spec)
+    )
+    batches = iter(data.distributed(tf.distribute.get_strategy()))
+    next(batches)
+    with pytest.raises(ValueError, match=r"has batches in its first pass only.*generator"):
+        next(batches)
+
+
+def test_labels_of_another_length_are_refused_before_the_step(tmp_path):
+    """The lengths of padded batches are not known in advance."""
+    wrong = of(target=ids(2, 4))
+    any_length = tf.TensorSpec([None, None], tf.int32)
+    spec = keras.tree.map_structure(lambda _: any_length, wrong.element_spec)
+    data = tf.data.Dataset.from_generator(lambda: wrong, output_signature=spec)
+    trainer = new_trainer(tmp_path, data=data)
+    with pytest.raises(ValueError, match=r"Labels must be .*\(2, 3\), 'target' of shape \(2, 4\)"):
+        trainer.train()
+
+
+@pytest.mark.parametrize("name", ["a/b", "loss", 1, "", "held_out"])
+def test_a_held_out_set_with_a_wrong_name_is_refused(name):
+    with pytest.raises(ValueError, match=rf"name of a held-out set .*Received: {name!r}"):
+        held_out_sets({name: ONE})
 
 
 def test_held_out_datasets_are_finite_and_named_and_have_no_bleu(tmp_path):
