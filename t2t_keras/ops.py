@@ -153,7 +153,7 @@ NUMPY = {
     "convert_to_tensor": lambda x, dtype=None: narrow(np.asarray(x, dtype)),
     "cumsum": of_type(lambda x, axis, dtype, keepdims: np.cumsum(x, axis, dtype)),
     "exp": np.exp,
-    "full": lambda shape, value: np.full(shape, value, "float32"),
+    "full": lambda shape, value, dtype="float32": np.full(shape, value, dtype),
     "full_like": np.full_like,
     "log": np.log,
     "log_softmax": log_softmax,

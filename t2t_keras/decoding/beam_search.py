@@ -91,7 +91,7 @@ class BeamSearch:
         no_tokens = ops.zeros((sentences, beam, room), "int32")
         # Only one hypothesis is live at first: `beam` empty ones would have the same continuations.
         first_only = ops.where(ops.arange(beam, dtype="int32") == 0, 0.0, IMPOSSIBLE)
-        first_only = ops.broadcast_to(ops.cast(first_only, "float32"), (sentences, beam))
+        first_only = ops.cast(first_only, "float32") + ops.zeros((sentences, 1), "float32")
         return BeamState(
             ops.convert_to_tensor(0, "int32"),
             limits,
