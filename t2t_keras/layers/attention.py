@@ -77,7 +77,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         attention_mask: boolean `[queries, keys]`, `[batch, queries, keys]` or
             `[batch, heads, queries, keys]`, True where a query may attend to a key. It is combined
             with all other masks, as in Keras.
-        use_causal_mask: acts like `causal` in this call.
+        use_causal_mask: acts like `causal` in this call; refused with relative biases.
         step, cache: for decoding one position at a time, see `decode_step`.
 
     Returns:
