@@ -16,6 +16,7 @@ from pathlib import Path
 import keras
 import tensorflow as tf
 
+from t2t_keras.checks import check
 from t2t_keras.schedules import constant_rate, rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
 from t2t_keras.training.dataset_batches import held_out_sets, training_data
@@ -62,6 +63,7 @@ class Trainer:
         self, model, data, config, folder, held_out=(), strategy=None, callbacks=(), rate=0.0
     ):
         config.validate()
+        check(model.compiled, "model", model, "compiled, by `model.compile(optimizer, loss)`")
         refuse_moving_average(model.optimizer)
         self.learning_rate = constant_rate(model.optimizer)  # before callbacks change it
         self.model, self.data = model, training_data(data, model)

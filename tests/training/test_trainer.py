@@ -103,6 +103,12 @@ def test_an_optimizer_whose_averages_would_be_lost_is_refused(tmp_path):
     small_trainer(tmp_path, keras.optimizers.Adam(use_ema=True, ema_overwrite_frequency=5))
 
 
+def test_a_model_that_is_not_compiled_is_refused(tmp_path):
+    model = Transformer(TransformerConfig(20, num_layers=1, d_model=16, d_ff=16, num_heads=2))
+    with pytest.raises(ValueError, match="`model` must be compiled"):
+        Trainer(model, training_data(), TrainingConfig(), tmp_path)
+
+
 def test_the_checkpoint_with_the_lowest_loss_is_the_best(finished):
     assert finished.trainer.checkpoints.best() == 20
 
