@@ -28,7 +28,7 @@ REASONS = {
 # In ASCII, Latin-1, and the blocks of general and of Chinese and Japanese punctuation.
 PUNCTUATION = re.compile("[!-/:-@\\[-`{-~¡-¿‐-⁞、-〿！-／]+")
 FLOOR = 20  # characters; shorter texts count as this long
-MEASURED = 1_000_000  # pairs of which the median ratio is taken
+MEASURED = 1_000_000  # maximum number of pairs for measuring the median ratio
 
 
 class Filter:

@@ -19,7 +19,7 @@ OF_TEXTS = (
 
 
 class Inputs(NamedTuple):
-    """What a distillation starts from.
+    """The inputs of a distillation.
 
     Args:
         teachers: list of `GivenModel`s.

@@ -1,1 +1,1 @@
-"""Commands of this package as the stages of a long experiment, each of which runs once."""
+"""Commands of this package as stages of a long experiment. Each stage runs once."""

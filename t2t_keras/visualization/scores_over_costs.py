@@ -9,7 +9,8 @@ from t2t_keras.visualization.curves import COLORS
 from t2t_keras.visualization.images import GRAY, image, style_axes
 
 MARKERS = "osD^vP*X"
-SMALL, LARGE = 5, 9  # sizes of the markers
+SMALL = 5  # size of a marker
+LARGE = 9  # size of a marker that stands out
 WIDE = 4  # ratio of the highest to the lowest cost beyond which the axis is logarithmic
 
 

@@ -237,7 +237,7 @@ class TrainingStep(CompileOptions):
         return [variable for variable in variables if id(variable) not in seeds]
 
     def assign_states(self, values):
-        """Assigns new values of `states`, each of which is None if no layer updates it."""
+        """Assigns new values of `states`. The value of a state that no layer updates is None."""
         for variable, value in zip(self.states(), values, strict=True):
             if value is not None:
                 variable.assign(value)
