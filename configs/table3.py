@@ -3,13 +3,15 @@
     t2t-parameters                            # all rows next to the paper's counts
     t2t-parameters --config=table3:B_dk16     # one row in detail
 
-The name of a row is its letter in the table, followed by its difference from base.
+The name of a row is its letter in the table, followed by its difference from base. The paper has
+all rows except `big_100K`, which is `big` with the training steps of base.
 """
 
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment
 from t2t_keras.transformer_config import TransformerConfig
 
+BIG = {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3}
 MODELS = {
     "base": {},
     "A_h1": {"num_heads": 1, "d_k": 512, "d_v": 512},
@@ -30,7 +32,8 @@ MODELS = {
     "D_smoothing0.0": {},
     "D_smoothing0.2": {},
     "E_learned": {"positions": "learned"},
-    "big": {"d_model": 1024, "d_ff": 4096, "num_heads": 16, "dropout": 0.3},
+    "big": BIG,
+    "big_100K": BIG,
 }
 
 STEPS = {"big": 300_000}  # other rows: 100,000

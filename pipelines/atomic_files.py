@@ -197,15 +197,19 @@ def check_links(folder):
 
 
 @contextlib.contextmanager
-def only_one(folder):
+def only_one(folder, wait=False):
     """Locks a folder against other processes. The system releases the lock if the process dies.
 
     If the disk fills up during the block, the error names the folder.
+
+    Args:
+        folder: the folder.
+        wait: wait until no other process has locked it. False: raise `ValueError`.
     """
     path = Path(folder) / ".lock"
     with open(path, "a+", opener=not_through_link) as file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             # A different process may have removed the file after this one opened it.
             if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                 raise BlockingIOError
@@ -223,7 +227,7 @@ def only_one(folder):
 
 
 @contextlib.contextmanager
-def locked_folder(folder):
+def locked_folder(folder, wait=False):
     """Creates a folder and locks it like `only_one`.
 
     If the block raises an error before it writes anything, folders created here are removed again.
@@ -233,7 +237,7 @@ def locked_folder(folder):
     folder.mkdir(parents=True, exist_ok=True)
     before = set(folder.iterdir())
     try:
-        with only_one(folder):
+        with only_one(folder, wait):
             try:
                 yield
             except BaseException:

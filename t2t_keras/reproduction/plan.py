@@ -128,8 +128,7 @@ class Plan:
         3,
         default=1,
         trains=True,
-        description="number of trainings of base, each with a different seed. Their spread is the "
-        "noise: smaller differences from base do not count.",
+        description="number of trainings of each row, each with a different seed.",
     )
     language: str = setting(
         3, default="de", description="target language, for the paper's BLEU and for --tfds."

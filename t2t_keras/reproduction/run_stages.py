@@ -46,11 +46,15 @@ class Facts(NamedTuple):
 @contextlib.contextmanager
 def output_folder(plan):
     """Locks the plan's output folder and yields its path."""
-    # Leave the GPUs to the processes of the stages, unless the caller already uses them.
-    with contextlib.suppress(RuntimeError):
-        tf.config.set_visible_devices([], "GPU")
+    leave_gpus()
     with locked_folder(plan.folder):
         yield plan.folder
+
+
+def leave_gpus():
+    """Leaves the GPUs to the processes of the stages, unless the caller already uses them."""
+    with contextlib.suppress(RuntimeError):
+        tf.config.set_visible_devices([], "GPU")
 
 
 def existing_run(plan):

@@ -3,31 +3,34 @@
 All rows are trained on the same encoded text, and every reduction applies to all rows, so each row
 differs from base by the paper's factors. `divide` divides every width, and `divide_layers` divides
 the number of layers N. The number of heads h is not divided. "big" is trained for three times the
-steps of base. Perplexity is per piece. Perplexity and translations use the last checkpoint, not an
-average.
+steps of base, as in the paper, and "big_100K" for as many as base. Perplexity is per piece.
+Perplexity and translations use the last checkpoint, not an average.
 
-With several seeds, base is trained once with each seed, and the spread of its perplexities is the
-noise. A row counts as different only if it differs from base's mean by more than the noise.
+With several seeds, every row is trained once with each seed, and the differences from base are
+tested (verdicts.py). Commands with different rows may run on one output folder at the same time:
+each training locks only its own folder.
 """
 
 import dataclasses
+import math
 import statistics
 from typing import NamedTuple
 
+from pipelines.atomic_files import locked_folder
 from pipelines.text.file_lists import find_files
 from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import Experiment, differences, load_experiment
-from t2t_keras.reproduction.noise import bases_of, noise_notes, noise_of, signs
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
-from t2t_keras.reproduction.run_stages import facts_of, output_folder, train, trained_experiment
+from t2t_keras.reproduction.run_stages import facts_of, leave_gpus, train, trained_experiment
 from t2t_keras.reproduction.texts import (
     check_files,
     chosen_rows,
     encoded_text,
     encoded_toy_grammar,
 )
+from t2t_keras.reproduction.verdicts import verdict_notes, verdicts_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
@@ -41,7 +44,7 @@ TOY_LAYERS = 2  # divisor of the number of layers
 
 
 class Table3Result(NamedTuple):
-    """A line of the table, and the settings that the row was trained with."""
+    """The results of a training, and the settings that it was trained with."""
 
     row: str
     changed: str
@@ -55,29 +58,25 @@ class Table3Result(NamedTuple):
 
 def reproduce(plan):
     rows = chosen_rows(load_config_file(find_config("table3")).MODELS, plan.rows)
-    check(plan, rows)
+    check(plan)
     base = recipe_of(plan, "base")
-    recipes = {}  # made first, to find wrong settings before anything is trained
-    for row in rows:
-        for further in range(plan.seeds if row == "base" else 1):
-            recipe = recipe_of(plan, row, further)
-            name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
-            recipes[name] = recipe
-    with output_folder(plan) as folder:
+    # All recipes are made first, to find wrong settings before anything is trained.
+    recipes = {row: [recipe_of(plan, row, i) for i in range(plan.seeds)] for row in rows}
+    leave_gpus()
+    folder, results = plan.folder, []
+    with locked_folder(folder, wait=True):
         text = training_text(plan, folder, base)
-        results = []
-        for name, recipe in recipes.items():
-            results.append(score_row(plan, folder / name, name, recipe, base, text))
+    for row, of_seeds in recipes.items():
+        for further, recipe in enumerate(of_seeds):
+            name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
+            with locked_folder(folder / name):
+                results.append(score_row(plan, folder / name, name, row, recipe, base, text))
+        with locked_folder(folder, wait=True):
             markdown = write_results(plan, folder, results, base, text)
     return markdown
 
 
-def check(plan, rows):
-    if plan.seeds > 1 and "base" not in rows:
-        raise ValueError(
-            "--seeds trains base several times. Add base to --rows, or leave --seeds out. "
-            f"Received: --seeds={plan.seeds} --rows={','.join(rows)}"
-        )
+def check(plan):
     if plan.has_text and not (plan.tfds or plan.dev_source):
         raise ValueError(
             "--dev_source and --dev_target, the text to score on, are needed with a training text. "
@@ -118,9 +117,19 @@ def training_text(plan, folder, base):
     return encoded_text(plan, folder, "table 3", base, plan.tfds, ("en", plan.language))
 
 
-def score_row(plan, folder, row, recipe, base, text):
-    """Trains a row and scores it on the held-out text."""
-    stages, run = Stages(folder, row, text.stages), Run(folder / "run")
+def score_row(plan, folder, name, row, recipe, base, text):
+    """Trains a row with one seed and scores it on the held-out text.
+
+    Args:
+        plan: a `Plan`.
+        folder: folder of the training.
+        name: name of the training in messages.
+        row: name of the row.
+        recipe: the row's `Recipe`, with the seed.
+        base: the `Recipe` of base.
+        text: the `EncodedText`.
+    """
+    stages, run = Stages(folder, name, text.stages), Run(folder / "run")
     train(stages, run, recipe, text.folder)
     weights = f"--weights={recipe.experiment.training.steps}"
     source, target = text.dev
@@ -172,57 +181,105 @@ def perplexity_of(path):
 
 
 def write_results(plan, folder, results, base, text):
-    """Writes the table of all results so far and returns it as Markdown."""
+    """Writes the table of all results so far and returns it as Markdown.
+
+    Args:
+        results: `Table3Result`s of one or several seeds a row.
+    """
     table3 = load_config_file(find_config("table3"))
-    noise = noise_of(results)
+    first = results[0]
     # All rows have the data settings of the first row's run.
-    trained_base = dataclasses.replace(base.experiment, data=results[0].trained.data)
+    trained_base = dataclasses.replace(base.experiment, data=first.trained.data)
     reductions = base.reductions(trained_base)
-    verdicts = signs(results, noise, table3.PRINTED_PERPLEXITY)
+    by_row = {each.row: [] for each in results}
+    for each in results:
+        by_row[each.row].append(each)
+    perplexities, scores, paper_scores = (
+        {row: [value(each) for each in found] for row, found in by_row.items()}
+        for value in (
+            lambda each: each.perplexity,
+            lambda each: each.bleu.score,
+            lambda each: each.paper_bleu.score,
+        )
+    )
+    millions = {row: [found[0].millions] for row, found in by_row.items()}
+    verdicts = verdicts_of(perplexities, table3.PRINTED_PERPLEXITY)
     columns = {
-        "row": lambda each: each.row,
-        "what differs": lambda each: each.changed,
-        "settings": lambda each: "reduced" if reductions else "the paper's",
-        "steps": lambda each: f"{each.steps:,}",
-        **measured_columns("PPL", lambda each: each.perplexity, bases_of(results), ".3f"),
+        "row": lambda row: row,
+        "what differs": lambda row: by_row[row][0].changed,
+        "settings": lambda row: "reduced" if reductions else "the paper's",
+        "steps": lambda row: f"{by_row[row][0].steps:,}",
+        "PPL of each seed": lambda row: ", ".join(f"{each:.3f}" for each in perplexities[row]),
+        **measured_columns("PPL", perplexities, ".3f"),
         **paper_columns("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
-        "sign": lambda each: verdicts.get(each.row, ""),
-        **measured_columns("sacreBLEU", lambda each: each.bleu.score, bases_of(results), ".1f"),
-        **measured_columns("BLEU", lambda each: each.paper_bleu.score, bases_of(results), ".1f"),
+        "p": lambda row: number(verdicts[row].p, ".2g") if row in verdicts else "",
+        "verdict": lambda row: verdicts[row].word if row in verdicts else "",
+        **measured_columns("sacreBLEU", scores, ".1f"),
+        **measured_columns("BLEU", paper_scores, ".1f"),
         **paper_columns("BLEU", table3.PRINTED_BLEU, ".1f"),
-        **measured_columns("10⁶ weights", lambda each: each.millions, bases_of(results), ".3f"),
+        **measured_columns("10⁶ weights", millions, ".3f"),
         **paper_columns("10⁶ weights", table3.PRINTED_MILLIONS, "d"),
     }
     notes = [
         f"Trained on {number(text.pairs, ',')} sentence pairs, scored on {text.dev[1]}, "
-        f"{results[0].bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
+        f"{first.bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
-        *noise_notes(noise, verdicts),
+        *verdict_notes(perplexities, scores, table3),
         "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
         "nothing is averaged.",
-        f"sacreBLEU: {results[0].bleu.signature}",
-        "BLEU is the paper's metric, not comparable with sacreBLEU: "
-        f"{results[0].paper_bleu.signature}",
+        f"sacreBLEU: {first.bleu.signature}",
+        f"BLEU is the paper's metric, not comparable with sacreBLEU: {first.paper_bleu.signature}",
         *circumstances(plan),
     ]
-    return write_table(folder / "table3", columns, results, notes)
+    return write_table(folder / "table3", columns, by_row, notes)
 
 
-def measured_columns(name, value, bases, form):
-    """Returns two columns: our results, and their differences from the mean of base."""
-    mean = statistics.mean(map(value, bases)) if bases else None
-    return {
-        name: lambda each: number(value(each), form),
-        f"{name} − base": lambda each: signed(value(each), mean, f"+{form}"),
+def measured_columns(name, values, form):
+    """Returns the columns of our results: their means, and the differences from base.
+
+    Args:
+        name: name of the result.
+        values: {row: results, one for each seed}. With several seeds, both columns are followed by
+            their standard errors.
+        form: format of the means.
+    """
+    means = {row: statistics.mean(found) for row, found in values.items()}
+    base = means.get("base")
+    columns = {
+        name: lambda row: number(means[row], form),
+        f"{name} − base": lambda row: signed(means[row], base, f"+{form}"),
     }
+    if all(len(found) == 1 for found in values.values()):
+        return columns
+    errors = {row: standard_error(found) for row, found in values.items()}
+
+    def error_of_difference(row):
+        if "base" not in errors or row == "base":
+            return ""
+        return number(math.hypot(errors[row], errors["base"]), form)
+
+    mean, difference = columns.items()
+    return dict(
+        [
+            mean,
+            (f"{name} ±", lambda row: number(errors[row], form)),
+            difference,
+            (f"{name} − base ±", error_of_difference),
+        ]
+    )
+
+
+def standard_error(values):
+    """Returns the standard error of a mean; NaN for a single value or one that is not finite."""
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return math.nan
+    return statistics.stdev(values) / math.sqrt(len(values))
 
 
 def paper_columns(name, printed, form):
     """Returns two columns: the paper's results, and their differences from base."""
     return {
-        f"paper {name}": lambda each: number(printed.get(each.row), form),
-        f"paper {name} − base": lambda each: signed(
-            printed.get(each.row), printed["base"], f"+{form}"
-        ),
+        f"paper {name}": lambda row: number(printed.get(row), form),
+        f"paper {name} − base": lambda row: signed(printed.get(row), printed["base"], f"+{form}"),
     }

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import read_json
+from pipelines.atomic_files import read_json, write_text
 from pipelines.text.file_lists import find_files
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
@@ -155,5 +155,6 @@ def encoded_toy_grammar(folder, recipe):
     ):
         files[name] = [folder / f"{name}.{language}" for language in ("en", "de")]
         for path, lines in zip(files[name], zip(*pairs(count, split), strict=True), strict=True):
-            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            # The trainings of other rows may be reading the file.
+            write_text(path, "".join(f"{line}\n" for line in lines))
     return encoded_files(folder, "toy grammar", recipe, *files["train"], files["dev"])

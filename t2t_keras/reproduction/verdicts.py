@@ -1,0 +1,194 @@
+"""Tests whether Table 3's rows differ from base as in the paper, with several seeds a row.
+
+A row's difference is tested by Student's t. With three seeds, the variance of a single row is
+hardly known, so all rows share one estimate: the variance of the log perplexity within the rows.
+Holm's method corrects for the number of rows.
+"""
+
+import collections
+import math
+import statistics
+from typing import NamedTuple
+
+import tensorflow as tf
+
+LEVEL = 0.05  # a difference counts if its corrected p is below this level
+
+
+class Verdict(NamedTuple):
+    """A row's difference from base, compared with the paper's.
+
+    Args:
+        p: two-sided p of "the row is like base", corrected for the number of rows.
+        word: "agrees", "contradicts", "cannot be told" or "diverged". If the paper has no
+            difference, a row without a difference beyond error agrees.
+    """
+
+    p: float
+    word: str
+
+
+def verdicts_of(perplexities, printed, pooled=True):
+    """Compares each row with base; returns {row: `Verdict`}.
+
+    Args:
+        perplexities: {row: perplexities, one for each seed}.
+        printed: {row: the paper's perplexity}. Other rows are not compared.
+        pooled: whether all rows share one variance. False: Welch's test, from the variances of the
+            row and of base.
+
+    Returns:
+        The verdicts. They are empty if a row has a single seed or base diverged.
+    """
+    losses = {row: list(map(math.log, found)) for row, found in perplexities.items()}
+    finite = {row: found for row, found in losses.items() if all(map(math.isfinite, found))}
+    if "base" not in finite or any(len(found) < 2 for found in losses.values()):
+        return {}
+    compared = [row for row in losses if row in printed and row != "base"]
+    test = pooled_p(finite) if pooled else welch_p
+    corrected = holm({row: test(finite[row], finite["base"]) for row in compared if row in finite})
+    verdicts = {}
+    for row in compared:
+        if row not in finite:
+            verdicts[row] = Verdict(math.nan, "diverged")
+            continue
+        ours = statistics.mean(finite[row]) - statistics.mean(finite["base"])
+        paper = round(printed[row] - printed["base"], 2)
+        verdicts[row] = Verdict(corrected[row], word_of(ours, paper, corrected[row]))
+    return verdicts
+
+
+def word_of(ours, paper, p):
+    if p >= LEVEL:
+        return "cannot be told" if paper else "agrees"
+    return "agrees" if ours * paper > 0 else "contradicts"
+
+
+def pooled_p(groups):
+    """Returns Student's test of two groups with the variance within all groups.
+
+    Args:
+        groups: {name: numbers}.
+
+    Returns:
+        A function from two groups to the two-sided p of "their means are the same".
+    """
+    freedom = freedom_of(groups)
+    squares = sum(statistics.variance(found) * (len(found) - 1) for found in groups.values())
+    variance = squares / freedom
+
+    def p_of(one, other):
+        error = math.sqrt(variance * (1 / len(one) + 1 / len(other)))
+        return two_sided_p(statistics.mean(one) - statistics.mean(other), error, freedom)
+
+    return p_of
+
+
+def freedom_of(groups):
+    """Returns the degrees of freedom of the variance within all groups."""
+    return sum(len(found) - 1 for found in groups.values())
+
+
+def welch_p(one, other):
+    """Returns the two-sided p of Welch's t-test."""
+    parts = [(statistics.variance(each) / len(each), len(each) - 1) for each in (one, other)]
+    square = sum(part for part, _ in parts)
+    freedom = square**2 / sum(part**2 / n for part, n in parts) if square else 1
+    difference = statistics.mean(one) - statistics.mean(other)
+    return two_sided_p(difference, math.sqrt(square), freedom)
+
+
+def two_sided_p(difference, error, freedom):
+    """Returns the two-sided p of a difference with a standard error, by Student's t."""
+    if not error:
+        return 0.0 if difference else 1.0
+    x = freedom / (freedom + (difference / error) ** 2)
+    a, b, x = (tf.constant(each, tf.float64) for each in (freedom / 2, 0.5, x))
+    return float(tf.math.betainc(a, b, x))
+
+
+def holm(ps):
+    """Corrects {name: p} for the number of tests by Holm's method."""
+    corrected, highest = {}, 0.0
+    for i, name in enumerate(sorted(ps, key=ps.get)):
+        highest = max(highest, min(1.0, (len(ps) - i) * ps[name]))
+        corrected[name] = highest
+    return corrected
+
+
+class SignTest(NamedTuple):
+    """An exact sign test: `same` of `rows` differences have the paper's sign."""
+
+    same: int
+    rows: int
+    p: float
+
+
+def sign_test(values, printed):
+    """Tests whether the signs of our differences from base are the paper's by chance.
+
+    Args:
+        values: {row: mean of our results}.
+        printed: {row: the paper's result}.
+
+    Returns:
+        A `SignTest` with a two-sided p. Rows without a difference, here or in the paper, and rows
+        that diverged are left out.
+    """
+    products = [
+        (values[row] - values["base"]) * round(printed[row] - printed["base"], 2)
+        for row in values
+        if row in printed
+    ]
+    signs = [product > 0 for product in products if product and math.isfinite(product)]
+    same, rows = sum(signs), len(signs)
+    tail = sum(math.comb(rows, k) for k in range(max(same, rows - same), rows + 1))
+    return SignTest(same, rows, min(1.0, 2 * tail / 2**rows))
+
+
+def verdict_notes(perplexities, scores, config):
+    """Returns notes that count the verdicts; no notes without several seeds.
+
+    Args:
+        perplexities: {row: perplexities, one for each seed}.
+        scores: {row: BLEU scores, one for each seed}.
+        config: the module of the config `table3`, with the paper's results.
+    """
+    printed = config.PRINTED_PERPLEXITY
+    verdicts = verdicts_of(perplexities, printed)
+    if not verdicts:
+        return []
+    counts = counts_of(verdicts)
+    welch = counts_of(verdicts_of(perplexities, printed, pooled=False))
+    signs = {
+        name: sign_test({row: statistics.mean(each) for row, each in found.items()}, paper)
+        for name, found, paper in (
+            ("perplexity", perplexities, printed),
+            ("BLEU", scores, config.PRINTED_BLEU),
+        )
+    }
+    freedom = freedom_of({row: f for row, f in perplexities.items() if all(map(math.isfinite, f))})
+    sentences = [
+        f"{name}: {test.same} of {test.rows} differences have the paper's sign (p = {test.p:.2g})"
+        for name, test in signs.items()
+    ]
+    return [
+        f"Verdicts on {len(verdicts)} differences in perplexity: {shown_counts(counts)}. "
+        f"{'; '.join(sentences)}; sign test, exact binomial, two-sided.",
+        "± is the standard error. The p of a row is that of Student's t for the log perplexity, "
+        f"with one variance within all rows ({freedom} degrees of freedom), corrected by Holm for "
+        f"{len(verdicts)} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
+        "it; else it cannot be told. (If the paper has no difference, such a row agrees.) By "
+        f"Welch's test, with the variances of the row and of base alone: {shown_counts(welch)}.",
+        "All differences share the same trainings of base, so their errors are not independent.",
+    ]
+
+
+def counts_of(verdicts):
+    return collections.Counter(verdict.word for verdict in verdicts.values())
+
+
+def shown_counts(counts):
+    words = f"{counts['agrees']} agree, {counts['contradicts']} contradict"
+    words += f", {counts['cannot be told']} cannot be told"
+    return f"{words}, {counts['diverged']} diverged" if counts["diverged"] else words
