@@ -1,5 +1,8 @@
 """A GNMT-style model, a rival in Table 2: at the size of its paper, or for Multi30k.
 
+The variants `deep_att` and `deep_att_multi30k` have the fast-forward connections of Deep-Att (Zhou
+et al. 2016), and else the same settings.
+
     t2t-prepare --config=gnmt --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
     t2t-train --config=gnmt --data=data/ende --run=runs/gnmt
     t2t-train --config=gnmt:multi30k --data=data/multi30k --run=runs/gnmt_multi30k \\
@@ -11,11 +14,22 @@ Transformer's training cost, see "The Transformer and its rivals" in
 t2t_keras/reproduction/RESULTS.md.
 """
 
+from t2t_keras.checks import check_choice
 from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.gnmt import GNMTConfig
 
+# {variant: (size, whether it has fast-forward connections)}
+VARIANTS = {
+    "paper": ("paper", False),
+    "multi30k": ("multi30k", False),
+    "deep_att": ("paper", True),
+    "deep_att_multi30k": ("multi30k", True),
+}
+
 
 def get_config(variant="paper"):
+    check_choice("variant", variant, VARIANTS)
+    size, fast_forward = VARIANTS[variant]
     multi30k = GNMTConfig(
         vocab_size=8000,
         source_vocab_size=None,
@@ -25,5 +39,7 @@ def get_config(variant="paper"):
         units=160,
         attention_units=128,
         dropout=0.3,
+        fast_forward=fast_forward,
     )
-    return rival_experiment(variant, GNMTConfig(), multi30k, pieces=32_000)
+    paper = GNMTConfig(fast_forward=fast_forward)
+    return rival_experiment(size, paper, multi30k, pieces=32_000)

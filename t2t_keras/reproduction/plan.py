@@ -83,6 +83,18 @@ class Plan:
         description="config with settings for less data or less time. In table2, one for each row, "
         "separated by commas; in table3, for all rows.",
     )
+    learning_rates: Sequence[str] | None = setting(
+        2,
+        trains=True,
+        description="learning rates to choose from by short trainings, for example 1e-3,3e-3. Each "
+        "row is trained with each rate for a tenth of its steps, and then with the best.",
+    )
+    layers: Sequence[str] | None = setting(
+        2,
+        trains=True,
+        description="numbers of layers to choose from by short trainings, one entry for each row: "
+        "2/4, or 3+2/4+3 with other numbers in the decoder.",
+    )
     # For example {"model.dropout": 0.2}.
     overrides: Mapping | None = setting(2, 3, 4, "claims")
 
@@ -125,7 +137,7 @@ class Plan:
         2, 3, trains=True, description="file with the translations of --dev_source."
     )
     seeds: int = setting(
-        3,
+        *(2, 3),
         default=1,
         trains=True,
         description="number of trainings of each row, each with a different seed.",
@@ -214,7 +226,8 @@ class Plan:
         if self.overrides:
             names = old_names.SETTINGS
             self.overrides = {names.get(name, name): v for name, v in self.overrides.items()}
-        for name in ("rows", "lengths", "test_source", "test_target"):
+        lists = ("rows", "lengths", "learning_rates", "layers", "test_source", "test_target")
+        for name in lists:
             if isinstance(value := getattr(self, name), str):
                 raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")
         for name, value in self.given().items():

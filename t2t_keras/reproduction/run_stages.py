@@ -142,14 +142,13 @@ def default_weights(run):
     )
 
 
-def translate(stages, stage, run, weights, search, source, output):
-    """Translates a file with a run.
+def translate(stages, stage, runs, search, source, output):
+    """Translates a file with a run, or with several as an ensemble.
 
     Args:
         stages: `Stages` of the run.
         stage: name of the stage.
-        run: a `Run`.
-        weights: the run's `ChosenWeights`.
+        runs: a list of pairs, each a `Run` and its `ChosenWeights`. All weights have one name.
         search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; all other
             settings come from the run.
         source, output: the files.
@@ -158,8 +157,8 @@ def translate(stages, stage, run, weights, search, source, output):
         stage=stage,
         command="translate",
         arguments=[
-            run.folder,
-            f"--weights={weights.name}",
+            *(run.folder for run, _ in runs),
+            f"--weights={runs[0][1].name}",
             f"--beam={search.beam}",
             f"--alpha={search.alpha}",
             f"--extra_length={search.extra_length}",
@@ -169,8 +168,8 @@ def translate(stages, stage, run, weights, search, source, output):
             f"--output={output}",
         ],
         creates=output,
-        reads=[weights.file, source],
-        depends_on=json.loads(json.dumps(dataclasses.asdict(run.experiment().search))),
+        reads=[*(weights.file for _, weights in runs), source],
+        depends_on=json.loads(json.dumps(dataclasses.asdict(runs[0][0].experiment().search))),
     )
 
 

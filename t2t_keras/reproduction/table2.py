@@ -5,33 +5,31 @@ averaged. The test set is translated with beam 4 and α = 0.6, and scored with b
 By default, the text comes from TensorFlow Datasets, with newstest2013 as held-out text and
 newstest2014 as test set. As in the paper, the training cost is the training time times the
 measured rate of the devices.
+
+With several seeds, each row is trained once with each, and the table has the means. The rows that
+are ensembles in the paper, too, are then translated by all of their trainings together. Commands
+with different rows may run on one output folder at the same time: each row locks its own folder.
 """
 
 import functools
 from pathlib import Path
-from typing import NamedTuple
 
-from t2t_keras.evaluation.bleu import Score, bleu
-from t2t_keras.evaluation.paper_bleu import paper_bleu
-from t2t_keras.reproduction.longest_path import longest_path
+from pipelines.atomic_files import locked_folder
 from t2t_keras.reproduction.recipe import (
-    TYPICAL_LENGTH,
     differences,
-    operations_per_token,
     reduced_recipe,
 )
 from t2t_keras.reproduction.run_stages import (
-    Facts,
     average,
     default_weights,
     existing_run,
-    facts_of,
-    output_folder,
+    leave_gpus,
     train,
-    trained_experiment,
     translate,
 )
-from t2t_keras.reproduction.table2_progress import draw_progress, progress_of
+from t2t_keras.reproduction.table2_grid import best, choices_of, search, shortened, write_grid
+from t2t_keras.reproduction.table2_results import result_of, write_results
+from t2t_keras.reproduction.table2_systems import ENSEMBLES, OWN, PAPER
 from t2t_keras.reproduction.texts import (
     check_files,
     check_lines,
@@ -40,84 +38,58 @@ from t2t_keras.reproduction.texts import (
     tfds_files,
 )
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
-from t2t_keras.stages.table_writer import circumstances, number, write_table
-
-
-class PaperRow(NamedTuple):
-    """A row of the paper's table.
-
-    Args:
-        config: shipped config with the row's settings.
-        data_set: TensorFlow data set of the text.
-        languages: source and target language.
-        checkpoints: number of checkpoints that the training wrote, one every ten minutes.
-        averaged: number of final checkpoints that were averaged.
-        bleu, flops: BLEU and training cost in the paper, or None if not given.
-    """
-
-    config: str
-    data_set: str
-    languages: tuple
-    checkpoints: int
-    averaged: int
-    bleu: float
-    flops: float | None
-
-
-EN_DE = ("wmt14_translate/de-en", ("en", "de"))
-EN_FR = ("wmt14_translate/fr-en", ("en", "fr"))
-# (checkpoints that the training writes, checkpoints averaged)
-BASE = (72, 5)  # 12 hours of training
-BIG = (504, 20)  # 3.5 days of training
-PAPER = {
-    "ende_base": PaperRow("wmt14_ende:base", *EN_DE, *BASE, 27.3, 3.3e18),
-    "ende_big": PaperRow("wmt14_ende:big", *EN_DE, *BIG, 28.4, 2.3e19),
-    "enfr_base": PaperRow("wmt14_enfr:base", *EN_FR, *BASE, 38.1, 3.3e18),
-    "enfr_big": PaperRow("wmt14_enfr:big", *EN_FR, *BIG, 41.8, 2.3e19),  # 41.0 in version 1
-    "ende_bytenet": PaperRow("bytenet", *EN_DE, *BASE, 23.75, None),
-    "ende_gnmt": PaperRow("gnmt", *EN_DE, *BASE, 24.6, 2.3e19),
-    "ende_convs2s": PaperRow("convs2s", *EN_DE, *BASE, 25.16, 9.6e18),
-    "ende_moe": PaperRow("moe", *EN_DE, *BASE, 26.03, 2.0e19),
-    "enfr_gnmt": PaperRow("gnmt", *EN_FR, *BASE, 39.92, 1.4e20),
-    "enfr_convs2s": PaperRow("convs2s", *EN_FR, *BASE, 40.46, 1.5e20),
-    "enfr_moe": PaperRow("moe", *EN_FR, *BASE, 40.56, 1.2e20),
-}
-# Rows that are reproduced by default: the paper's own models.
-OWN = ("ende_base", "ende_big", "enfr_base", "enfr_big")
-
-
-class Table2Result(NamedTuple):
-    """A line of the table: a row's scores on one test set."""
-
-    row: str
-    test: str
-    facts: Facts
-    model: object  # settings of the model
-    weights: str
-    bleu: Score
-    paper_bleu: Score
-    flops: float | None
-    reductions: list
-    progress: list
 
 
 def reproduce(plan):
     rows = chosen_rows(PAPER, plan.rows or OWN)
     check(plan, rows)
     reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
-    run = existing_run(plan)
+    run, choices = existing_run(plan), choices_of(plan, rows)
     # Make all recipes first, so that a wrong setting is found before anything is trained.
-    recipes = {name: recipe_of(plan, name, reduced.get(name)) for name in rows}
+    recipes = {
+        name: [recipe_of(each, name, reduced.get(name)) for each in plans_of(plan, choices[name])]
+        for name in rows
+    }
+    for name in rows:
+        if choices[name]:
+            list(map(shortened, recipes[name]))
     if not (run or plan.data or plan.evaluate_only):
-        check_text(recipes)
-    with output_folder(plan) as folder:
-        results = []
-        for name in rows:
-            results += score_row(plan, folder, name, run, reduced.get(name))
-            text = write_results(plan, folder, results)
-    return text
+        check_text({name: of_row[0] for name, of_row in recipes.items()})
+    leave_gpus()
+    folder, results, grid = plan.folder, [], {}
+    for name in rows:
+        with locked_folder(folder / name):
+            ours = plan
+            text, tests = texts_of(plan, folder, name, recipes[name][0], run)
+            if choices[name]:
+                grid[name] = search(folder / name, name, choices[name], recipes[name], text)
+                ours = best(grid[name]).choice.applied(plan)
+            results += score_row(ours, folder, name, run, reduced.get(name), text, tests)
+        with locked_folder(folder, wait=True):
+            if grid:
+                write_grid(plan, folder, grid)
+            markdown = write_results(plan, folder, results)
+    return markdown
+
+
+def plans_of(plan, choices):
+    """Returns the plan with each choice of the grid, or the plan alone without a grid."""
+    return [choice.applied(plan) for choice in choices] or [plan]
+
+
+def texts_of(plan, folder, name, recipe, run):
+    """Returns the row's `EncodedText`, or None if nothing is trained, and its test sets.
+
+    Rows of the same languages share these files. Only one process at a time writes them.
+    """
+    row = PAPER[name]
+    data_set, pair = plan.tfds or row.data_set, "-".join(row.languages)
+    with locked_folder(folder, wait=True):
+        text = None
+        if not (run or plan.evaluate_only):
+            text = encoded_text(plan, folder / pair, pair, recipe, data_set, row.languages)
+        return text, list(test_sets(plan, folder / pair, data_set, row.languages))
 
 
 def check(plan, rows):
@@ -181,52 +153,50 @@ def check_text(recipes):
             )
 
 
-def recipe_of(plan, name, reduced=None):
-    """Returns a row's `Recipe`; see `score_row`."""
+def recipe_of(plan, name, reduced=None, further=0):
+    """Returns a row's `Recipe`; `further` is added to the random seed. See `score_row`."""
     row = PAPER[name]
-    return reduced_recipe(plan, row.config, row.averaged, row.checkpoints, reduced)
+    recipe = reduced_recipe(plan, row.config, row.averaged, row.checkpoints, reduced)
+    recipe.experiment.training.seed += further
+    return recipe
 
 
-def score_row(plan, folder, name, run=None, reduced=None):
-    """Trains a row unless a run is given, and yields a `Table2Result` for each test set.
+def score_row(plan, folder, name, run, reduced, text, tests):
+    """Trains a row unless a run is given; yields a `Table2Result` for each seed and test set.
+
+    If the row also has an ensemble in the paper, several seeds make up an ensemble.
 
     Args:
         plan: a `Plan`.
         folder: the output folder.
         name: name of the row.
-        run: an existing `Run` to score. If None, a run is trained.
+        run: an existing `Run` to score. If None, a run is trained with each seed.
         reduced: name of the row's smaller config. If None, the row has the paper's settings.
+        text: the `EncodedText` to train on, or None.
+        tests: list of name, source file and target file of each test set.
     """
-    row, stages = PAPER[name], functools.partial(Stages, folder / name, name)
-    recipe = recipe_of(plan, name, reduced)
-    data_set, text_folder = plan.tfds or row.data_set, folder / "-".join(row.languages)
-    if run:
-        weights = default_weights(run)
-    else:
-        run = Run(folder / name / "run")
-        if not plan.evaluate_only:
-            pair = text_folder.name
-            text = encoded_text(plan, text_folder, pair, recipe, data_set, row.languages)
-            train(stages(text.stages), run, recipe, text.folder, text.dev)
-        weights = average(stages(), run, row.averaged)
-    facts, reductions = facts_of(run), recipe.reductions(trained_experiment(run))
-    search = recipe.experiment.search
-    for test, source, target in test_sets(plan, text_folder, data_set, row.languages):
-        output = folder / name / f"{test}.out"
-        translate(stages(), f"translate-{test}", run, weights, search, source, output)
-        lines, references = read_lines(output), read_lines(target)
-        yield Table2Result(
-            row=name,
-            test=test,
-            facts=facts,
-            model=run.experiment().model,
-            weights=weights.text,
-            bleu=bleu(lines, references),
-            paper_bleu=paper_bleu(lines, references, row.languages[1]),
-            flops=training_cost(run),
-            reductions=reductions,
-            progress=progress_of(run),
-        )
+    row, runs = PAPER[name], []
+    for further in range(plan.seeds):
+        recipe = recipe_of(plan, name, reduced, further)
+        seed = f"{name}-seed{recipe.experiment.training.seed}" if further else name
+        stages = functools.partial(Stages, folder / seed, seed)
+        each = run or Run(folder / seed / "run")
+        if text:
+            train(stages(text.stages), each, recipe, text.folder, text.dev)
+        weights = default_weights(each) if run else average(stages(), each, row.averaged)
+        runs.append((each, weights))
+        for test, source, target in tests:
+            output = folder / seed / f"{test}.out"
+            search = recipe.experiment.search
+            translate(stages(), f"translate-{test}", [runs[-1]], search, source, output)
+            yield result_of(name, test, recipe, runs[-1:], output, target)
+    if len(runs) > 1 and name in ENSEMBLES:
+        for test, source, target in tests:
+            output = folder / name / f"{test}.ensemble.out"
+            stages = Stages(folder / name, f"{name} ensemble")
+            search = recipe.experiment.search
+            translate(stages, f"translate-{test}-ensemble", runs, search, source, output)
+            yield result_of(f"{name}_ensemble", test, recipe, runs, output, target)
 
 
 def test_sets(plan, folder, data_set, languages):
@@ -237,55 +207,3 @@ def test_sets(plan, folder, data_set, languages):
     else:
         name = "test" if plan.tfds else "newstest2014"
         yield name, *tfds_files(plan, folder, data_set, languages, "test")
-
-
-def training_cost(run):
-    """Returns the floating-point operations of a run's training, or None if unknown."""
-    evaluations = run.evaluations()
-    return evaluations[-1].get("flops") if evaluations else None
-
-
-def operations_of(result):
-    """Returns the operations up to the last evaluation of a result's run, or None."""
-    return result.progress[-1].operations if result.progress else None
-
-
-def write_results(plan, folder, results):
-    """Writes the table and the plot of all results so far; returns the table as Markdown."""
-    draw_progress(folder / "table2.png", {each.row: each.progress for each in results})
-    columns = {
-        "row": lambda each: each.row,
-        "settings": lambda each: "reduced" if each.reductions else "the paper's",
-        "test set": lambda each: each.test,
-        "lines": lambda each: f"{each.bleu.lines:,}",
-        "pairs trained on": lambda each: number(each.facts.pairs, ","),
-        "steps": lambda each: f"{each.facts.steps:,}",
-        "10⁶ weights": lambda each: number(each.facts.millions),
-        "sacreBLEU": lambda each: number(each.bleu.score),
-        "BLEU": lambda each: number(each.paper_bleu.score),
-        "paper BLEU, newstest2014": lambda each: number(PAPER[each.row].bleu, ".1f"),
-        "10⁶ operations per token": lambda each: number(
-            operations_per_token(each.model) / 1e6, ".3g"
-        ),
-        "longest path": lambda each: longest_path(each.model),
-        "operations": lambda each: number(operations_of(each), ".1e"),
-        "FLOPs": lambda each: number(each.flops, ".1e"),
-        "paper FLOPs": lambda each: number(PAPER[each.row].flops, ".1e"),
-    }
-    notes = [
-        "The paper: newstest2014, 3,003 lines, after training on 4.5 M pairs (En–De) or 36 M "
-        "(En–Fr), 100,000 steps (base) or 300,000 (big).",
-    ]
-    for each in {each.row: each for each in results}.values():
-        settings = ", ".join(each.reductions) or "the paper's settings"
-        notes.append(f"{each.row}: {settings}; {each.weights}.")
-    notes.append(f"sacreBLEU: {results[0].bleu.signature}")
-    for signature in dict.fromkeys(each.paper_bleu.signature for each in results):
-        notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
-    notes.append(
-        "Operations: those of the matrix products in training, with a backward pass of two forward "
-        f"passes; per token of source or target, in sentences of {TYPICAL_LENGTH} tokens. Longest "
-        "path: between two positions of the source, as the paper gives it. FLOPs: training time × "
-        "measured rate, as in the paper."
-    )
-    return write_table(folder / "table2", columns, results, [*notes, *circumstances(plan)])

@@ -1,6 +1,7 @@
 """Plots the BLEU of each system over its training cost."""
 
 import math
+import statistics
 from typing import NamedTuple
 
 from t2t_keras.reproduction.recipe import operations_per_token
@@ -34,32 +35,65 @@ def progress_of(run):
 def draw_progress(path, rows):
     """Draws BLEU over operations and over minutes. If no row has a BLEU, writes no file.
 
+    With several seeds, the line is their mean, and the band around it reaches from the lowest to
+    the highest.
+
     Args:
         path: path of the PNG file.
-        rows: {name of the row: list of `RowProgress`}.
+        rows: {name of the row: a list of `RowProgress` for each seed}.
     """
-    rows = {
-        name: [each for each in progress if each.bleu is not None]
-        for name, progress in rows.items()
-    }
-    rows = {name: progress for name, progress in rows.items() if progress}
+    rows = {name: merged(of_seeds) for name, of_seeds in rows.items()}
+    rows = {name: points for name, points in rows.items() if points}
     if not rows:
         return
-    most = max(progress[-1].operations for progress in rows.values())
+    most = max(points[-1].operations for points in rows.values())
     exponent = 3 * int(math.log10(most) // 3)
     unit = 10**exponent
     power = str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-
-    def lines(x_of):
-        return {
-            name: {x_of(each): each.bleu for each in progress} for name, progress in rows.items()
-        }
-
-    title = "BLEU on the held-out text"
-    operations = lines(lambda each: each.operations / unit)
-    minutes = lines(lambda each: each.seconds / 60)
     panels = [
-        Panel(title, operations, f"operations of training, 10{power}"),
-        Panel(title, minutes, "minutes of training"),
+        panel(rows, lambda each: each.operations / unit, f"operations of training, 10{power}"),
+        panel(rows, lambda each: each.seconds / 60, "minutes of training"),
     ]
     line_panels(path, panels)
+
+
+class Point(NamedTuple):
+    """An evaluation of all seeds of a row: means, and the range of BLEU."""
+
+    operations: float
+    seconds: float
+    bleu: float
+    lowest: float
+    highest: float
+
+
+def merged(of_seeds):
+    """Returns the `Point`s of a row: evaluations with a BLEU that all seeds have reached."""
+    translated = [[each for each in progress if each.bleu is not None] for progress in of_seeds]
+    points = []
+    for evaluations in zip(*translated, strict=False):
+        scores = [each.bleu for each in evaluations]
+        points.append(
+            Point(
+                operations=statistics.mean(each.operations for each in evaluations),
+                seconds=statistics.mean(each.seconds for each in evaluations),
+                bleu=statistics.mean(scores),
+                lowest=min(scores),
+                highest=max(scores),
+            )
+        )
+    return points
+
+
+def panel(rows, x_of, x_label):
+    """Returns the `Panel` of BLEU over a cost."""
+    return Panel(
+        "BLEU on the held-out text",
+        {name: {x_of(each): each.bleu for each in points} for name, points in rows.items()},
+        x_label,
+        bands={
+            name: {x_of(each): (each.lowest, each.highest) for each in points}
+            for name, points in rows.items()
+            if any(each.lowest < each.highest for each in points)
+        },
+    )

@@ -199,7 +199,7 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
     source, output = folder / f"{name}.words", folder / f"{parsed}.brackets"
     write_lines(source, map(" ".join, sentences))
     stages = Stages(folder, "parsing")
-    translate(stages, f"parse-{parsed}", run, weights, search, source, output)
+    translate(stages, f"parse-{parsed}", [(run, weights)], search, source, output)
     leaves = leaf_symbol(run, plan.leaves)
     outputs = zip(sentences, read_lines(output), strict=True)
     lines, repaired = zip(*(repaired_line(*pair, leaves) for pair in outputs), strict=True)

@@ -25,6 +25,7 @@ class Panel(NamedTuple):
         log_y: use a logarithmic y axis.
         joined: draw lines between the points.
         ticks: {x: label} for the x axis. If None, the ticks are numbers.
+        bands: {name: {x: (lowest y, highest y)}}, shaded around the lines of these names.
     """
 
     title: str
@@ -34,6 +35,7 @@ class Panel(NamedTuple):
     log_y: bool = False
     joined: bool = True
     ticks: dict | None = None
+    bands: dict | None = None
 
 
 def line_panels(path, panels):
@@ -70,6 +72,9 @@ def draw(ax, panel, styles):
         points = {x: y for x, y in points.items() if math.isfinite(y)}
         line = {"linewidth": 1.6} if panel.joined else {"linestyle": "none"}
         ax.plot(points.keys(), points.values(), markersize=4.5, **line, **styles[name])
+        if band := (panel.bands or {}).get(name):
+            ends = zip(*band.values(), strict=True)
+            ax.fill_between(band.keys(), *ends, color=styles[name]["color"], alpha=0.2, linewidth=0)
     ax.set_xlabel(panel.x_label)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.7g}"))

@@ -1,0 +1,201 @@
+"""Chooses learning rate and number of layers of each row of Table 2 by short trainings.
+
+Each choice is trained for the first tenth of the row's steps. The choice with the lowest perplexity
+on the held-out text is then trained in full. (After a tenth, BLEU is still near 0.)
+"""
+
+import copy
+import dataclasses
+import itertools
+import math
+from typing import NamedTuple
+
+from t2t_keras.checks import check_positive
+from t2t_keras.reproduction.recipe import operations_per_token
+from t2t_keras.reproduction.run_stages import facts_of, train
+from t2t_keras.runs.run import Run
+from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import circumstances, number, write_table
+
+SHARE = 10  # A short training has a tenth of the steps.
+CHOSEN_SETTINGS = {
+    "learning_rates": ("training.learning_rate",),
+    "layers": ("model.num_layers", "model.decoder_layers"),
+}
+
+
+class Choice(NamedTuple):
+    """A point of the grid, as it was given: "1e-3" and "2" or "3+2"; None if it was not given."""
+
+    learning_rate: str | None
+    layers: str | None
+
+    @property
+    def name(self):
+        parts = [f"layers{self.layers}" if self.layers else "", self.learning_rate or ""]
+        return "-".join(filter(None, parts))
+
+    def applied(self, plan):
+        """Returns the plan with these settings."""
+        overrides = dict(plan.overrides or {})
+        if self.learning_rate:
+            overrides["training.learning_rate"] = float(self.learning_rate)
+        if self.layers:
+            numbers = map(int, self.layers.split("+"))
+            overrides |= dict(zip(CHOSEN_SETTINGS["layers"], numbers, strict=False))
+        return dataclasses.replace(plan, overrides=overrides)
+
+
+class GridResult(NamedTuple):
+    """The outcome of a short training."""
+
+    row: str
+    choice: Choice
+    model: object  # settings of the model
+    millions: float
+    steps: int
+    perplexity: float
+
+
+def choices_of(plan, rows):
+    """Returns {row: list of `Choice`s}. The lists are empty if the plan has no grid."""
+    if not (plan.learning_rates or plan.layers):
+        return {row: [] for row in rows}
+    check_grid(plan, rows)
+    layers = [entry.split("/") for entry in plan.layers or []] or [[None]] * len(rows)
+    return {
+        row: [Choice(*pair) for pair in itertools.product(plan.learning_rates or [None], numbers)]
+        for row, numbers in zip(rows, layers, strict=True)
+    }
+
+
+def check_grid(plan, rows):
+    """Rejects choices that are no numbers, and settings that contradict the grid."""
+    for rate in plan.learning_rates or []:
+        try:
+            number_of_rate = float(rate)
+        except ValueError:
+            number_of_rate = rate
+        check_positive("learning_rates", number_of_rate)
+    if plan.layers and len(plan.layers) != len(rows):
+        raise ValueError(
+            "--layers has one entry for each row, for example --rows=ende_base,ende_moe "
+            f"--layers=2/4,3+2/4+3. Received: --layers={','.join(plan.layers)} for "
+            f"{', '.join(rows)}"
+        )
+    for entry in plan.layers or []:
+        for numbers in entry.split("/"):
+            parts = numbers.split("+")
+            if len(parts) > 2 or not all(n.isascii() and n.isdigit() and int(n) for n in parts):
+                raise ValueError(
+                    "--layers must be numbers of layers such as 2/4, or 3+2/4+3 with other "
+                    f"numbers in the decoder. Received: --layers={','.join(plan.layers)}"
+                )
+    for name, paths in CHOSEN_SETTINGS.items():
+        for path in paths:
+            if getattr(plan, name) and path in (plan.overrides or {}):
+                raise ValueError(
+                    f"--{name} chooses {path}. Leave one of them out. "
+                    f"Received: --{name} and --config.{path}={plan.overrides[path]}"
+                )
+    if plan.layers and not plan.operations:
+        raise ValueError(
+            "--layers compares models of different cost per step. Give --operations, the same "
+            f"cost for all, instead of --steps. Received: --layers={','.join(plan.layers)}"
+        )
+    if plan.evaluate_only:
+        raise ValueError(
+            "--evaluate_only trains nothing, but --learning_rates and --layers choose by short "
+            "trainings. Leave one of them out. Received: both"
+        )
+    if (plan.source or plan.data) and not plan.dev_source:
+        raise ValueError(
+            "--learning_rates and --layers choose by the perplexity of a held-out text. Give "
+            "--dev_source and --dev_target. Received: neither"
+        )
+
+
+def shortened(recipe):
+    """Returns the recipe of the short training: the beginning of the full one."""
+    experiment = copy.deepcopy(recipe.experiment)
+    training = experiment.training
+    training.steps = math.ceil(training.steps / SHARE)
+    if training.warmup_steps >= training.steps:
+        raise ValueError(
+            f"The short trainings have {training.steps:,} steps and would end within the warm-up. "
+            "Give --config.training.warmup_steps a smaller number. "
+            f"Received: training.warmup_steps={training.warmup_steps}"
+        )
+    training.evaluate_every = training.checkpoint_every = training.steps
+    return recipe._replace(experiment=experiment)
+
+
+def search(folder, row, choices, recipes, text):
+    """Trains all choices of a row; returns a list of `GridResult`s.
+
+    Args:
+        folder: folder of the row.
+        row: name of the row.
+        choices: a list of `Choice`s.
+        recipes: the `Recipe` of the full training with each choice.
+        text: the `EncodedText`.
+    """
+    results = []
+    for choice, recipe in zip(choices, map(shortened, recipes), strict=True):
+        place = folder / "grid" / choice.name
+        run = Run(place / "run")
+        train(
+            Stages(place, f"{row} {choice.name}", text.stages), run, recipe, text.folder, text.dev
+        )
+        facts = facts_of(run)
+        results.append(
+            GridResult(
+                row=row,
+                choice=choice,
+                model=run.experiment().model,
+                millions=facts.millions,
+                steps=facts.steps,
+                perplexity=run.evaluations(required=True)[-1]["perplexity"],
+            )
+        )
+    return results
+
+
+def best(results):
+    """Returns the `GridResult` with the lowest perplexity."""
+    finite = [each for each in results if math.isfinite(each.perplexity)]
+    if not finite:
+        raise ValueError(
+            f"{results[0].row}: all short trainings diverged. Give lower --learning_rates"
+        )
+    return min(finite, key=lambda each: each.perplexity)
+
+
+def write_grid(plan, folder, results):
+    """Writes the outcome of all short trainings so far.
+
+    Args:
+        plan: a `Plan`.
+        folder: the output folder.
+        results: {row: list of `GridResult`s}.
+    """
+    chosen = [best(of_row) for of_row in results.values()]
+    columns = {
+        "row": lambda each: each.row,
+        "layers": lambda each: each.choice.layers or "",
+        "learning rate": lambda each: each.choice.learning_rate or "",
+        "10⁶ weights": lambda each: number(each.millions),
+        "10⁶ operations per token": lambda each: number(
+            operations_per_token(each.model) / 1e6, ".3g"
+        ),
+        "steps": lambda each: f"{each.steps:,}",
+        "held-out perplexity": lambda each: number(each.perplexity),
+        "chosen": lambda each: "yes" if each in chosen else "",
+    }
+    notes = [
+        "Each choice was trained for the first tenth of the row's steps. The lowest perplexity "
+        "per piece on the held-out text decides.",
+        *circumstances(plan),
+    ]
+    rows = [each for of_row in results.values() for each in of_row]
+    write_table(folder / "table2-grid", columns, rows, notes)
