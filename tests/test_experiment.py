@@ -47,7 +47,9 @@ def test_the_config_of_table_3_has_the_rows_and_values_that_the_paper_prints():
         "E_learned": base,
         "big": (6, 1024, 4096, 16, 64, 64, 0.3, 0.1),
     }
-    assert list(table3.MODELS) == list(printed)
+    assert list(table3.MODELS) == [*printed, "big_100K"]
+    big, short = (table3.get_config(row) for row in ("big", "big_100K"))
+    assert differences(big, short) == {"training.steps": (300_000, 100_000)}
     for row, expected in printed.items():
         experiment = table3.get_config(row)
         m = experiment.model.resolved()

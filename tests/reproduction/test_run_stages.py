@@ -53,9 +53,8 @@ def translation_stage(settings_of_run, **search):
     """Returns the arguments of the stage that translates with a run."""
     stages, run = mock.Mock(), mock.Mock()
     run.experiment.return_value = Experiment(search=SearchConfig(**settings_of_run))
-    translate(
-        stages, "one", run, ChosenWeights("9", "weights", ""), SearchConfig(**search), "in", "out"
-    )
+    runs = [(run, ChosenWeights("9", "weights", ""))]
+    translate(stages, "one", runs, SearchConfig(**search), "in", "out")
     return stages.run_once.call_args.kwargs
 
 

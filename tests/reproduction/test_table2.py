@@ -17,7 +17,7 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.evaluation.bleu import bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction import Plan, reproduce
-from t2t_keras.reproduction.table2 import PAPER
+from t2t_keras.reproduction.table2_systems import ENSEMBLES, PAPER
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages import stages
 from t2t_keras.training.checkpoints import Checkpoints
@@ -172,10 +172,19 @@ def test_the_paper_prints_these_figures():
         "enfr_base": (38.1, 3.3e18, 5),
         "enfr_big": (41.8, 2.3e19, 20),
         "ende_bytenet": (23.75, None, 5),
+        "ende_deepatt": (None, None, 5),
+        "enfr_deepatt": (39.2, 1.0e20, 5),
         "ende_gnmt": (24.6, 2.3e19, 5),
         "ende_convs2s": (25.16, 9.6e18, 5),
         "ende_moe": (26.03, 2.0e19, 5),
         "enfr_gnmt": (39.92, 1.4e20, 5),
         "enfr_convs2s": (40.46, 1.5e20, 5),
         "enfr_moe": (40.56, 1.2e20, 5),
+    }
+    assert ENSEMBLES == {
+        "ende_gnmt": (26.30, 1.8e20),
+        "ende_convs2s": (26.36, 7.7e19),
+        "enfr_deepatt": (40.4, 8.0e20),
+        "enfr_gnmt": (41.16, 1.1e21),
+        "enfr_convs2s": (41.29, 1.2e21),
     }

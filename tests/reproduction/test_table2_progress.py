@@ -38,19 +38,21 @@ def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
     monkeypatch.setattr(table2_progress, "line_panels", lambda *given: drawn.append(given))
     rows = {
         "ende_base": [
-            RowProgress(operations, 120.0, 12.0),
-            RowProgress(2 * operations, 240.0, None),
+            [RowProgress(operations, 100.0, 11.0), RowProgress(2 * operations, 240.0, None)],
+            [RowProgress(operations, 140.0, 13.0), RowProgress(2 * operations, 280.0, 20.0)],
         ],
-        "ende_gnmt": [RowProgress(operations, 60.0, None)],
+        "ende_gnmt": [[RowProgress(operations, 60.0, None)]],
+        "ende_moe": [[RowProgress(operations, 60.0, 4.0)]],
     }
     draw_progress(tmp_path / "table2.png", rows)
     ((_, (by_operations, by_minutes)),) = drawn
     assert by_operations.x_label == f"operations of training, {label}"
     ((x, y),) = by_operations.lines["ende_base"].items()
     assert (x, y) == (pytest.approx(operations / unit), 12.0)
-    assert by_minutes.lines == {"ende_base": {2.0: 12.0}}
+    assert by_minutes.lines == {"ende_base": {2.0: 12.0}, "ende_moe": {1.0: 4.0}}
+    assert by_minutes.bands == {"ende_base": {2.0: (11.0, 13.0)}}, "only several seeds have a range"
 
 
 def test_without_translations_there_is_no_picture(tmp_path):
-    draw_progress(tmp_path / "table2.png", {"ende_base": [RowProgress(1.0, 1.0, None)]})
+    draw_progress(tmp_path / "table2.png", {"ende_base": [[RowProgress(1.0, 1.0, None)]]})
     assert not list(tmp_path.iterdir())

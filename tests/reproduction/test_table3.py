@@ -70,96 +70,70 @@ def test_a_row_that_was_trained_for_longer_is_refused(table):
         reproduce(plan)
 
 
-def test_big_has_three_times_the_steps_as_in_the_paper():
+def test_big_has_three_times_the_steps_as_in_the_paper_and_big_100k_those_of_base():
     plan = Plan("table3", overrides=OVERRIDES, **REDUCTIONS)
-    assert recipe_of(plan, "base").experiment.training.steps == 2
-    assert recipe_of(plan, "big").experiment.training.steps == 6
+    rows = ("base", "big", "big_100K")
+    assert [recipe_of(plan, row).experiment.training.steps for row in rows] == [2, 6, 2]
+
+
+def written(folder, perplexities, seeds=1):
+    """Writes a table; returns its Markdown, and its lines by row.
+
+    Args:
+        perplexities: {row: perplexities, one for each seed}. BLEU is 25 − perplexity.
+    """
+    plan = Plan("table3", overrides=OVERRIDES, seeds=seeds, **REDUCTIONS)
+    base, results = recipe_of(plan, "base"), []
+    for row, of_seeds in perplexities.items():
+        recipe = recipe_of(plan, row)
+        results += [
+            Table3Result(
+                *(row, changed_settings(base, recipe), recipe.experiment.training.steps, found),
+                *(Score("BLEU", 25 - found, "signature", lines=300),) * 2,
+                *(0.5 if row == "base" else 1.25, recipe.experiment),
+            )
+            for found in of_seeds
+        ]
+    (folder / "report.json").write_text('{"counts": {"kept": 400}}')
+    text = EncodedText(folder, None, ("dev.en", "dev.de"))
+    markdown = write_results(plan, folder, results, base, text)
+    return markdown, {line["row"]: line for line in cells(folder / "table3.csv")}
 
 
 def test_a_row_is_compared_with_base_and_with_the_papers_row(tmp_path):
-    plan = Plan("table3", overrides=OVERRIDES, **REDUCTIONS)
-    base, big = recipe_of(plan, "base"), recipe_of(plan, "big")
-    score = Score("BLEU", 20.0, "signature", lines=300)
-    results = [
-        Table3Result("base", "", 2, 5.0, score, score, 0.5, base.experiment),
-        Table3Result(
-            *("big", changed_settings(base, big), 6, 4.5, score._replace(score=22.0)),
-            *(score, 1.25, big.experiment),
-        ),
-    ]
-    (tmp_path / "report.json").write_text('{"counts": {"kept": 400}}')
-    text = EncodedText(tmp_path, None, ("dev.en", "dev.de"))
-    write_results(plan, tmp_path, results, base, text)
-    base, big = cells(tmp_path / "table3.csv")
+    markdown, rows = written(tmp_path, {"base": [5.0], "big": [4.5]})
+    base, big = rows["base"], rows["big"]
     assert big["what differs"].startswith("d_model 32, d_ff 128, num_heads 16, dropout 0.3")
     assert (big["PPL"], big["PPL − base"], base["PPL − base"]) == ("4.500", "-0.500", "+0.000")
-    assert (big["sacreBLEU − base"], big["BLEU − base"]) == ("+2.0", "+0.0")
+    assert (big["sacreBLEU − base"], big["BLEU − base"]) == ("+0.5", "+0.5")
     assert (big["paper PPL"], big["paper PPL − base"]) == ("4.33", "-0.59")
     assert (big["10⁶ weights − base"], big["paper 10⁶ weights − base"]) == ("+0.750", "+148")
+    assert (big["p"], big["verdict"]) == ("", "") and "Verdicts" not in markdown
 
 
-def test_seeds_of_base_are_trainings_that_differ_in_nothing_else():
+def test_several_seeds_give_means_standard_errors_and_verdicts(tmp_path):
+    rows = {"base": [4.9, 5.1], "A_h1": [5.9, 6.1], "big": [4.9, 5.1], "big_100K": [4.0, 4.2]}
+    markdown, rows = written(tmp_path, rows, seeds=2)
+    row = rows["A_h1"]
+    assert (row["PPL of each seed"], row["PPL"], row["PPL ±"]) == ("5.900, 6.100", "6.000", "0.100")
+    assert (row["PPL − base"], row["PPL − base ±"]) == ("+1.000", "0.141")
+    assert rows["base"]["PPL − base ±"] == "" and rows["big_100K"]["verdict"] == ""
+    assert (row["verdict"], rows["big"]["verdict"]) == ("agrees", "cannot be told")
+    counts = "Verdicts on 2 differences in perplexity: 1 agree, 0 contradict, 1 cannot be told."
+    assert counts in markdown
+
+
+def test_seeds_of_a_row_are_trainings_that_differ_in_nothing_else():
     plan = Plan("table3", overrides=OVERRIDES, seeds=3, **REDUCTIONS)
     first, third = (recipe_of(plan, "base", seed).experiment for seed in (0, 2))
     assert differences(first, third) == {"training.seed": (1, 3)}
 
 
-def markdown_and_rows(folder, perplexities):
-    """Writes a table with these perplexities by row."""
-    plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
-    recipe, score = recipe_of(plan, "base"), Score("BLEU", 20.0, "signature", lines=300)
-    results = [
-        Table3Result(row, "", 2, perplexity, score, score, 0.5, recipe.experiment)
-        for row, perplexity in perplexities.items()
-    ]
-    (folder / "report.json").write_text('{"counts": {"kept": 400}}')
-    text = EncodedText(folder, None, ("dev.en", "dev.de"))
-    markdown = write_results(plan, folder, results, recipe, text)
-    return markdown, {row["row"]: row for row in cells(folder / "table3.csv")}
-
-
-BASES = {"base": 4.9, "base-seed2": 5.1}  # the mean is 5.0, the noise 0.2
-
-
-@pytest.mark.parametrize(
-    ("row", "perplexity", "expected"),
-    [
-        ("A_h1", 5.21, "same"),  # the paper: +0.37
-        ("A_h1", 5.19, "within noise"),
-        ("C_N2", 4.79, "opposite"),  # +1.19
-        ("D_smoothing0.0", 4.7, "same"),  # −0.25
-        ("C_N2", math.inf, "diverged"),
-        ("C_N2", math.nan, "diverged"),
-        ("E_learned", 4.9, "same"),  # 0.00
-        ("E_learned", 4.7, "opposite"),
-    ],
-)
-def test_a_sign_counts_beyond_the_noise_of_the_seeds(tmp_path, row, perplexity, expected):
-    markdown, rows = markdown_and_rows(tmp_path, {**BASES, row: perplexity})
-    assert rows[row]["sign"] == expected
-    assert (rows["base"]["sign"], rows["base-seed2"]["sign"]) == ("", "")
-    assert rows["base-seed2"]["paper PPL"] == ""
-    assert "2 seeds: PPL 5.000 in the mean, from 4.900 to 5.100" in markdown
-    count = {"same": "1 differ from base in the paper's", "opposite": "1 in the opposite one"}
-    assert count.get(expected, f"1 {expected.replace('within', 'are within the')}") in markdown
-
-
-def test_differences_are_from_the_mean_of_the_seeds(tmp_path):
-    _, rows = markdown_and_rows(tmp_path, {**BASES, "A_h1": 5.21})
-    assert rows["A_h1"]["PPL − base"] == "+0.210"
-
-
-@pytest.mark.parametrize("bases", [{}, {"base": 4.9}, {"base": 4.9, "base-seed2": math.inf}])
-def test_without_a_noise_there_are_no_signs(tmp_path, bases):
-    markdown, rows = markdown_and_rows(tmp_path, {**bases, "A_h1": 5.21})
-    assert rows["A_h1"]["sign"] == "" and "noise" not in markdown
-
-
-def test_only_base_is_trained_with_each_seed(tmp_path, monkeypatch):
+def test_every_row_is_trained_with_each_seed(tmp_path, monkeypatch):
     trained = {}
 
-    def record(plan, folder, name, recipe, base, text):
-        trained[name] = folder, recipe.experiment.training.seed
+    def record(plan, folder, name, row, recipe, base, text):
+        trained[name] = folder, row, recipe.experiment.training.seed
         return name
 
     monkeypatch.setattr(table3, "score_row", record)
@@ -167,15 +141,31 @@ def test_only_base_is_trained_with_each_seed(tmp_path, monkeypatch):
     monkeypatch.setattr(table3, "write_results", lambda *_: "")
     overrides = OVERRIDES | {"training.seed": 5}
     rows = ["base", "A_h1"]
-    plan = Plan("table3", output=tmp_path, rows=rows, seeds=3, overrides=overrides, **REDUCTIONS)
+    plan = Plan("table3", output=tmp_path, rows=rows, seeds=2, overrides=overrides, **REDUCTIONS)
     reproduce(plan)
-    seeds = {"base": 5, "base-seed6": 6, "base-seed7": 7, "A_h1": 5}
-    assert trained == {name: (tmp_path / name, seed) for name, seed in seeds.items()}
+    expected = {"base": 5, "base-seed6": 6, "A_h1": 5, "A_h1-seed6": 6}
+    assert trained == {
+        name: (tmp_path / name, name.split("-")[0], seed) for name, seed in expected.items()
+    }
 
 
-def test_seeds_without_base_are_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"Add base to --rows.*--seeds=3 --rows=A_h1"):
-        reproduce(Plan("table3", output=tmp_path, rows=["A_h1"], seeds=3))
+def test_commands_with_different_rows_share_an_output_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(table3, "training_text", lambda *_: None)
+    monkeypatch.setattr(table3, "write_results", lambda plan, folder, results, *_: results)
+    plans = {
+        row: Plan("table3", output=tmp_path, rows=[row], overrides=OVERRIDES, **REDUCTIONS)
+        for row in ("base", "A_h1")
+    }
+
+    def train_beside(plan, folder, name, row, *_):
+        if row == "base":  # while base is trained, another command trains A_h1, but not base
+            assert reproduce(plans["A_h1"]) == ["A_h1"]
+            with pytest.raises(ValueError, match=r"base is in use by process"):
+                reproduce(plans["base"])
+        return row
+
+    monkeypatch.setattr(table3, "score_row", train_beside)
+    assert reproduce(plans["base"]) == ["base"]
 
 
 def test_overrides_leave_the_difference_of_a_row():
@@ -233,5 +223,5 @@ def test_the_paper_prints_these_figures():
     assert {row: float(ppl) for row, ppl, _, _ in lines} == config.PRINTED_PERPLEXITY
     assert {row: float(score) for row, _, score, _ in lines} == config.PRINTED_BLEU
     assert {row: int(n) for row, _, _, n in lines if n != "-"} == config.PRINTED_MILLIONS
-    assert list(config.MODELS) == [line[0] for line in lines]
+    assert list(config.MODELS) == [*(line[0] for line in lines), "big_100K"]
     assert load_experiment("table3:big").training.steps == 300_000

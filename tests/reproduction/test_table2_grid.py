@@ -1,0 +1,112 @@
+"""The grid of learning rates and layers that every row of Table 2 gets."""
+
+import math
+
+import pytest
+from support.runs.reproduced import cells
+
+from t2t_keras.experiment import differences, load_experiment
+from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction.table2 import recipe_of
+from t2t_keras.reproduction.table2_grid import (
+    Choice,
+    GridResult,
+    best,
+    choices_of,
+    shortened,
+    write_grid,
+)
+
+ROWS = ["ende_base", "ende_moe"]
+
+
+def grid(**changes):
+    settings = {
+        "rows": ROWS,
+        "reduced": "multi30k,moe:multi30k",
+        "operations": 1e13,
+        "learning_rates": ["1e-3", "3e-3"],
+        "layers": ["2/4", "3+2/4+3"],
+        "overrides": {"training.warmup_steps": 5},
+    }
+    return Plan("table2", **{**settings, **changes})
+
+
+def test_every_row_gets_each_rate_with_each_number_of_layers():
+    choices = choices_of(grid(), ROWS)
+    assert [each.name for each in choices["ende_moe"]] == [
+        *("layers3+2-1e-3", "layers4+3-1e-3"),
+        *("layers3+2-3e-3", "layers4+3-3e-3"),
+    ]
+    rates = choices_of(grid(layers=None), ROWS)
+    assert [each.name for each in rates["ende_base"]] == ["1e-3", "3e-3"]
+    assert choices_of(grid(layers=None, learning_rates=None), ROWS)["ende_base"] == []
+
+
+def test_a_choice_changes_rate_and_layers_at_the_same_cost():
+    choices = choices_of(grid(), ROWS)
+    shallow, deep = (
+        recipe_of(choice.applied(grid()), "ende_moe", "moe:multi30k").experiment
+        for choice in choices["ende_moe"][:2]
+    )
+    assert (shallow.model.layers, deep.model.layers) == ((3, 2), (4, 3))
+    assert shallow.training.learning_rate == 1e-3
+    assert shallow.training.steps > deep.training.steps
+
+
+def test_a_short_training_is_the_beginning_of_the_full_one():
+    full = recipe_of(grid(), "ende_base", "multi30k")
+    short = shortened(full)
+    assert short.experiment.training.steps == math.ceil(full.experiment.training.steps / 10)
+    assert set(differences(full.experiment, short.experiment)) == {
+        *("training.steps", "training.evaluate_every", "training.checkpoint_every")
+    }
+
+
+def result(choice, perplexity):
+    model = load_experiment("multi30k").model
+    return GridResult("ende_base", Choice(*choice), model, 1.5, 33, perplexity)
+
+
+def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path):
+    results = [
+        result(("1e-3", "2"), 90.0),
+        result(("3e-3", "2"), 80.0),
+        result(("1e-3", "4"), math.nan),
+        result(("3e-3", "4"), math.inf),
+    ]
+    assert best(results).choice == ("3e-3", "2")
+    write_grid(grid(), tmp_path, {"ende_base": results})
+    lines = cells(tmp_path / "table2-grid.csv")
+    assert [line["chosen"] for line in lines] == ["", "yes", "", ""]
+    assert (lines[1]["learning rate"], lines[1]["layers"]) == ("3e-3", "2")
+    with pytest.raises(ValueError, match="ende_base: all short trainings diverged"):
+        best(results[2:])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layers": ["2/4"]}, "one entry for each row.*Received: --layers=2/4 for ende_base"),
+        ({"layers": ["2/4", "3+2+1"]}, "must be numbers of layers such as 2/4"),
+        ({"layers": ["2/", "3"]}, "must be numbers of layers such as 2/4"),
+        ({"layers": ["0", "3"]}, "must be numbers of layers such as 2/4"),
+        ({"layers": ["2/4", "2"]}, "num_layers"),
+        ({"learning_rates": ["fast"]}, "learning_rates.*Received: .*fast"),
+        ({"learning_rates": ["nan"]}, "learning_rates"),
+        ({"learning_rates": ["-1"]}, "learning_rates"),
+        ({"operations": None, "steps": 100}, "Give --operations, the same cost for all"),
+        ({"overrides": {"model.decoder_layers": 2}}, "--layers chooses model.decoder_layers"),
+        (
+            {"overrides": {"training.learning_rate": 0.1}},
+            "--learning_rates chooses training.learning_rate",
+        ),
+        ({"evaluate_only": True}, "--evaluate_only trains nothing"),
+        ({"overrides": {"training.warmup_steps": 3000}}, "would end within the warm-up"),
+        ({"data": "x", "test_source": [__file__], "test_target": [__file__]}, "held-out text"),
+    ],
+)
+def test_a_grid_that_cannot_be_tried_is_refused_before_a_stage_runs(tmp_path, changes, message):
+    with pytest.raises(ValueError, match=message):
+        reproduce(grid(output=tmp_path / "new", **changes))
+    assert not list(tmp_path.glob("**/*.log"))
