@@ -16,6 +16,7 @@ from t2t_keras.reproduction.run_stages import facts_of, train
 from t2t_keras.runs.run import Run
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import circumstances, number, write_table
+from t2t_keras.training.finite_checks import DIVERGED
 
 SHARE = 10  # A short training has a tenth of the steps.
 CHOSEN_SETTINGS = {
@@ -47,7 +48,7 @@ class Choice(NamedTuple):
 
 
 class GridResult(NamedTuple):
-    """The outcome of a short training."""
+    """The outcome of a short training. The perplexity is infinite if it diverged."""
 
     row: str
     choice: Choice
@@ -144,9 +145,15 @@ def search(folder, row, choices, recipes, text):
     for choice, recipe in zip(choices, map(shortened, recipes), strict=True):
         place = folder / "grid" / choice.name
         run = Run(place / "run")
-        train(
-            Stages(place, f"{row} {choice.name}", text.stages), run, recipe, text.folder, text.dev
-        )
+        stages = Stages(place, f"{row} {choice.name}", text.stages)
+        try:
+            train(stages, run, recipe, text.folder, text.dev)
+            perplexity = run.evaluations(required=True)[-1]["perplexity"]
+        except ValueError as error:
+            if DIVERGED not in str(error):
+                raise
+            stages.report(str(error))
+            perplexity = math.inf
         facts = facts_of(run)
         results.append(
             GridResult(
@@ -155,7 +162,7 @@ def search(folder, row, choices, recipes, text):
                 model=run.experiment().model,
                 millions=facts.millions,
                 steps=facts.steps,
-                perplexity=run.evaluations(required=True)[-1]["perplexity"],
+                perplexity=perplexity,
             )
         )
     return results
@@ -189,7 +196,9 @@ def write_grid(plan, folder, results):
             operations_per_token(each.model) / 1e6, ".3g"
         ),
         "steps": lambda each: f"{each.steps:,}",
-        "held-out perplexity": lambda each: number(each.perplexity),
+        "held-out perplexity": lambda each: (
+            number(each.perplexity) if math.isfinite(each.perplexity) else "diverged"
+        ),
         "chosen": lambda each: "yes" if each in chosen else "",
     }
     notes = [

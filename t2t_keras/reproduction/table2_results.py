@@ -158,8 +158,12 @@ def write_results(plan, folder, results):
         "Operations: those of the matrix products in training, with a backward pass of two forward "
         f"passes; per token of source or target, in sentences of {TYPICAL_LENGTH} tokens. Longest "
         "path: between two positions of the source, as the paper gives it. FLOPs: training time × "
-        "measured rate, as in the paper. Minutes: those of the training steps, in the mean."
+        "measured rate, as in the paper. Minutes: those of the training steps."
     )
+    if plan.seeds > 1:
+        notes.append(
+            "BLEU and minutes are means over the seeds; all other figures are the first seed's."
+        )
     notes.append(
         "Not done: the replacement of unknown words (PosUnk), which sub-words do not need, and "
         "GNMT's reinforcement learning. The training of the paper's ensembles costs eight times as "

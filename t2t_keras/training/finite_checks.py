@@ -5,6 +5,12 @@ import math
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.training.checkpoints import check_finite, state_of
 
+# The end of the message of a training that diverged, by which other processes recognize it.
+DIVERGED = (
+    "Try a smaller training.learning_rate, a longer training.warmup_steps, training.clip_norm=1, "
+    "or float32"
+)
+
 
 class NonFiniteLoss(ValueError):
     """A loss or a weight became infinite or NaN."""
@@ -74,10 +80,7 @@ class FiniteChecks:
         newest = "There is no checkpoint yet"
         if steps := self.checkpoints.steps():
             newest = f"The newest checkpoint, from step {steps[-1]:,}, is older"
-        raise NonFiniteLoss(
-            f"{event}. {newest}. Try a smaller training.learning_rate, a longer "
-            "training.warmup_steps, training.clip_norm=1, or float32"
-        ) from error
+        raise NonFiniteLoss(f"{event}. {newest}. {DIVERGED}") from error
 
 
 def shortened(values, most=20):

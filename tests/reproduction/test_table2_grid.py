@@ -6,16 +6,22 @@ import pytest
 from support.runs.reproduced import cells
 
 from t2t_keras.experiment import differences, load_experiment
-from t2t_keras.reproduction import Plan, reproduce
+from t2t_keras.reproduction import Plan, reproduce, table2_grid
 from t2t_keras.reproduction.table2 import recipe_of
 from t2t_keras.reproduction.table2_grid import (
     Choice,
     GridResult,
     best,
     choices_of,
+    search,
     shortened,
     write_grid,
 )
+from t2t_keras.reproduction.texts import EncodedText
+from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.stages.stages import Stages
+from t2t_keras.training.finite_checks import DIVERGED
+from t2t_keras.training.logs.metrics_file import MetricsFile
 
 ROWS = ["ende_base", "ende_moe"]
 
@@ -79,9 +85,34 @@ def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path):
     write_grid(grid(), tmp_path, {"ende_base": results})
     lines = cells(tmp_path / "table2-grid.csv")
     assert [line["chosen"] for line in lines] == ["", "yes", "", ""]
+    assert lines[3]["held-out perplexity"] == "diverged"
     assert (lines[1]["learning rate"], lines[1]["layers"]) == ("3e-3", "2")
     with pytest.raises(ValueError, match="ende_base: all short trainings diverged"):
         best(results[2:])
+
+
+def searched(folder, error, monkeypatch):
+    """Searches a grid whose second short training raises an error; returns its perplexities."""
+    choices = choices_of(grid(), ROWS)["ende_base"][:2]
+    recipes = [recipe_of(each.applied(grid()), "ende_base", "multi30k") for each in choices]
+
+    def train(stages, run, recipe, data, dev):
+        run.folder.mkdir(parents=True)
+        write_settings(run.config_file, recipe.experiment)
+        MetricsFile(run.folder / "metrics.jsonl").append({"step": 1, "perplexity": 9.0})
+        if recipe.experiment.model.num_layers == 4:
+            raise error
+
+    monkeypatch.setattr(table2_grid, "train", train)
+    text = EncodedText(folder, Stages(folder, "text"), None)
+    return [each.perplexity for each in search(folder, "ende_base", choices, recipes, text)]
+
+
+def test_a_choice_that_diverges_loses_and_other_errors_end_the_command(tmp_path, monkeypatch):
+    diverged = ValueError(f"train failed: The loss of step 3 is nan. {DIVERGED}. The full log is …")
+    assert searched(tmp_path / "one", diverged, monkeypatch) == [9.0, math.inf]
+    with pytest.raises(ValueError, match="disk"):
+        searched(tmp_path / "other", ValueError("The disk is full"), monkeypatch)
 
 
 @pytest.mark.parametrize(
