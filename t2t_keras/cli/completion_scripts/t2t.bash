@@ -294,6 +294,8 @@ _t2t_words() {
         imports=@file
         kernel=
         language=
+        layers=
+        learning_rates=
         leaves=
         lengths=
         neighbourhood=

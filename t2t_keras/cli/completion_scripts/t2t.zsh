@@ -442,6 +442,8 @@ _t2t() {
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
+        '--layers=[table2: numbers of layers to choose from by short trainings, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
+        '--learning_rates=[table2: learning rates to choose from by short trainings, for example 1e-3,3e-3]:learning_rates: ' \
         '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves: ' \
         '--lengths=[table1: sequence lengths n]:lengths: ' \
         '--neighbourhood=[table1: neighbourhood r of restricted self-attention]:neighbourhood: ' \
@@ -452,7 +454,7 @@ _t2t() {
         '--rounds=[table1: timed calls for each layer and length]:rounds: ' \
         '--rows=[table2, table3, claims: names of the rows or experiments]:rows: ' \
         '--run=[table2, table4: existing run to score; nothing is trained]:run:_files -/' \
-        '--seeds=[table3: number of trainings of base, each with a different seed]:seeds: ' \
+        '--seeds=[table2, table3: number of trainings of each row, each with a different seed]:seeds: ' \
         '--source=[table2, table3: source text to train on: a file, a glob, or several separated by commas]:source:_files' \
         '--steps=[table2, table3, table4, claims: training steps; the warm-up shrinks in proportion]:steps: ' \
         '--target=[table2, table3: files with the translations of --source]:target:_files' \
