@@ -63,6 +63,7 @@ class Transformer(SequenceModel):
         super().__init__(config, **kwargs)
         config, dtype = self.config, self.dtype_policy
         positions = kind_of_positions(config.positions)
+        # Two tables of learned positions: the paper does not specify whether the stacks share one.
         self.source_positions = positions.make(config, dtype=dtype, name="source_positions")
         self.target_positions = positions.make(config, dtype=dtype, name="target_positions")
         self.source_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)

@@ -1,6 +1,7 @@
 """Clauses of the toy corpus: one meaning, expressed in the word orders of English and German."""
 
 from pipelines.toy.links import Linked, linked
+from pipelines.toy.relations import key_of
 from pipelines.toy.words import (
     BE,
     HAVE,
@@ -43,6 +44,8 @@ class Clause:
             relative = kind == "accusative" and sentence.chance(0.12)
             phrase = sentence.noun_phrase(self.verb, nouns, "accusative", relative)
             self.objects.append(phrase)
+            sentence.relate("object", (self, "verb"), key_of(phrase.head))
+        sentence.relate("subject", (self, "verb"), key_of(self.subject.head))
         tenses, state = ["present", "past", "modal"], self.verb.german[0] in STATES
         if with_tense:
             tenses = ["past"] if with_tense == "past" else ["present", "modal"]

@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from pipelines.toy.clause import Clause, english_present, german_finite
 from pipelines.toy.links import alignment, linked
+from pipelines.toy.relations import Relation, key_of, word_places
 from pipelines.toy.words import (
     ADJECTIVES,
     CONJUNCTIONS,
@@ -51,6 +52,7 @@ class Phrase:
     plural: bool = False
     definite: bool = True
     noun: Noun | None = None
+    head: str | None = None  # the English noun or pronoun, a `Linked` word
 
 
 class Sentence:
@@ -65,16 +67,29 @@ class Sentence:
         combinations: the (German verb, German noun) combinations that the sentence contains.
         phrases: the noun phrases that the sentence contains.
         alignment: word alignment of the pair, see `aligned_sentences`. None before `make`.
+        places: {key of a meaning: index of its first English word}. None before `make`.
     """
 
     def __init__(self, random, terms=MappingProxyType({})):
         self.random, self.terms = random, terms
         self.combinations = set()
         self.phrases = []
-        self.alignment = None
+        self.related = []  # (kind of relation, key of the word at its start, and at its end)
+        self.alignment = self.places = None
 
     def chance(self, probability):
         return self.random.random() < probability
+
+    def relate(self, kind, start, end):
+        """Records a relation between the English words with two keys."""
+        self.related.append((kind, start, end))
+
+    def relations(self):
+        """Returns the `Relation`s between the English words, after `make`."""
+        return [
+            Relation(kind, self.places[start], self.places[end])
+            for kind, start, end in self.related
+        ]
 
     def make(self):
         """Generates the sentence and returns it as (English, German)."""
@@ -90,6 +105,7 @@ class Sentence:
         else:
             english, german, end = *self.two_clauses(), "."
         self.alignment = alignment(english, german)
+        self.places = word_places(english)
         return written(english, end), written(german, end)
 
     def statement(self):
@@ -107,6 +123,7 @@ class Sentence:
         subject = self.subject(verb)
         inner = Clause(self)
         knows, weiß = linked(english_present(verb, subject), german_finite(verb.german, subject))
+        self.relate("subject", key_of(knows), key_of(subject.head))
         that, dass = linked("that", "dass")
         english = [*subject.english, knows, that, *inner.english()]
         german = [*subject.german, weiß, ",", dass]
@@ -131,7 +148,7 @@ class Sentence:
         if self.chance(0.25):
             english, german, person, plural = self.random.choice(PRONOUNS)
             english, german = linked(english, german)
-            return Phrase([english], [german], person, plural)
+            return Phrase([english], [german], person, plural, head=english)
         return self.noun_phrase(verb, nouns, "nominative", relative and self.chance(0.12))
 
     def noun_phrase(self, verb, nouns, case, relative=False):
@@ -169,7 +186,9 @@ class Sentence:
             words.append((adjective, ADJECTIVES[adjective] + ending))
         words.append((english_noun, german_noun))
         english, german = map(list, zip(*(linked(*pair) for pair in words), strict=True))
-        phrase = Phrase(english, german, 2, plural, determiner != "a", noun)
+        phrase = Phrase(english, german, 2, plural, determiner != "a", noun, english[-1])
+        if determiner != "a" or not plural:
+            self.relate("determiner", key_of(english[0]), key_of(phrase.head))
         self.phrases.append(phrase)
         if relative:
             self.add_relative_clause(phrase, form)
@@ -186,12 +205,16 @@ class Sentence:
                 english_present(verb, subject), german_finite(verb.german, subject)
             )
             english, german = [*subject.english, sees], [*subject.german, sieht]
+            self.relate("subject", key_of(sees), key_of(subject.head))
+            self.relate("object", key_of(sees), key_of(phrase.head))
         else:
             verb = self.random.choice(WITH_PERSON)
             object = self.noun_phrase(verb, PEOPLE, "accusative")
             case = "nominative"
             sees, sieht = linked(english_present(verb, phrase), german_finite(verb.german, phrase))
             english, german = [sees, *object.english], [*object.german, sieht]
+            self.relate("subject", key_of(sees), key_of(phrase.head))
+            self.relate("object", key_of(sees), key_of(object.head))
         self.combinations.add((verb.german[0], phrase.noun.german))
         that, der = linked("that", DER[case][form])
         phrase.english += [that, *english]

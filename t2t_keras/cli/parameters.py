@@ -1,13 +1,22 @@
-"""t2t-parameters: counts the weights of a config's model, or of every row of Table 3.
+"""t2t-parameters: counts the weights of a config's model, or of all rows of Table 3; draws a model.
 
 t2t-parameters                                          Table 3 of the paper, every row
 t2t-parameters --config=table3:B_dk16                   one config, part by part
 t2t-parameters --config=base --config.model.d_ff=4096   the same config with one setting changed
+t2t-parameters --config=base --diagram=base.png         also draws its model, as in Figures 1 and 2
 """
+
+from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
 from t2t_keras.cli.main import no_arguments
 from t2t_keras.cli.process.backend import load_backend
+
+DIAGRAM = flags.DEFINE_string(
+    "diagram",
+    None,
+    "PNG file for a diagram of the model of --config, like the paper's Figures 1 and 2.",
+)
 
 # The paper says "about 37,000" pieces. Its printed counts imply 41,004 to 41,208 pieces in every
 # row except "big", whose 213 million imply about 36,000.
@@ -18,6 +27,11 @@ def main(arguments):
     no_arguments(arguments)
     for part in ("training.", "data.", "search."):
         refuse_overrides(part, "on the number of weights")
+    if DIAGRAM.value is not None and CONFIG.value is None:
+        raise ValueError(
+            "--diagram draws the model of --config. Give both, such as --config=base. Received: "
+            f"--diagram={DIAGRAM.value} alone"
+        )
     load_backend(on_jax=True)
     if CONFIG.value is None:
         print_table3()
@@ -30,6 +44,8 @@ def print_model(experiment):
     from t2t_keras.parameters import grouped_counts, parameter_counts
 
     experiment.validate()
+    if DIAGRAM.value is not None:
+        draw_model(experiment.model, DIAGRAM.value)
     config = experiment.model.resolved()
     counts = parameter_counts(config)
     print(config)
@@ -37,6 +53,20 @@ def print_model(experiment):
     for part, count in grouped_counts(counts).items():
         print(f"{part:<26}{count:>14,}")
     print(f"{'all':<26}{sum(counts.values()):>14,}")
+
+
+def draw_model(config, path):
+    """Draws the diagram of a model into a PNG file."""
+    from pipelines.atomic_files import atomic_file
+    from t2t_keras.models import model_class
+    from t2t_keras.parameters import without_values
+    from t2t_keras.visualization.model_diagram import model_diagram
+    from t2t_keras.visualization.model_structure import check_drawable
+
+    model = without_values(lambda: model_class(config)(config))
+    check_drawable(model)
+    with atomic_file(path) as file:
+        model_diagram(file, model)
 
 
 def print_table3():

@@ -191,6 +191,7 @@ class LearnedPositionalEncoding(PositionalEncoding):
         length = ops.shape(x)[1]
         self.check_length(length, start)
         rows = ops.arange(length, dtype="int32") + start + self.offset
+        # XLA cannot raise errors, and the lookup alone would silently return the last row.
         encoding = ops.take(self.table, ops.minimum(rows, self.max_length - 1), axis=0)
         return x + ops.where(rows[:, None] < self.max_length, encoding, float("nan"))
 

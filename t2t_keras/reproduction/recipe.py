@@ -56,6 +56,12 @@ class Recipe(NamedTuple):
         overrides = override_flags(load_experiment("base"), self.experiment)
         return ["--config=base", *(o for o in overrides if o.startswith("--config.data."))]
 
+    def without_vocabulary(self):
+        """Returns the recipe for a text with an existing vocabulary, which has its own settings."""
+        vocabulary = load_experiment("base").data.vocabulary
+        data = dataclasses.replace(self.experiment.data, vocabulary=vocabulary)
+        return self._replace(experiment=dataclasses.replace(self.experiment, data=data))
+
     def reductions(self, trained):
         """Describes each relevant difference from the paper's settings in a few words.
 

@@ -23,6 +23,8 @@ from t2t_keras.stages.table_writer import circumstances, number, this_machine, w
 from t2t_keras.visualization.scaling import scaling
 
 FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter lengths
+NONE = "–"  # cell of an exponent that is not fitted
+NOT_FITTED = f"a fit needs two lengths of at least {FITTED_FROM:,}"
 MEASURES = {
     "forward": ("forward", "ms", 1e3),
     "training": ("forward and backward", "ms", 1e3),
@@ -62,7 +64,8 @@ def reproduce(plan):
         }
         results = measure(plan, plan.folder / "table1.jsonl", settings)
         table = {name: {n: results[name, n] for n in plan.lengths} for name in PAPER}
-        text = write_table(plan.folder / "table1", *columns_and_rows(table), notes(plan, settings))
+        columns, rows = columns_and_rows(table)
+        text = write_table(plan.folder / "table1", columns, rows, notes(plan, settings, rows))
         draw(plan.folder / "table1.png", table)
     return text
 
@@ -168,14 +171,22 @@ def columns_and_rows(table):
                     "layer": name,
                     "cost": PAPER[name].cost,
                     **{f"n = {n:,}": number(scale * c[measure], ",.1f") for n, c in costs.items()},
-                    "exponent of n": number(fitted and fitted[0]),
+                    "exponent of n": number(fitted[0]) if fitted else NONE,
                 }
             )
     return {name: operator.itemgetter(name) for name in rows[0]}, rows
 
 
-def notes(plan, settings):
+def notes(plan, settings, rows):
     d = plan.d_model
+    exponents = f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}."
+    if missing := [row for row in rows if row["exponent of n"] == NONE]:
+        all_rows = len(missing) == len(rows)
+        which = "no exponent" if all_rows else f"no exponent where the cell is {NONE}"
+        exponents += (
+            f" There is {which}: {NOT_FITTED} and costs above 0, because at shorter lengths a "
+            "fixed overhead of each call dominates, and the exponent would be that of the overhead."
+        )
     paths = "; ".join(f"{name} {row.sequential} and {row.path}" for name, row in PAPER.items())
     return [
         f"One sequence of n positions, d = {d}, h = {plan.heads}, r = {plan.neighbourhood}, "
@@ -184,7 +195,7 @@ def notes(plan, settings):
         "SeparableConv1D.",
         f"The cost column is the paper's. Its sequential operations and maximum path lengths: "
         f"{paths}.",
-        f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}.",
+        exponents,
         "The paper's n²·d counts the two products of each position with every other one. The four "
         "projections of multi-head attention cost another n·d², more than half of the total while "
         f"n < 2·d = {2 * d:,}. Narrow layers show quadratic growth at shorter lengths than wide "
@@ -205,5 +216,5 @@ def draw(path, table):
         panels[f"{title}, {unit}"] = lines
     names = {name: f"{name}, {row.cost}" for name, row in PAPER.items()}
     unfinished = path.with_name(path.name + ".unfinished")
-    scaling(unfinished, panels, names)
+    scaling(unfinished, panels, names, f"no exponents: {NOT_FITTED}")
     unfinished.rename(path)

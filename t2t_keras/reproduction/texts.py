@@ -1,11 +1,13 @@
-"""The texts for tables 2 and 3: files, TensorFlow data sets, encoded data, the toy grammar."""
+"""The texts of tables 2 and 3 and of the claims: files, data sets, data, the toy grammar."""
 
+import itertools
 import re
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.atomic_files import read_json, write_text
 from pipelines.text.file_lists import find_files
+from pipelines.toy.documents import documents
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
 from t2t_keras.runs.text_files import check_line_counts, read_lines
@@ -90,10 +92,19 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
     return EncodedText(folder / "data", stages, dev)
 
 
-def encoded_files(folder, name, recipe, source, target, dev):
-    """Encodes text files; for the arguments, see `encoded_text` and `EncodedText`."""
+def encoded_files(folder, name, recipe, source, target, dev, vocabulary=None):
+    """Encodes text files; for the arguments, see `encoded_text` and `EncodedText`.
+
+    Args:
+        vocabulary: folder of an existing vocabulary. None: learn one from the text.
+    """
+    flags = [f"--source={source}", f"--target={target}"]
     reads = [*find_files("source", source), *find_files("target", target)]
-    stages = prepare(folder, name, recipe, [f"--source={source}", f"--target={target}"], reads)
+    if vocabulary is not None:
+        recipe = recipe.without_vocabulary()
+        flags.append(f"--vocabulary={vocabulary}")
+        reads += sorted(path for path in vocabulary.rglob("*") if path.is_file())
+    stages = prepare(folder, name, recipe, flags, reads)
     return EncodedText(folder / "data", stages, dev)
 
 
@@ -146,15 +157,43 @@ def tfds_files(plan, folder, data_set, languages, split):
     return paths
 
 
-def encoded_toy_grammar(folder, recipe):
-    """Encodes sentences of the toy grammar; unseen combinations of words are held out."""
+def encoded_toy_grammar(folder, recipe, vocabulary=None):
+    """Encodes sentences of the toy grammar; unseen combinations of words are held out.
+
+    Args:
+        vocabulary: see `encoded_files`.
+    """
+    count = recipe.experiment.data.toy_pairs
+    sets = {"train": pairs(count), "dev": pairs(300, "test")}
+    return encoded_pairs(folder, "toy grammar", recipe, sets, vocabulary)
+
+
+def encoded_toy_documents(folder, recipe, words, shortest):
+    """Encodes toy documents; for `words` and `shortest`, see `documents`."""
+    folder.mkdir(exist_ok=True)
+    counts = {"train": recipe.experiment.data.toy_pairs, "test": 100}
+    train, dev = (
+        list(itertools.islice(documents(words, split, shortest=shortest), count))
+        for split, count in counts.items()
+    )
+    return encoded_pairs(folder, "toy documents", recipe, {"train": train, "dev": dev})
+
+
+def encoded_pairs(folder, name, recipe, sets, vocabulary=None):
+    """Writes pairs of lines to files and encodes them.
+
+    Args:
+        folder, name, recipe: see `encoded_text`.
+        sets: {"train": list of (English, German) pairs, "dev": the same}.
+        vocabulary: see `encoded_files`.
+
+    Returns:
+        An `EncodedText`.
+    """
     files = {}
-    for name, count, split in (
-        ("train", recipe.experiment.data.toy_pairs, "train"),
-        ("dev", 300, "test"),
-    ):
-        files[name] = [folder / f"{name}.{language}" for language in ("en", "de")]
-        for path, lines in zip(files[name], zip(*pairs(count, split), strict=True), strict=True):
+    for part, lines in sets.items():
+        files[part] = [folder / f"{part}.{language}" for language in ("en", "de")]
+        for path, side in zip(files[part], zip(*lines, strict=True), strict=True):
             # The trainings of other rows may be reading the file.
-            write_text(path, "".join(f"{line}\n" for line in lines))
-    return encoded_files(folder, "toy grammar", recipe, *files["train"], files["dev"])
+            write_text(path, "".join(f"{line}\n" for line in side))
+    return encoded_files(folder, name, recipe, *files["train"], files["dev"], vocabulary)

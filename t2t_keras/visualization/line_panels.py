@@ -26,6 +26,8 @@ class Panel(NamedTuple):
         joined: draw lines between the points.
         ticks: {x: label} for the x axis. If None, the ticks are numbers.
         bands: {name: {x: (lowest y, highest y)}}, shaded around the lines of these names.
+        scale: name of a y axis. Panels with the same name show the same range of y. None: the panel
+            has its own range.
     """
 
     title: str
@@ -36,6 +38,7 @@ class Panel(NamedTuple):
     joined: bool = True
     ticks: dict | None = None
     bands: dict | None = None
+    scale: str | None = None
 
 
 def line_panels(path, panels):
@@ -54,8 +57,12 @@ def line_panels(path, panels):
     rows = math.ceil(len(panels) / columns)
     with image(path, 4.4 * columns, 3.4 * rows + 0.5, layout="constrained") as figure:
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for ax, panel in zip(axes, panels, strict=False):
+        for panel, ax in zip(panels, axes, strict=False):
             draw(ax, panel, styles)
+        for shared in {panel.scale for panel in panels} - {None}:
+            share_range(
+                [ax for panel, ax in zip(panels, axes, strict=False) if panel.scale == shared]
+            )
         for ax in axes[len(panels) :]:
             ax.set_visible(False)
         handles = [Line2D([], [], markersize=5, **styles[name]) for name in names]
@@ -88,8 +95,21 @@ def draw(ax, panel, styles):
         ax.set_xlim(min(panel.ticks) - 0.5, max(panel.ticks) + 0.5)
     if panel.log_y:
         ax.set_yscale("log")
-        low, high = ax.get_ylim()
-        between = (1,) if high > WIDE * low else (1, 2, 5)
-        ax.yaxis.set_major_locator(LogLocator(subs=between))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
+        set_log_ticks(ax)
+
+
+def set_log_ticks(ax):
+    low, high = ax.get_ylim()
+    between = (1,) if high > WIDE * low else (1, 2, 5)
+    ax.yaxis.set_major_locator(LogLocator(subs=between))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def share_range(axes):
+    """Gives axes the same range of y."""
+    lows, highs = zip(*(ax.get_ylim() for ax in axes), strict=True)
+    for ax in axes:
+        ax.set_ylim(min(lows), max(highs))
+        if ax.get_yscale() == "log":
+            set_log_ticks(ax)

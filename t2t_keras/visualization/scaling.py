@@ -13,7 +13,7 @@ HEIGHT = 330  # approximate height of a panel, in points
 LINE = 11  # height of a line of text, in points
 
 
-def scaling(path, panels, names):
+def scaling(path, panels, names, without_fit="no exponents"):
     """Draws panels side by side.
 
     Args:
@@ -21,6 +21,7 @@ def scaling(path, panels, names):
         panels: {title of the panel: {name of the line: (points, fit)}}. `points` is {n: cost}.
             `fit` is (exponent, factor), or None to draw no line.
         names: {name of the line: text in the legend}.
+        without_fit: text below a panel in which no line has a fit.
     """
     styles = {
         name: {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)]}
@@ -31,7 +32,7 @@ def scaling(path, panels, names):
         for ax, (title, lines) in zip(axes, panels.items(), strict=True):
             for name, (points, fit) in lines.items():
                 draw(ax, points, fit, styles[name])
-            label_axes(ax, title, lines)
+            label_axes(ax, title, lines, without_fit)
             write_exponents(ax, lines, styles)
         handles = [Line2D([], [], markersize=5, **styles[name]) for name in names]
         figure.legend(
@@ -73,7 +74,7 @@ def write_exponents(ax, lines, styles):
         )
 
 
-def label_axes(ax, title, lines):
+def label_axes(ax, title, lines, without_fit):
     style_axes(ax, title)
     ax.set_xscale("log", base=2)
     ax.set_yscale("log")
@@ -81,5 +82,6 @@ def label_axes(ax, title, lines):
     ax.set_xticks(ticks, [f"{n:,}" for n in ticks])
     ax.xaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_major_formatter(FuncFormatter(lambda cost, _: f"{cost:,g}"))
-    ax.set_xlabel("n; at the end of each line, its exponent")
+    has_fit = any(fit is not None for _, fit in lines.values())
+    ax.set_xlabel(f"n; {'at the end of each line, its exponent' if has_fit else without_fit}")
     ax.margins(x=0.12)

@@ -18,6 +18,17 @@ def test_settings_other_than_the_models_are_refused():
     assert result.returncode == 2 and message in result.stderr
 
 
+def test_a_diagram_needs_a_config_with_a_transformer(tmp_path):
+    picture = tmp_path / "model.png"
+    with pytest.raises(ValueError, match="Give both, such as --config=base"):
+        call("parameters", f"--diagram={picture}")
+    with pytest.raises(ValueError, match="Received: GNMT"):
+        call("parameters", "--config=gnmt:multi30k", f"--diagram={picture}")
+    assert not picture.exists()
+    assert "63,045,632" in call("parameters", "--config=base", f"--diagram={picture}").stdout
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.long
 def test_without_a_config_all_rows_of_table_3_are_counted():
     lines = call("parameters").stdout.splitlines()

@@ -170,6 +170,10 @@ def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
             run(exercise, right)
             assert run(check).endswith(f"{title.capitalize()}: right\n")
 
+    shifted, unshifted = printed(cells["unshifted"]).splitlines()
+    assert "100.0% of the tokens are right, 0 of 100 new words" in unshifted
+    assert int(re.search(r"(\d+) of 100", shifted)[1]) > 90
+    assert re.search(r"0: reads begin  predicts [a-l] ", printed(cells["shift"]))
     # What the exercises show.
     results = {name: numbers(printed(cells[name])) for name in cells if name.startswith("check-")}
     divided, not_divided = results["check-1"][-4:-2], results["check-1"][-2:]

@@ -42,6 +42,38 @@ def test_hugging_faces_form_is_the_papers_with_the_sines_first():
     np.testing.assert_allclose(waves, paper[:, [0, 2, 4, 6, 1, 3, 5, 7]], atol=1e-6)
 
 
+@pytest.mark.parametrize("k", [1, 7, 100])
+@pytest.mark.parametrize("offset", [0, 3])
+def test_a_shift_by_k_is_the_same_rotation_of_every_position(k, offset):
+    """PE(pos + k) is a linear function of PE(pos), as the paper says in §3.5."""
+    waves = encoding(300, 16, offset=offset)
+    shift = np.zeros((16, 16))
+    for i in range(8):
+        angle = k / 10000 ** (2 * i / 16)
+        turned = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+        shift[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turned
+    np.testing.assert_allclose(waves[:-k] @ shift.T, waves[k:], atol=1e-4)
+    np.testing.assert_allclose(shift @ shift.T, np.eye(16), atol=1e-12)
+    learned = np.random.default_rng(0).normal(size=waves.shape)
+    assert np.abs(learned[:-k] @ shift.T - learned[k:]).max() > 1
+
+
+def test_the_dot_product_of_two_positions_depends_on_their_distance_only():
+    waves = encoding(300, 16)
+    for k in (1, 20):
+        products = np.sum(waves[:-k] * waves[k:], axis=1)
+        np.testing.assert_allclose(products, products[0], rtol=1e-4)
+
+
+def test_wavelengths_grow_by_one_factor_from_2_pi_to_10000_times_2_pi():
+    waves = encoding(2, 512)
+    lengths = 2 * math.pi / np.arctan2(waves[1, 0::2], waves[1, 1::2])
+    assert lengths[0] == pytest.approx(2 * math.pi)
+    # The last one is as far from the limit as the others are from each other.
+    factors = [*lengths[1:] / lengths[:-1], 20_000 * math.pi / lengths[-1]]
+    np.testing.assert_allclose(factors, 10_000 ** (1 / 256), rtol=1e-4)
+
+
 def test_contract(tmp_path):
     inputs = [vectors(2, 4, 8)]
     settings = {"interleaved": False, "offset": 3}

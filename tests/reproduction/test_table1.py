@@ -93,6 +93,7 @@ def test_exponents_are_fitted_from_1024_on(tmp_path, no_children):
     plan = Plan("table1", output=tmp_path, lengths=[64, 8192, 1024, 2048], **SETTINGS)
     text = reproduce(plan)
     assert lines_of(tmp_path) == before, "everything is known"
+    assert "There is no exponent" not in text
     assert "n < 2·d = 32" in text and f", {this_machine()}\n" in text
     rows = list(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
     assert len(rows) == 15
@@ -101,6 +102,15 @@ def test_exponents_are_fitted_from_1024_on(tmp_path, no_children):
     first = ["forward, ms", "self-attention", "O(n²·d)", "1.0", "1.0", "4.2", "67.1", "2.00"]
     assert list(rows[0].values()) == first
     assert matplotlib.image.imread(tmp_path / "table1.png").shape[1] > 1000
+
+
+def test_a_missing_exponent_has_its_reason_in_the_notes(tmp_path, no_children):
+    lengths = [64, 256, 1024]
+    write_results(tmp_path, [(layer, n, 1e-9 * n) for layer in EXPONENTS for n in lengths])
+    text = reproduce(Plan("table1", output=tmp_path, lengths=lengths, **SETTINGS))
+    rows = list(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
+    assert {row["exponent of n"] for row in rows} == {"–"}
+    assert "There is no exponent: a fit needs two lengths of at least 1,024" in text
 
 
 @pytest.mark.parametrize("name", ["d_model", "machine"])

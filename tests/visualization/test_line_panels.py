@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from t2t_keras.visualization.line_panels import Panel, draw, line_panels
+from t2t_keras.visualization.line_panels import Panel, draw, line_panels, share_range
 
 BLUE, ORANGE = "0072b2", "d55e00"
 
@@ -58,3 +58,26 @@ def test_labels_of_a_logarithmic_axis_do_not_collide(decades):
     )
     assert len(boxes) > 3
     assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
+
+
+def test_panels_of_one_scale_show_the_same_range(tmp_path):
+    figure = Figure()
+    axes = figure.subplots(1, 2)
+    for ax, top in zip(axes, (2.0, 1e6), strict=True):
+        draw(ax, Panel("a", {"a": {0: 1.0, 1: top}}, "n", log_y=True), {"a": {}})
+    share_range(axes)
+    assert axes[0].get_ylim() == axes[1].get_ylim()
+    assert axes[0].get_ylim()[0] < 1 < 1e6 < axes[0].get_ylim()[1]
+    own, shared = (
+        [Panel(str(y), {"a": {0: 1.0, 1: y}}, "n", log_y=True, scale=scale) for y in (2.0, 1e6)]
+        for scale in (None, "y")
+    )
+    pictures = []
+    for name, panels in (("own", own), ("shared", shared)):
+        line_panels(tmp_path / f"{name}.png", panels)
+        pixels = matplotlib.image.imread(tmp_path / f"{name}.png")[:330, :440, :3]
+        rows = np.flatnonzero(
+            (np.abs(pixels * 255 - list(bytes.fromhex(BLUE))) < 12).all(-1).any(1)
+        )
+        pictures.append(rows.max() - rows.min())  # height of the first panel's line
+    assert pictures[0] > 3 * pictures[1]

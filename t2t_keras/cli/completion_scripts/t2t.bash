@@ -211,6 +211,7 @@ _t2t_words() {
     t2t-parameters)
       arguments='' words='
         config=@config
+        diagram=@file
         imports=@file
         help
         version

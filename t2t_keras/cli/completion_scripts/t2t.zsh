@@ -373,6 +373,7 @@ _t2t() {
     t2t-parameters)
       _arguments $common \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
+        '--diagram=[PNG file for a diagram of the model of --config, like the paper'\''s Figures 1 and 2]:diagram:_files' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' ;;
     t2t-prepare)
       _arguments $common \

@@ -13,7 +13,10 @@ from t2t_keras.reproduction.claims.toy_runs import ToyRuns
 from t2t_keras.reproduction.texts import chosen_rows
 from t2t_keras.stages.table_writer import circumstances, this_machine
 
-CLAIMS = ("scale", "additive", "heads", "positions", "path_length", "parts")
+CLAIMS = (
+    *("scale", "additive", "heads", "structure", "sinusoids", "positions"),
+    *("path_length", "parts", "size_by_data"),
+)
 
 
 def reproduce(plan):

@@ -1,6 +1,8 @@
 """The result of an experiment: sentences, tables and a plot."""
 
 import operator
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from t2t_keras.stages.table_writer import write_table
@@ -15,8 +17,9 @@ class Finding(NamedTuple):
         claim: quotation from the paper, with its section.
         sentences: summary of the measurements, for a reader of the paper.
         tables: {name of the table's files: list of rows}. A row is {column: text of the cell}.
-        panels: the `Panel`s of the plot.
+        panels: the `Panel`s of the plot; if empty, there is no plot.
         notes: list of notes on how the result was measured.
+        pictures: {name of a further picture: function that draws it into a PNG file}.
     """
 
     title: str
@@ -25,18 +28,23 @@ class Finding(NamedTuple):
     tables: dict
     panels: list
     notes: list
+    pictures: Mapping = MappingProxyType({})
 
 
 def write_finding(folder, name, finding):
-    """Writes the plot NAME.png and all tables; returns the finding as Markdown."""
-    picture = folder / f"{name}.png"
-    unfinished = picture.with_name(f"{picture.name}.unfinished")
-    line_panels(unfinished, finding.panels)
-    unfinished.rename(picture)
+    """Writes the plot NAME.png, further pictures and tables; returns the finding as Markdown."""
+    pictures = dict(finding.pictures)
+    if finding.panels:
+        pictures = {name: lambda path: line_panels(path, finding.panels), **pictures}
+    for picture, draw in pictures.items():
+        unfinished = folder / f"{picture}.png.unfinished"
+        draw(unfinished)
+        unfinished.rename(folder / f"{picture}.png")
     tables = []
     for table, rows in finding.tables.items():
         columns = {column: operator.itemgetter(column) for column in rows[0]}
         tables.append(write_table(folder / table, columns, rows, notes=[]).strip())
     notes = "\n".join(f"- {note}" for note in finding.notes) + "\n"
     parts = [f"## {finding.title}", f"> {finding.claim}", finding.sentences]
-    return "\n\n".join([*parts, f"![{finding.title}]({picture.name})", *tables, notes])
+    images = [f"![{finding.title}]({picture}.png)" for picture in pictures]
+    return "\n\n".join([*parts, *images, *tables, notes])

@@ -153,7 +153,7 @@ def panels(reach):
         return {distance: value or math.nan for distance, value in enumerate(layer)}
 
     def panel(title, lines):
-        return Panel(title, lines, "distance in tokens", log_y=True)
+        return Panel(title, lines, "distance in tokens", log_y=True, scale="gradient")
 
     return [
         *(

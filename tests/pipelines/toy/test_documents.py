@@ -5,7 +5,7 @@ import pytest
 
 from pipelines.text.sources import SourceError
 from pipelines.toy import documents as toy_documents
-from pipelines.toy.documents import ToyDocuments, documents
+from pipelines.toy.documents import ToyDocuments, annotated_documents, documents
 from pipelines.toy.grammar import SPLITS, held_out
 from pipelines.toy.words import THINGS, WITH_THING
 
@@ -47,6 +47,25 @@ def test_a_reference_has_the_gender_of_the_only_thing_in_the_sentence_before():
         *(("nominative", "m", "Er"), ("nominative", "f", "Sie"), ("nominative", "n", "Es")),
         *(("accusative", "m", "ihn"), ("accusative", "f", "sie"), ("accusative", "n", "es")),
     }
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms(split):
+    genders, found = {thing.english: thing.gender for thing in THINGS}, 0
+    for document in itertools.islice(annotated_documents(60, split), 40):
+        english, german = document.english.split(), document.german.split()
+        its = [i for i, word in enumerate(english) if re.fullmatch(r"it\.?", word, re.IGNORECASE)]
+        links = {start: end for kind, start, end in document.relations if kind == "antecedent"}
+        assert sorted(links) == its
+        assert len(document.pronouns) == len(its)
+        for pronoun, start in zip(document.pronouns, its, strict=True):
+            thing = english[links[start]].strip(".,?")
+            assert links[start] < start
+            assert genders[thing] == pronoun.gender
+            assert german[pronoun.place] == pronoun.forms[pronoun.gender]
+            assert len(set(pronoun.forms.values())) == 3
+            found += 1
+    assert found > 20
 
 
 def test_references_are_frequent_and_cannot_be_translated_alone():

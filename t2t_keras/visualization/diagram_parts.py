@@ -1,0 +1,114 @@
+"""Boxes, arrows and symbols of diagrams, in inches."""
+
+import numpy as np
+from matplotlib.patches import Circle, FancyBboxPatch
+
+from t2t_keras.visualization.images import GRAY
+
+BOX = 2.1  # width of a box
+LOW, HIGH = 0.36, 0.54  # height of a box without and with details
+LINE = {"color": "#33373d", "linewidth": 1.1, "solid_capstyle": "round"}
+# Colors in the manner of the paper's figures.
+COLORS = {
+    "attention": "#fbdfc4",
+    "cross-attention": "#fbdfc4",
+    "feed-forward": "#c5e6f5",
+    "other": "#e6dcf2",
+    "norm": "#f4f3c3",
+    "embedding": "#fadede",
+    "linear": "#dcdff1",
+    "softmax": "#cde8d2",
+    "plain": "#e9ebee",
+    "frame": "#f5f6f7",
+}
+
+
+class Canvas:
+    """Axes whose units are inches, with the shapes of a diagram.
+
+    Args:
+        figure: a matplotlib figure.
+        width, height: size of the figure in inches.
+    """
+
+    def __init__(self, figure, width, height):
+        self.ax = figure.add_axes((0, 0, 1, 1))
+        self.ax.set(xlim=(0, width), ylim=(0, height))
+        self.ax.axis("off")
+
+    def box(self, x, y, title, color, details="", width=BOX, copies=1):
+        """Draws a box whose bottom is centered at (x, y). Returns the y of its top.
+
+        Args:
+            x, y: center of the bottom.
+            title, details: the texts inside; details are smaller.
+            color: key of `COLORS`.
+            width: width of the box.
+            copies: number of boxes behind each other.
+        """
+        height = HIGH if details else LOW
+        for copy in reversed(range(copies)):
+            shift = 0.07 * copy
+            self.rounded(x - width / 2 + shift, y + shift, width, height, COLORS[color], 2 - copy)
+        middle = y + height / 2
+        self.text(x, middle + (0.1 if details else 0), title, 9.5)
+        if details:
+            self.text(x, middle - 0.12, details, 7.5, color=GRAY)
+        return y + height
+
+    def rounded(self, x, y, width, height, color, zorder=0.5, edge="#5b6068"):
+        shape = FancyBboxPatch(
+            (x, y),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.07",
+            facecolor=color,
+            edgecolor=edge,
+            linewidth=0.9,
+            zorder=zorder,
+        )
+        self.ax.add_patch(shape)
+
+    def text(self, x, y, text, size, **style):
+        style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False, **style}
+        self.ax.text(x, y, text, fontsize=size, **style)
+
+    def line(self, *points):
+        """Draws a line through (x, y) points."""
+        self.ax.plot(*zip(*points, strict=True), zorder=1, **LINE)
+
+    def arrow(self, *points):
+        """Draws a line through (x, y) points that ends in an arrowhead."""
+        self.line(*points)
+        style = {"arrowstyle": "-|>,head_width=0.18,head_length=0.32", "linewidth": 1.1}
+        self.ax.annotate(
+            "",
+            points[-1],
+            points[-2],
+            arrowprops={**style, "color": LINE["color"], "shrinkA": 0, "shrinkB": 0},
+        )
+
+    def sum(self, x, y):
+        """Draws a plus in a circle."""
+        self.circle(x, y, 0.1)
+        self.line((x - 0.06, y), (x + 0.06, y))
+        self.line((x, y - 0.06), (x, y + 0.06))
+
+    def circle(self, x, y, radius):
+        shape = Circle((x, y), radius, facecolor="white", edgecolor=LINE["color"], zorder=0.9)
+        self.ax.add_patch(shape)
+
+    def wave(self, x, y, radius):
+        """Draws a sine wave in a circle."""
+        self.circle(x, y, radius)
+        across = np.linspace(-radius, radius, 60)
+        height = 0.45 * radius * np.sin(across / radius * np.pi)
+        self.ax.plot(x + across, y + height, zorder=1, **LINE)
+
+    def table(self, x, y, radius):
+        """Draws a table in a circle."""
+        self.circle(x, y, radius)
+        side = 0.55 * radius
+        for place in np.linspace(-side, side, 4):
+            self.line((x - side, y + place), (x + side, y + place))
+            self.line((x + place, y - side), (x + place, y + side))
