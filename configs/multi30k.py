@@ -4,9 +4,13 @@
     t2t-train --config=multi30k --data=data/multi30k --run=runs/multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Measured: sacreBLEU 39.8 on test_2016_flickr, with the last 5 checkpoints averaged and beam 4,
-after 70 minutes on two CPU cores (see "Multi30k" in configs/RESULTS.md). `multi30k:shallow` has
-half the layers, for training in less than an hour: the deeper model begins to learn later.
+Measured on test_2016_flickr: sacreBLEU 39.0 ± 0.5 over three seeds with norms in front (see
+"Multi30k" in configs/RESULTS.md). Variants:
+
+- `multi30k:shallow` has half the layers, for training in less than an hour: the deeper model
+  begins to learn later.
+- `multi30k:pre_norm` has its norms in front, a linear schedule and mixed_bfloat16. It learns
+  faster: 5,000 steps take about an hour on one core that computes in bfloat16.
 """
 
 from t2t_keras.checks import check_choice
@@ -14,7 +18,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
-VARIANTS = {"": 4, "shallow": 2}  # {variant: number of layers of encoder and decoder}
+VARIANTS = ("", "shallow", "pre_norm")
 
 
 def get_config(variant=""):
@@ -22,7 +26,7 @@ def get_config(variant=""):
     experiment = Experiment(
         model=TransformerConfig(
             vocab_size=8000,
-            num_layers=VARIANTS[variant],
+            num_layers=4,
             d_model=128,
             d_ff=512,
             num_heads=4,
@@ -40,4 +44,17 @@ def get_config(variant=""):
     experiment.data.vocabulary.size = 8000
     experiment.data.batches.tokens = 4096
     experiment.data.batches.max_length = 100
+    if variant == "shallow":
+        experiment.model.num_layers = 2
+    if variant == "pre_norm":
+        put_norms_in_front(experiment)
     return experiment
+
+
+def put_norms_in_front(experiment):
+    """Changes the recipe: with its norms in front, the model bears a higher learning rate."""
+    experiment.model.pre_norm = True
+    training = experiment.training
+    training.schedule, training.learning_rate, training.clip_norm = "linear", 3e-3, 1.0
+    training.steps, training.warmup_steps = 5000, 800
+    training.precision = "mixed_bfloat16"

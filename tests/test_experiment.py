@@ -89,8 +89,9 @@ def test_students_have_a_deep_encoder_and_a_shallow_decoder(variant, shape):
     model = experiment.model
     assert (model.vocab_size, *model.layers, model.d_model, model.d_ff) == shape
     assert experiment.data.vocabulary.size == model.vocab_size
-    teacher = load_experiment("multi30k") if "multi30k" in variant else None
+    teacher = load_experiment("multi30k:pre_norm") if "multi30k" in variant else None
     assert (experiment.training == teacher.training) if teacher else model.dropout == 0
+    assert model.pre_norm == bool(teacher)
 
 
 def test_wrong_configs_and_variants_are_named():
@@ -133,6 +134,19 @@ def test_an_error_in_a_config_file_is_named_with_the_file(tmp_path, code, messag
 def test_multi30k_has_a_shallow_variant():
     deep, shallow = (load_experiment(name) for name in ("multi30k", "multi30k:shallow"))
     assert differences(deep, shallow) == {"model.num_layers": (4, 2)}
+
+
+def test_multi30k_has_a_variant_with_norms_in_front():
+    post_norm, pre_norm = map(load_experiment, ("multi30k", "multi30k:pre_norm"))
+    assert differences(post_norm, pre_norm) == {
+        "model.pre_norm": (False, True),
+        "training.steps": (7000, 5000),
+        "training.warmup_steps": (2000, 800),
+        "training.learning_rate": (1.5, 3e-3),
+        "training.schedule": ("paper", "linear"),
+        "training.clip_norm": (0.0, 1.0),
+        "training.precision": ("float32", "mixed_bfloat16"),
+    }
 
 
 def test_without_a_variant_a_config_returns_its_default():
