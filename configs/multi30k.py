@@ -11,6 +11,8 @@ Measured on test_2016_flickr: sacreBLEU 39.0 ± 0.5 over three seeds with norms 
   begins to learn later.
 - `multi30k:pre_norm` has its norms in front, a linear schedule and mixed_bfloat16. It learns
   faster: 5,000 steps take about an hour on one core that computes in bfloat16.
+- `multi30k:fast` is for the shortest time to BLEU 35 on val (`t2t-benchmark headline`): as
+  `pre_norm`, with less dropout and half the steps.
 """
 
 from t2t_keras.checks import check_choice
@@ -18,7 +20,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
-VARIANTS = ("", "shallow", "pre_norm")
+VARIANTS = ("", "shallow", "pre_norm", "fast")
 
 
 def get_config(variant=""):
@@ -46,8 +48,10 @@ def get_config(variant=""):
     experiment.data.batches.max_length = 100
     if variant == "shallow":
         experiment.model.num_layers = 2
-    if variant == "pre_norm":
+    if variant in ("pre_norm", "fast"):
         put_norms_in_front(experiment)
+    if variant == "fast":
+        shorten(experiment)
     return experiment
 
 
@@ -58,3 +62,11 @@ def put_norms_in_front(experiment):
     training.schedule, training.learning_rate, training.clip_norm = "linear", 3e-3, 1.0
     training.steps, training.warmup_steps = 5000, 800
     training.precision = "mixed_bfloat16"
+
+
+def shorten(experiment):
+    """Changes the recipe for fewer than 20 epochs, in which strong dropout only slows down."""
+    experiment.model.dropout = 0.1
+    training = experiment.training
+    training.steps, training.warmup_steps, training.evaluate_every = 2400, 400, 200
+    training.checkpoint_every = 600

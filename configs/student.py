@@ -12,8 +12,8 @@ decoder layer: `tiny_1`.
 
 On LiteRT in int8, `tiny` has 28 MB, `small` 43, `base` 63 and `multi30k` 4.4. On one core of an AMD
 EPYC (AVX-512 VNNI), `multi30k` translates a sentence of 16 tokens greedily in 2.0 ms, `multi30k_1`
-in 1.7; the teacher takes 4.9 ms with beam 4. `tiny` takes at most 11 ms, `small` 32, `base` 52: the
-machine was busy (see t2t_keras/distillation/RESULTS.md).
+in 1.7 (with norms behind, which are two fewer); the teacher takes 4.9 ms with beam 4. `tiny` takes
+at most 11 ms, `small` 32, `base` 52: the machine was busy (t2t_keras/distillation/RESULTS.md).
 """
 
 from t2t_keras.checks import check_choice
@@ -29,7 +29,9 @@ VARIANTS = (*SIZES, *(f"{size}_1" for size in SIZES))
 def get_config(variant="tiny"):
     check_choice("variant", variant, VARIANTS)
     size, _, layers = variant.partition("_")
-    experiment = load_experiment("multi30k:pre_norm") if size == "multi30k" else published(*WIDTHS[size])
+    experiment = (
+        load_experiment("multi30k:pre_norm") if size == "multi30k" else published(*WIDTHS[size])
+    )
     experiment.model.decoder_layers = int(layers or 2)
     return experiment
 

@@ -147,6 +147,13 @@ def test_multi30k_has_a_variant_with_norms_in_front():
         "training.clip_norm": (0.0, 1.0),
         "training.precision": ("float32", "mixed_bfloat16"),
     }
+    assert differences(pre_norm, load_experiment("multi30k:fast")) == {
+        "model.dropout": (0.3, 0.1),
+        "training.steps": (5000, 2400),
+        "training.warmup_steps": (800, 400),
+        "training.evaluate_every": (500, 200),
+        "training.checkpoint_every": (250, 600),
+    }
 
 
 def test_without_a_variant_a_config_returns_its_default():

@@ -6,9 +6,11 @@ import matplotlib.image
 import numpy as np
 import pytest
 from support.processes.commands import command
+from support.runs.reproduced import write_lines
 from support.runs.untrained import toy_tokenizer, untrained_run
 from support.serving.serving_client import served
 
+from pipelines.toy.grammar import pairs
 from pipelines.toy.terms import Occurrence, TermSentence
 from t2t_keras.cli.benchmarks import document_runs, table
 from t2t_keras.cli.benchmarks.document_runs import pronouns
@@ -26,6 +28,14 @@ SYSTEMS = [
     *("LiteRT float32", "LiteRT int8"),
     *("CTranslate2 float32", "CTranslate2 int8"),
 ]
+
+
+def texts(path):
+    """Returns the flags of `headline` that name texts, all with the same path."""
+    return [f"--{name}={path}" for name in ("source", "target", "dev_source", "dev_target")]
+
+
+TEXTS = ["--config=multi30k:fast", *texts(__file__)]
 
 
 def benchmark(*arguments):
@@ -230,6 +240,16 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_
         (["serve", "--rounds=9"], "--rounds has no effect on serve"),
         (["train", "--source_length=9"], "--source_length has no effect on train"),
         (["attention", "--rounds=0"], "--rounds=0: 0 is not a positive integer"),
+        (["headline"], "needs text to train and to evaluate on: --source, --target, --dev_source"),
+        (["headline", *texts("nowhere")], "--source: no such file. Received: nowhere"),
+        (["headline", *texts(__file__)], "needs a small --config, such as --config=multi30k:fast"),
+        (["headline", *TEXTS, "--bleu=0"], "--bleu must be between 0 and 100. Received: --bleu=0"),
+        (
+            ["headline", *TEXTS, "--config.data.dev_pairs=9"],
+            "sets data.dev_pairs itself: --config.data.dev_pairs has no effect",
+        ),
+        (["headline", *TEXTS, f"--output={__file__}"], "--output must be a new folder"),
+        (["train", "--bleu=3"], "--bleu has no effect on train"),
     ],
 )
 def test_a_mistake_is_named(arguments, message):
@@ -266,3 +286,30 @@ def test_terms_are_measured_on_both_engines(exported_toy_run):
     assert all(" 100.0 % " in row for row in rows if "no terms" not in row), "none is lost"
     result = command("benchmark", "glossary")
     assert result.returncode == 2 and "glossary needs --run" in result.stderr
+
+
+@pytest.mark.long
+def test_the_headline_is_a_row_with_the_time_from_text_to_a_bleu(tmp_path):
+    for name, split in (("train", "train"), ("dev", "test")):
+        sources, targets = zip(*pairs(300 if split == "train" else 20, split=split), strict=True)
+        write_lines(tmp_path / f"{name}.en", sources)
+        write_lines(tmp_path / f"{name}.de", targets)
+    arguments = [
+        *(f"--source={tmp_path}/train.en", f"--target={tmp_path}/train.de"),
+        *(f"--dev_source={tmp_path}/dev.en", f"--dev_target={tmp_path}/dev.de"),
+        *("--config=quickstart", *SMALL_MODEL[:3], "--config.data.vocabulary.size=400"),
+        *("--config.training.steps=4", "--config.training.evaluate_every=2"),
+        *("--config.search.extra_length=0", f"--output={tmp_path}/headline"),
+    ]
+    result = command("benchmark", "headline", *arguments, "--bleu=1e-9", at_stage={})
+    assert result.returncode == 0, result.stderr
+    head, _, row, _, note = result.stdout.splitlines()
+    columns, values = ([c.strip() for c in line.split("|")[1:-1]] for line in (head, row))
+    cells = dict(zip(columns, values, strict=True))
+    assert cells["step"] in ("2", "4") and float(cells["minutes"]) > 0
+    assert cells["config"].startswith("quickstart, model.num_layers=1, ")
+    assert re.fullmatch(r"[0-9a-f]{10}(-dirty)?", cells["commit"]), "as in this checkout"
+    assert f"greedy search on {tmp_path}/dev.en: nrefs:1|case:mixed" in note
+    assert "headline: prepared after " in result.stderr
+    again = command("benchmark", "headline", *arguments, at_stage={})
+    assert again.returncode == 2 and "--output must be a new folder" in again.stderr

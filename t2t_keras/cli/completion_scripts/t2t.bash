@@ -47,12 +47,15 @@ _t2t_words() {
         verbosity=-1|0|1
 ' ;;
     t2t-benchmark)
-      arguments='attention|data|decode|documents|glossary|serve|train' words='
+      arguments='attention|data|decode|documents|glossary|headline|serve|train' words='
         beside=ctranslate2
+        bleu=
         config=@config
         connections=
         d_model=
         data=@folder
+        dev_source=
+        dev_target=
         documents=
         heads=
         imports=@file
@@ -61,6 +64,7 @@ _t2t_words() {
         lengths=
         lines=
         neighbourhood=
+        output=@folder
         picture=@file
         requests=
         rounds=
@@ -68,8 +72,10 @@ _t2t_words() {
         run=@folder
         runs=@folder
         sentences=
+        source=
         source_length=
         steps=
+        target=
         texts=@file
         trust
         url=

@@ -1,0 +1,87 @@
+"""Stops a training that reaches a BLEU, and measures until then; with scripts as commands."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from t2t_keras.cli.benchmarks.timed_training import time_to_bleu
+from t2t_keras.stages import stages
+from t2t_keras.training.logs.metrics_file import MetricsFile
+
+# Appends a line of a file to another file now and then, and then waits.
+TRAIN = """
+import pathlib, sys, time
+lines, run, then = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), float(sys.argv[3])
+run.mkdir()
+for line in lines.read_text().splitlines(keepends=True):
+    with open(run / "metrics.jsonl", "a") as file:
+        file.write(line)
+    time.sleep(0.4)
+time.sleep(max(then, 0))
+sys.exit("the last word" if then < 0 else 0)
+"""
+
+
+@pytest.fixture
+def scripted(tmp_path, monkeypatch):
+    """Returns a function that makes stages write evaluations with given BLEU values, then wait."""
+    children = []
+
+    def script(*scores, then=60):
+        lines = MetricsFile(tmp_path / "lines")
+        for step, bleu in enumerate(scores, start=1):
+            lines.append({"step": step, "bleu": bleu, "bleu_signature": "tok:13a"})
+
+        def start(command, arguments, log):
+            code = "" if command == "prepare" else TRAIN
+            words = [lines.path, tmp_path / "run", then]
+            children.append(
+                subprocess.Popen([sys.executable, "-ISc", code, *map(str, words)], stderr=log)
+            )
+            return children[-1]
+
+        monkeypatch.setattr(stages, "start_command", start)
+        return children
+
+    return script
+
+
+def test_the_clock_stops_at_the_first_evaluation_that_reaches_the_target(
+    scripted, tmp_path, capsys
+):
+    children, started = scripted(3.0, 36.5, 20.0), time.monotonic()
+    result = time_to_bleu(tmp_path, [], [], target=35)
+    assert (result.step, result.bleu, result.signature) == (2, 36.5, "tok:13a")
+    assert 0 < result.preparing < result.seconds < time.monotonic() - started < 20
+    assert children[1].returncode == -signal.SIGTERM, "the training was stopped"
+    assert "headline: BLEU 3.00 at step 1, after" in capsys.readouterr().err
+
+
+def test_a_target_that_is_not_reached_is_an_error(scripted, tmp_path):
+    scripted(3.0, 34.99, 2.0, then=0)
+    with pytest.raises(ValueError, match=r"BLEU 35 was not reached: .* at most 34\.99\. Train for"):
+        time_to_bleu(tmp_path, [], [], target=35)
+
+
+def test_a_failed_training_is_an_error_with_its_last_message(scripted, tmp_path):
+    scripted(1.0, then=-1)
+    with pytest.raises(ValueError, match=r"t2t-train failed \(exit code 1\): the last word\. The"):
+        time_to_bleu(tmp_path, [], [], target=35)
+
+
+def test_an_interrupted_command_ends_its_training(scripted, tmp_path):
+    children = scripted(1.0)
+
+    class Interrupting(MetricsFile):
+        def read(self):
+            signal.raise_signal(signal.SIGINT)
+            return super().read()
+
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr("t2t_keras.cli.benchmarks.timed_training.MetricsFile", Interrupting)
+        with pytest.raises(KeyboardInterrupt):
+            time_to_bleu(tmp_path, [], [], target=35)
+    assert children[1].returncode is not None
