@@ -16,6 +16,8 @@ t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=tr
 t2t-reproduce table4 --train='wsj/0[2-9]/*.mrg,wsj/1*/*.mrg,wsj/2[01]/*.mrg' \\
     --dev='wsj/22/*.mrg' --test='wsj/23/*.mrg'
 t2t-reproduce table4 --train=gold.mrg --automatic='parsed/*.gz' --ratio=1 --dev=dev.mrg
+t2t-reproduce table4 --train=train.mrg --dev=dev.mrg --reduced=small_treebank \\
+    --first=small_treebank:short --leaves=word
 t2t-reproduce table4 --run=runs/parsing --train=train.mrg --dev=dev.mrg
 t2t-reproduce claims                                      experiments on the toy grammar
 t2t-reproduce claims --rows=scale

@@ -95,6 +95,12 @@ class Plan:
         description="numbers of layers to choose from by short trainings, one entry for each row: "
         "2/4, or 3+2/4+3 with other numbers in the decoder.",
     )
+    first: str | None = setting(
+        4,
+        trains=True,
+        description="config to train with first, such as one for short sentences. The training "
+        "itself starts from these weights.",
+    )
     # For example {"model.dropout": 0.2}.
     overrides: Mapping | None = setting(2, 3, 4, "claims")
 

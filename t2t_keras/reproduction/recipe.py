@@ -45,11 +45,19 @@ class Recipe(NamedTuple):
     paper: Experiment
     reduced: str | None = None
 
-    def train_flags(self):
-        """Returns the flags of t2t-train for the run's settings."""
+    def train_flags(self, init=None):
+        """Returns the flags of t2t-train for the run's settings.
+
+        Args:
+            init: folder of the run whose weights the training starts from. That run has the model's
+                settings, except for the rates of dropout.
+        """
         start = load_experiment(self.reduced) if self.reduced else self.paper
-        config = self.reduced or self.config
-        return [f"--config={config}", *override_flags(start, self.experiment)]
+        flags = [f"--config={self.reduced or self.config}"]
+        for name, value in changes(start, self.experiment).items():
+            if not (init and is_of_weights(name)):
+                flags.append(f"--config.{name}={value}")
+        return [*flags, f"--init={init}"] if init else flags
 
     def prepare_flags(self):
         """Returns the flags of t2t-prepare, which must be the same for rows that share a text."""
@@ -105,7 +113,34 @@ class Recipe(NamedTuple):
             )
 
 
-def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
+def first_recipe(plan, recipe):
+    """Returns the `Recipe` of the training that comes first, with the plan's reductions, or None.
+
+    Its share of the steps stays the same. The plan's overrides change no setting by which
+    `plan.first` differs from the config of the training itself.
+
+    Args:
+        plan: a `Plan`.
+        recipe: the `Recipe` of the training itself.
+    """
+    if not plan.first:
+        return None
+    main, first = (load_experiment(c) for c in (recipe.reduced or recipe.config, plan.first))
+    if plan.steps:
+        share = plan.steps / main.training.steps
+        plan = dataclasses.replace(plan, steps=max(1, round(share * first.training.steps)))
+    kept = changes(main, first)
+    result = reduced_recipe(plan, recipe.config, reduced=plan.first, kept=kept)
+    different = changes(recipe.experiment, result.experiment).keys() - IRRELEVANT
+    if other := sorted(filter(is_of_weights, different)):
+        raise ValueError(
+            f"--first must name a config with the model of --reduced. {plan.first} has a different "
+            f"{other[0]}"
+        )
+    return result
+
+
+def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None, kept=()):
     """Returns the recipe of a shipped config, reduced according to the plan.
 
     Args:
@@ -114,6 +149,7 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
         reduced: name of the smaller config for this row. If None, `plan.reduced` is used.
         keep: minimum number of checkpoints that the run keeps.
         checkpoints: number of checkpoints that the paper's training wrote.
+        kept: names of settings that the plan's overrides do not change.
     """
     reduced = reduced or plan.reduced
     paper, ours = load_experiment(config), load_experiment(reduced or config)
@@ -131,7 +167,7 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None):
         shorten(ours.training, steps, checkpoints)
     ours.training.keep = max(ours.training.keep, keep)
     ours.training.average = "always"
-    apply_overrides(plan, ours)
+    apply_overrides(plan, ours, kept)
     return Recipe(config, ours, paper, reduced)
 
 
@@ -198,8 +234,17 @@ def set_value(experiment, path, value):
 
 def override_flags(before, after):
     """Returns the flags that change the settings of `before` to the settings of `after`."""
-    changed = differences(before, after)
-    return [f"--config.{name}={value}" for name, (_, value) in changed.items()]
+    return [f"--config.{name}={value}" for name, value in changes(before, after).items()]
+
+
+def changes(before, after):
+    """Returns {setting: value} of the settings of `after` that differ from those of `before`."""
+    return {name: value for name, (_, value) in differences(before, after).items()}
+
+
+def is_of_weights(name):
+    """Returns whether a setting determines the model's weights, as dropout does not."""
+    return name.startswith("model.") and not name.endswith("dropout")
 
 
 def shown(value):

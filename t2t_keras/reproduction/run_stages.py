@@ -66,7 +66,7 @@ def existing_run(plan):
     return run
 
 
-def train(stages, run, recipe, data, dev=None):
+def train(stages, run, recipe, data, dev=None, stage="train", init=None):
     """Trains a run to its last step.
 
     Args:
@@ -76,19 +76,39 @@ def train(stages, run, recipe, data, dev=None):
         data: folder of the encoded text.
         dev: source and target files for evaluation during training. If None, the run is not
             evaluated.
+        stage: name of the stage.
+        init: `Run` whose weights the training starts from, or None.
     """
     recipe.check_resumable(run)
+    check_same_start(run, init)
     check_same_text(stages.folder / "text.json", run, data, dev)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
     stages.run_once(
-        stage="train",
+        stage=stage,
         command="train",
         arguments=[
-            *recipe.train_flags(),
+            *recipe.train_flags(init and init.folder),
             *(f"--data={data}", f"--run={run.folder}", *dev_flags, "--noexport"),
         ],
         creates=checkpoints_of(run).path(recipe.experiment.training.steps),
     )
+
+
+def check_same_start(run, init):
+    """Rejects a run that was started from different weights.
+
+    Args:
+        run, init: see `train`.
+    """
+    started, now = (
+        folder and Path(folder).resolve() for folder in (run.init(), init and init.folder)
+    )
+    if run.config_file.exists() and started != now:
+        before = f"after the training in {run.init()}" if started else "without --first"
+        raise ValueError(
+            f"{run.folder} was begun {before}. Give the same --first, or choose a different "
+            f"--output. Received: {f'a training in {init.folder}' if init else 'no --first'}"
+        )
 
 
 def check_same_text(record, run, data, dev):

@@ -66,6 +66,8 @@ TEXT = {"source": "a", "target": "b"}
         ("table2", {"data": "y", "data_dir": "z"}, "--data_dir is for text from TensorFlow Data"),
         ("table3", {"data_dir": "z"}, "--data_dir is for text from TensorFlow Datasets. Leave it"),
         ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),
+        ("table4", {"run": "x", "first": "y"}, "--first is for training, and --run trains"),
+        ("table3", {"first": "y"}, "--first is for table4 only"),
         ("table2", {"run": "x", **TEXT}, "--source is for training"),
         ("table4", {"run": "x", "overrides": {"model.d_model": 8}}, "only search settings"),
     ],
@@ -108,6 +110,8 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         ("table3", {"divide": 3}, "a divisor of d_model=512"),
         ("table4", {"dev": "x"}, "--train is needed"),
         ("table4", {"train": "x"}, "--dev or --test or both"),
+        ("table4", {"train": "x", "dev": "y", "first": "bse"}, "There is no config 'bse'"),
+        ("table4", {"train": "x", "dev": "y", "first": "base"}, "different model.d_model"),
     ],
 )
 def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(

@@ -11,6 +11,7 @@ from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.recipe import (
     Recipe,
     differences,
+    first_recipe,
     operations_of_step,
     reduced_recipe,
     shorten,
@@ -62,6 +63,28 @@ def test_reductions_name_relevant_differences_of_the_run_and_of_the_search():
         "model.d_ff 256 (paper 2,048)",
         "search.beam 2 (paper 4)",
     ]
+
+
+def test_the_first_training_keeps_its_own_settings_and_its_share_of_the_steps():
+    overrides = {"model.d_ff": 100, "training.learning_rate": 1e-4, "data.batches.max_length": 9}
+    flags = {"reduced": "small_treebank", "divide": 2, "overrides": overrides}
+    plan = Plan("table4", steps=1200, first="small_treebank:short", **flags)
+    recipe = reduced_recipe(plan, "parsing")
+    first = first_recipe(plan, recipe)
+    model, training = first.experiment.model, first.experiment.training
+    assert (model.d_model, model.d_ff, model.dropout) == (64, 100, 0.1)
+    assert (training.steps, training.warmup_steps, training.learning_rate) == (120, 30, 2e-3)
+    assert first.experiment.data.batches.max_length == 63
+    assert first.train_flags()[0] == "--config=small_treebank:short"
+    assert "--config.model.d_model=64" in first.train_flags()
+    flags = recipe.train_flags(init="first")
+    assert "--init=first" in flags and not any("model.d_" in flag for flag in flags)
+    assert "--config.training.learning_rate=0.0001" in flags
+    assert first_recipe(Plan("table4"), recipe) is None
+    with pytest.raises(
+        ValueError, match=r"--first must name .*parsing has a different model\.d_ff"
+    ):
+        first_recipe(dataclasses.replace(plan, first="parsing"), recipe)
 
 
 def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):

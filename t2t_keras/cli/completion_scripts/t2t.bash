@@ -297,6 +297,7 @@ _t2t_words() {
         divide=
         divide_layers=
         evaluate_only
+        first=
         heads=
         imports=@file
         kernel=

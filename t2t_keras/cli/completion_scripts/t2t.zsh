@@ -445,6 +445,7 @@ _t2t() {
         '--divide=[table2, table3, table4: divisor of all widths of the models]:divide: ' \
         '--divide_layers=[table2, table3, table4: divisor of the number of layers]:divide_layers: ' \
         '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
+        '--first=[table4: config to train with first, such as one for short sentences]:first: ' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
