@@ -166,6 +166,31 @@ def test_runnable_shell_blocks_run(path, block, workplace, tmp_path):
     subprocess.run(["sh", "-euc", block], cwd=workplace, env=environment, check=True)
 
 
+@pytest.mark.long
+def test_the_page_about_multi30k_lower_cases_and_tokenizes_text_as_papers_do(tmp_path):
+    """In the order of the data set's script: lower-case letters, punctuation, tokens, escapes."""
+    page = (ROOT / "configs/how_to_compare_on_multi30k.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
+    (tmp_path / "sacremoses").write_text(
+        f"#!{sys.executable}\nfrom sacremoses.cli import cli\ncli()\n"
+    )
+    (tmp_path / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    for program in ("sacremoses", "python"):
+        (tmp_path / program).chmod(0o755)
+    for name in ("train", "val", "test_2016_flickr"):
+        (tmp_path / f"{name}.en").write_text("A Man’s “Big” dog, (3).\n\nIt RUNS\n")
+        (tmp_path / f"{name}.de").write_text("Ein Übergroßes T-Shirt.\nDer 3. Mai\n")
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment, check=True)
+    for name in ("train", "val", "test_2016_flickr"):
+        english, german = (
+            (tmp_path / "lower" / f"{name}.{language}").read_text() for language in ("en", "de")
+        )
+        assert english == "a man &apos;s &quot; big &quot; dog , ( 3 ) .\n\nit runs\n"
+        assert german == "ein übergroßes t-shirt .\nder 3. mai\n"
+
+
 @pytest.fixture(scope="module")
 def known_flags():
     """{command: its flags}, and the flags that all commands have."""
