@@ -126,6 +126,11 @@ def first_recipe(plan, recipe):
     if not plan.first:
         return None
     main, first = (load_experiment(c) for c in (recipe.reduced or recipe.config, plan.first))
+    if type(first.model) is not type(main.model):
+        raise ValueError(
+            "--first must name a config with the model of --reduced. Received: "
+            f"{plan.first}, a {architecture_of(first.model)!r}"
+        )
     if plan.steps:
         share = plan.steps / main.training.steps
         plan = dataclasses.replace(plan, steps=max(1, round(share * first.training.steps)))

@@ -85,6 +85,8 @@ def test_the_first_training_keeps_its_own_settings_and_its_share_of_the_steps():
         ValueError, match=r"--first must name .*parsing has a different model\.d_ff"
     ):
         first_recipe(dataclasses.replace(plan, first="parsing"), recipe)
+    with pytest.raises(ValueError, match=r"--first must name .* Received: gnmt, a 'gnmt'"):
+        first_recipe(dataclasses.replace(plan, first="gnmt"), recipe)
 
 
 def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
