@@ -80,8 +80,8 @@ def train(stages, run, recipe, data, dev=None, stage="train", init=None):
         init: `Run` whose weights the training starts from, or None.
     """
     recipe.check_resumable(run)
-    check_same_start(run, init)
     check_same_text(stages.folder / "text.json", run, data, dev)
+    check_same_start(run, init)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
     stages.run_once(
         stage=stage,

@@ -72,7 +72,7 @@ def test_a_failed_training_is_an_error_with_its_last_message(scripted, tmp_path)
         time_to_bleu(tmp_path, [], [], target=35)
 
 
-def test_an_interrupted_command_ends_its_training(scripted, tmp_path):
+def test_an_interrupted_command_ends_its_training(scripted, tmp_path, monkeypatch):
     children = scripted(1.0)
 
     class Interrupting(MetricsFile):
@@ -80,8 +80,7 @@ def test_an_interrupted_command_ends_its_training(scripted, tmp_path):
             signal.raise_signal(signal.SIGINT)
             return super().read()
 
-    with pytest.MonkeyPatch.context() as patches:
-        patches.setattr("t2t_keras.cli.benchmarks.timed_training.MetricsFile", Interrupting)
-        with pytest.raises(KeyboardInterrupt):
-            time_to_bleu(tmp_path, [], [], target=35)
+    monkeypatch.setitem(time_to_bleu.__globals__, "MetricsFile", Interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        time_to_bleu(tmp_path, [], [], target=35)
     assert children[1].returncode is not None
