@@ -53,13 +53,14 @@ def write_real(folder, data, longest=0):
     return counts
 
 
-def write_mono(folder, mono, normalization, longest=0):
-    """Writes `mono.txt`, without the lines of `real.txt`, and the counts, `mono.json`, last.
+def write_mono(folder, mono, normalization, longest=0, known=None):
+    """Writes `mono.txt`, without the lines of a known text, and the counts, `mono.json`, last.
 
     Args:
         folder, longest: see `write_real`.
         mono: files of monolingual text, see `find_files`.
         normalization: the `Normalization` of the lines.
+        known: text file whose lines are left out, or None.
 
     Returns:
         A `Counter` as from `write_real`. Lines may also be left out as "duplicates" or
@@ -67,10 +68,10 @@ def write_mono(folder, mono, normalization, longest=0):
     """
     folder, counts, seen = Path(folder), Counter(), Seen()
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / "real.txt").exists():
-        with open(folder / "real.txt", encoding="utf-8", newline="\n") as lines:
-            for known in chunks(line.rstrip("\n") for line in lines):
-                seen.first_time(fingerprints(known))
+    if known is not None:
+        with open(known, encoding="utf-8", newline="\n") as lines:
+            for texts in chunks(line.rstrip("\n") for line in lines):
+                seen.first_time(fingerprints(texts))
     with atomic_file(folder / "mono.txt") as file, Progress("reading", unit="lines") as progress:
         progress.to(0)
         for lines in chunks(mono_lines(mono, normalization, counts, longest)):

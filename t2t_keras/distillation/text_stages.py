@@ -45,13 +45,14 @@ def translated_texts(plan, inputs):
             depends_on=given,
         )
     if plan.mono:
-        normalization = Normalization()
+        normalization, known = Normalization(), None
         if plan.data:
             normalization = load_tokenizer(Path(plan.data) / "vocabulary").normalization
+            known = texts / "real.txt"
         stages["mono"] = Stages(folder, NAME)
         stages["mono"].call_once(
             stage="texts-mono",
-            function=lambda: write_mono(texts, plan.mono, normalization, longest),
+            function=lambda: write_mono(texts, plan.mono, normalization, longest, known),
             creates=texts / "mono.json",
             depends_on=[*given, inputs.texts["text of --mono"]],
         )

@@ -72,13 +72,15 @@ def test_the_tag_before_the_sources_is_not_part_of_the_text(tmp_path):
 
 
 def test_monolingual_text_is_normalized_and_new(tmp_path):
-    (tmp_path / "real.txt").write_text("Known line.\n")
+    (tmp_path / "known.txt").write_text("Known line.\n")
+    (tmp_path / "real.txt").write_text("Last\n")  # left by an earlier call with --data
     lines = ["One  line.", "", "Known line.", "One line.", "x" * 101, "Two\tcolumns"]
     text = "".join(f"{line}\n" for line in lines).encode() + b"bad \xff\n"
     (tmp_path / "a.gz").write_bytes(gzip.compress(text))
     (tmp_path / "b.txt").write_text("Last\n")
     files = f"{tmp_path}/*.gz,{tmp_path}/b.txt"
-    counts = write_mono(tmp_path, files, Normalization(), longest=100)
+    known = tmp_path / "known.txt"
+    counts = write_mono(tmp_path, files, Normalization(), longest=100, known=known)
     assert lines_in(tmp_path / "mono.txt") == ["One line.", "Two columns", "Last"]
     expected = {"written": 3, "empty": 1, "too_long": 1, "duplicates": 2, "invalid_utf8": 1}
     assert counts == expected == read_json(tmp_path / "mono.json")
