@@ -226,6 +226,18 @@ def only_one(folder, wait=False):
             yield
 
 
+def is_locked(folder):
+    """Returns whether a process holds the lock of `only_one` on a folder."""
+    try:
+        with open(Path(folder) / ".lock") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    return False
+
+
 @contextlib.contextmanager
 def locked_folder(folder, wait=False):
     """Creates a folder and locks it like `only_one`.

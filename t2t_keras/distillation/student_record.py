@@ -6,7 +6,7 @@ trained on them. A student that has begun to train keeps its settings.
 
 from pathlib import Path
 
-from pipelines.atomic_files import read_json, write_json
+from pipelines.atomic_files import is_locked, read_json, write_json
 
 TEXTS = "settings.json"
 STUDENTS = "students.json"
@@ -23,7 +23,13 @@ def check_texts(plan, settings):
     """
     folder = plan.texts_folder
     known, students = read_json(folder / TEXTS), read_json(folder / STUDENTS, {})
-    others = [run for run in students.get("runs", ()) if Path(run, "config.json").exists()]
+    own = str(Path(plan.run).resolve())
+    others = [
+        run
+        for run in students.get("runs", ())
+        if Path(run, "config.json").exists()
+        or (run != own and is_locked(Path(run, plan.folder.name)))  # is about to train
+    ]
     if known is not None and others and known != settings:
         remedy = f"Keep them, or give a different {'--texts' if plan.texts else '--run'}"
         raise ValueError(

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from pipelines.atomic_files import locked_folder
 from t2t_keras.distillation.student_record import (
     changes,
     check_student,
@@ -45,6 +46,18 @@ def test_texts_may_change_until_a_student_trains_on_them(plan):
     with pytest.raises(ValueError, match=message):
         check_texts(plan, {"--ratio": 3})
     check_texts(plan, {"--ratio": 1.5})  # the refused settings were not recorded
+
+
+def test_texts_may_not_change_while_a_student_is_about_to_train_on_them(plan, tmp_path):
+    """Between the record and the run's config.json, t2t-train loads for seconds."""
+    other = dataclasses.replace(plan, run=str(tmp_path / "b"), folder=tmp_path / "b/distillation")
+    check_texts(plan, {"--ratio": 2.5})
+    with locked_folder(plan.folder):
+        record_student(plan, {})
+        check_texts(plan, {"--ratio": 2.5})
+        with pytest.raises(ValueError, match=r"/run was trained on.* Changed: --ratio"):
+            check_texts(other, {"--ratio": 3})
+    check_texts(other, {"--ratio": 3})
 
 
 def test_a_student_keeps_its_settings(plan):
