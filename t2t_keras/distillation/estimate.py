@@ -5,7 +5,6 @@ import re
 
 from pipelines.atomic_files import atomic_file, unfinished_name
 from pipelines.progress import duration
-from t2t_keras.stages.stages import last_message
 
 SAMPLE = 64  # sentences that are translated to measure the speed
 FEWEST = 20 * SAMPLE  # with fewer sentences, no estimate is worth its time
@@ -34,10 +33,10 @@ def estimate(stages, parts):
         log = stages.folder / "logs" / f"estimate-{name}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         files = [f"--input={sample}", f"--output={translated}"]
-        stages.run(f"estimate-{name}", "translate", [*flags, *files], log)
+        message = stages.run(f"estimate-{name}", "translate", [*flags, *files], log)
         for path in (sample, translated):
             path.unlink(missing_ok=True)
-        if rate := rate_in(last_message(log)):
+        if rate := rate_in(message):
             stages.report(
                 f"translating {lines:,} sentences ({name}) will take about "
                 f"{duration(lines / rate)}, at {rate:,.3g} sentences per second on this machine, "

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -20,11 +21,25 @@ from pipelines.old_names import current_arguments
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
+SILENT = "no message"  # stands for the last message of a command that has written none
 REPORT_SECONDS = 60  # interval between progress reports of a running stage
 # Matches log lines of libraries. Unlike theirs, the times of t2t-train are in whole seconds.
 NOISE = re.compile(r"(WARNING|[IWE]0000 |\d{4}-\d\d-\d\d [\d:]+\.\d+: |\s|$)")
 # Matches the prefix of this package's log lines.
 LOG_PREFIX = re.compile(r"[IWE]\d{4} [^\]]*\] ")
+
+
+class StageFailed(ValueError):
+    """A command of a stage has failed.
+
+    Args:
+        message: the message.
+        code: the command's exit code; 2 if it has refused its input.
+    """
+
+    def __init__(self, message, code):
+        super().__init__(message)
+        self.code = code
 
 
 class Stages:
@@ -133,34 +148,42 @@ class Stages:
         log = self.folder / "logs" / f"{stage}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         self.report(f"{stage}, see {log}")
-        self.run(stage, command, arguments, log)
+        message = self.run(stage, command, arguments, log)
         if not Path(creates).exists():
             raise ValueError(
-                f"{self.name}: {stage} ended without writing {creates}: {last_message(log)}. The "
-                f"full log is {log}"
+                f"{self.name}: {stage} ended without writing {creates}: {message}. The full log is "
+                f"{log}"
             )
 
     def run(self, stage, command, arguments, log):
-        """Runs the command until it ends; reports its newest log message once a minute."""
+        """Runs the command until it ends; reports its newest log message once a minute.
+
+        Returns:
+            Its last message.
+        """
         children, reported = [], None
         with signals_passed_to(children) as received:
             with open(log, "ab") as file:
                 file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
                 file.flush()
+                begin = file.tell()
                 children.append(self.start(command, arguments, file))
             if received:  # a signal that arrived before the child was started
                 send(received[0], children[0])
             while (code := exit_code(children[0])) is None:
-                if (message := last_message(log)) != reported:
+                message = last_message(log, begin)
+                if message not in (reported, SILENT):
                     reported = message
                     self.report(f"{stage}: {message}")
         if received:
             raise KeyboardInterrupt
         if code:
-            raise ValueError(
-                f"{self.name}: {stage} failed (exit code {code}): {last_message(log)}. The full "
-                f"log is {log}. Fix the cause and run the same command to resume"
+            raise StageFailed(
+                f"{self.name}: {stage} failed (exit code {code}): {last_message(log, begin)}. The "
+                f"full log is {log}. Fix the cause and run the same command to resume",
+                code,
             )
+        return last_message(log, begin)
 
     def report(self, message):
         print(f"{self.name}: {message}", file=sys.stderr, flush=True)
@@ -174,7 +197,11 @@ def start_command(command, arguments, log):
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            "T2T_STAGE_PARENT": str(os.getpid()),
+        },
         start_new_session=True,  # Ctrl-C reaches only this process, which forwards it
     )
 
@@ -189,9 +216,14 @@ def exit_code(child):
 def signals_passed_to(children):
     """Forwards SIGINT, SIGTERM and SIGHUP to child processes, so that they can save their work.
 
+    Only the main thread of a process can receive signals. In any other, nothing is forwarded.
+
     Yields a list to which received signals are appended.
     """
     received = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
 
     def pass_on(number, _):
         received.append(number)
@@ -215,8 +247,15 @@ def send(number, child):
         child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
-def last_message(log):
-    """Returns a log's last message from the command itself, ignoring lines of libraries."""
-    lines = Path(log).read_text(encoding="utf-8", errors="replace").split("\n")
+def last_message(log, begin=0):
+    """Returns a log's last message from the command itself, ignoring lines of libraries.
+
+    Args:
+        log: path of the log.
+        begin: where the command's output begins, in bytes.
+    """
+    with open(log, "rb") as file:
+        file.seek(begin)
+        lines = file.read().decode("utf-8", "replace").split("\n")
     messages = [line for line in lines if not NOISE.match(line)]
-    return LOG_PREFIX.sub("", messages[-1])
+    return LOG_PREFIX.sub("", messages[-1]) if messages else SILENT

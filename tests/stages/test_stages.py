@@ -3,13 +3,14 @@
 import os
 import re
 import signal
+import threading
 
 import pytest
 from support.processes.commands import HELPERS, command, running
 from support.processes.stages_process import start_python
 
 from t2t_keras.stages import stages as stages_module
-from t2t_keras.stages.stages import Stages, last_message
+from t2t_keras.stages.stages import StageFailed, Stages, last_message, start_command
 
 WRITE = "import sys; open(sys.argv[1], 'a').write('written ')"
 
@@ -140,8 +141,11 @@ def test_a_failed_stage_is_reported_with_its_last_message_and_its_log(tmp_path):
 
 def test_a_killed_stage_is_reported(tmp_path):
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    with pytest.raises(ValueError, match=r"demo: write failed \(exit code -9\)"):
+    with pytest.raises(
+        StageFailed, match=r"demo: write failed \(exit code -9\): no message\."
+    ) as found:
         run_write(tmp_path, arguments=[code])
+    assert found.value.code == -signal.SIGKILL
 
 
 def test_a_stage_that_writes_nothing_is_reported(tmp_path):
@@ -196,9 +200,28 @@ def test_a_signal_reaches_a_stage_that_is_being_started(tmp_path):
 
 def test_a_long_stage_reports_its_newest_message_once(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(stages_module, "REPORT_SECONDS", 0.05)
-    code = "import time; print('step 1', flush=True); time.sleep(0.5)\n" + WRITE
+    code = "import time; time.sleep(0.1); print('step 1', flush=True); time.sleep(0.4)\n" + WRITE
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "write.log").write_text("earlier message\n")
     run_write(tmp_path, arguments=[code, tmp_path / "output"])
-    assert capsys.readouterr().err.count("demo: write: step 1\n") == 1
+    found = re.findall("demo: write: (.*)\n", capsys.readouterr().err)
+    assert found == ["step 1"], "neither an earlier call's message nor the command line"
+
+
+def test_a_stage_runs_in_any_thread(tmp_path):
+    """Only the main thread may install handlers of signals."""
+    thread = threading.Thread(target=run_write, args=[tmp_path])
+    thread.start()
+    thread.join()
+    assert (tmp_path / "output").read_text() == "written "
+    assert run_write(tmp_path) == "written ", "the stage is recorded"
+
+
+def test_a_stage_whose_parent_has_died_does_not_begin(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    with open(tmp_path / "log", "wb") as log:
+        assert start_command("none", [], log).wait() == 1
+    assert (tmp_path / "log").read_bytes() == b""
 
 
 def test_the_last_message_is_the_commands_own(tmp_path):
@@ -215,6 +238,7 @@ def test_the_last_message_is_the_commands_own(tmp_path):
     with open(log, "a") as file:
         file.write("2026-11-22 10:00:07  step 200/9,000  loss 3.1\n")
     assert last_message(log) == "2026-11-22 10:00:07  step 200/9,000  loss 3.1"
+    assert last_message(log, log.stat().st_size) == "no message"
 
 
 @pytest.mark.long
