@@ -9,6 +9,7 @@ from pipelines.batches.id_store import contents_of
 from pipelines.text.file_lists import find_files
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
+from pipelines.tokenizers.tags import tag_id
 from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
 
 # Settings of the plan that the prepared text depends on, besides the files that they name.
@@ -54,6 +55,9 @@ def inputs_of(plan):
     vocabulary = None if plan.vocabulary_size else teachers[0].vocabulary
     if plan.vocabulary == "data":
         vocabulary = Path(plan.data) / "vocabulary"
+    tag = preparation.get("tag")
+    if tag and vocabulary:
+        check_tag(plan, vocabulary, tag)
     settings = {f"--{name}": getattr(plan, name) for name in OF_TEXTS}
     digests = {
         "weights of the teachers": json_digest([teacher.digest() for teacher in teachers]),
@@ -71,16 +75,33 @@ def inputs_of(plan):
         teachers=teachers,
         reverse=reverse,
         languages=check_directions(plan, teachers, reverse),
-        tag=preparation.get("tag"),
+        tag=tag,
         vocabulary=vocabulary,
         texts=texts,
         student=as_json(student | texts),
     )
 
 
+def check_tag(plan, vocabulary, tag):
+    """Rejects a vocabulary without the tag that is before the sources of --data."""
+    try:
+        tag_id(load_tokenizer(vocabulary), tag)
+    except ValueError as error:
+        raise ValueError(
+            f"--data={plan.data} has a tag before each source, but {vocabulary}: {error}. Or give "
+            "--vocabulary=data"
+        ) from error
+
+
 def check_places(plan):
     """Rejects a folder for texts inside the run or the data, which may have no other files."""
     texts, own = plan.texts_folder.resolve(), plan.folder.resolve()
+    for folder in (texts, texts.parent) if texts.name != own.name else ():
+        if (folder / "config.json").exists() and (folder / "vocabulary").is_dir():
+            raise ValueError(
+                f"--texts must be a folder outside of runs. Received: --texts={plan.texts} in the "
+                f"run {folder}"
+            )
     for name, folder in (("run", plan.run), ("data", plan.data)):
         if folder and texts.is_relative_to(Path(folder).resolve()) and texts != own:
             raise ValueError(

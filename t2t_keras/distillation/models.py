@@ -10,9 +10,12 @@ from pathlib import Path
 from pipelines.atomic_files import json_digest, read_json
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
+from t2t_keras.distillation.systems import beam_of, export_in
+from t2t_keras.export.ctranslate2_package import import_ctranslate2
+from t2t_keras.runs.exports.engine_choice import fitting, requested
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.export_folders import find_export
-from t2t_keras.translating.find import is_export
+from t2t_keras.translating.find import check_kind, is_export
 from t2t_keras.translating.languages import Languages, languages_of
 
 
@@ -48,8 +51,11 @@ class GivenModel:
         return languages_of(self.folder)
 
     def beam(self):
-        """Returns the beam width of a run, or None for an export, whose search is its own."""
-        return None if self.is_export else RunFolder(self.name).search_settings().beam
+        """Returns the beam width that the model translates with by default."""
+        if self.is_export:
+            export, engine, _ = export_in(self.name)
+            return beam_of(export, engine)
+        return RunFolder(self.name).search_settings().beam
 
     def digest(self):
         """Returns a digest of everything that the model's translations depend on."""
@@ -80,12 +86,37 @@ def given_teachers(plan):
                 "The teachers of an ensemble need the same vocabulary. Received: "
                 f"{' '.join(plan.teachers)}"
             )
-    if plan.apache_beam and not (len(teachers) == 1 and teachers[0].is_export):
+    if plan.apache_beam and not (len(teachers) == 1 and find_export(teachers[0].name)):
         raise ValueError(
             "--apache_beam needs one teacher that is an export. t2t-train and t2t-export leave one "
             f"in RUN/export_litert. Received: {' '.join(plan.teachers)}"
         )
+    if len(teachers) == 1:
+        check_export(plan, teachers[0])
     return teachers
+
+
+def check_export(plan, teacher):
+    """Rejects an engine, a type of weights or a beam width that the teacher has no export for."""
+    if teacher.is_export:
+        export, engine, dtype = export_in(teacher.name)
+        check_kind(export, engine, dtype, plan.engine, plan.dtype)
+    else:
+        engine, must = requested(plan.engine, plan.dtype)
+        if engine == "tensorflow" or not must:
+            return
+        export = fitting(RunFolder(teacher.name), engine, plan.dtype or "float32")
+    if engine == "ctranslate2":  # its beam may have any width
+        import_ctranslate2("Translating on CTranslate2")
+        return
+    widest, beam = beam_of(export, engine), max(plan.beam or 1, plan.n_best or 1)
+    if beam > widest:
+        name, value = ("beam", plan.beam) if plan.beam else ("n_best", plan.n_best)
+        raise ValueError(
+            f"--{name} must be at most {widest}, the beam width of {export}. Received: "
+            f"--{name}={value}. Give the run, with --engine=tensorflow, or export it again with "
+            f"t2t-export --beam={beam}"
+        )
 
 
 def data_languages(data):

@@ -157,17 +157,25 @@ def export_in(folder):
     return export, "tensorflow", settings.get("dtype", "float32")
 
 
-def of_export(system, export, engine, dtype):
-    """Returns the forms of an export: its own beam width, and greedy search."""
+def beam_of(export, engine):
+    """Returns the beam width of an export for an engine."""
     if engine == "tensorflow":
         search = search_of(export)
-        own = search.beam if search else 1
+        return search.beam if search else 1
+    beam = (read_json(export / FILES[engine][0], {}).get("search") or {}).get("beam", 1)
+    if type(beam) is not int:
+        raise unusable(export, "it is not complete", EXPORT_AGAIN)
+    return beam
+
+
+def of_export(system, export, engine, dtype):
+    """Returns the forms of an export: its own beam width, and greedy search."""
+    own = beam_of(export, engine)
+    if engine == "tensorflow":
         files = sorted((export / "variables").glob("*"))
     else:
-        record, model = FILES[engine]
-        own = (read_json(export / record, {}).get("search") or {}).get("beam", 1)
-        files = [export / model]
-    if not files or not all(path.is_file() for path in files) or type(own) is not int:
+        files = [export / FILES[engine][1]]
+    if not files or not all(path.is_file() for path in files):
         raise unusable(export, "it is not complete", EXPORT_AGAIN)
     size = sum(path.stat().st_size for path in files)
     return forms(system, [str(export)], engine, dtype, own, files, size)

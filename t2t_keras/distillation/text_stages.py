@@ -83,7 +83,7 @@ def translation_flags(plan, inputs, name):
     beam, count = plan.beam, plan.n_best if name == "real" else None
     if count:
         flags.append(f"--n_best={count}")
-        if beam is None and count > (inputs.teachers[0].beam() or 1):
+        if beam is None and count > inputs.teachers[0].beam():
             beam = count
     for flag, value in (("beam", beam), ("to", plan.to), ("dtype", plan.dtype)):
         if value is not None:

@@ -39,17 +39,27 @@ def load_translator(folder, to=None, engine="auto", dtype=None):
 def load_engine(folder, engine="auto", dtype=None):
     """Returns the engine of an export; see `load_translator`."""
     found = engine_in(folder)
-    if engine not in ("auto", found.kind):
-        raise ValueError(
-            f"{found.name} is for --engine={found.kind}. Received: --engine={engine}. Leave it "
-            "out, or give the run"
-        )
-    if dtype not in (None, found.dtype):
-        raise ValueError(
-            f"{found.name} has weights in {found.dtype}. Received: --dtype={dtype}. Leave it out, "
-            f"or export the run with t2t-export --dtype={dtype}"
-        )
+    check_kind(found.name, found.kind, found.dtype, engine, dtype)
     return found
+
+
+def check_kind(name, kind, its_dtype, engine, dtype):
+    """Rejects an export of a kind or dtype other than the requested ones.
+
+    Args:
+        name, kind, its_dtype: folder, kind of engine and dtype of the export.
+        engine, dtype: see `load_translator`.
+    """
+    if engine not in ("auto", kind):
+        raise ValueError(
+            f"{name} is for --engine={kind}. Received: --engine={engine}. Leave it out, or give "
+            "the run"
+        )
+    if dtype not in (None, its_dtype):
+        raise ValueError(
+            f"{name} has weights in {its_dtype}. Received: --dtype={dtype}. Leave it out, or "
+            f"export the run with t2t-export --dtype={dtype}"
+        )
 
 
 def engine_in(folder):

@@ -167,13 +167,21 @@ def test_changed_settings_repeat_only_the_stages_that_depend_on_them(
 
 
 def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
-    data = toy_data[1]
+    data, tagged = toy_data[1], tmp_path.parent / f"{tmp_path.name}-tagged"
+    shutil.copytree(data, tagged)
+    preparation = read_json(tagged / "preparation.json")
+    write_json(tagged / "preparation.json", preparation | {"tag": "<2de>"})
     cases = [
         ({"data": tmp_path}, "--data must be a folder with finished data"),
         ({"teachers": tmp_path}, "TEACHER must be a run or an export"),
         ({"reverse": tmp_path}, "--reverse must be a run or an export"),
         ({"texts": data / "texts"}, "--texts must be a folder outside of --data"),
         ({"texts": tmp_path / "student" / "t"}, "--texts must be a folder outside of --run"),
+        (
+            {"texts": run.folder / "texts"},
+            "--texts must be a folder outside of runs",
+        ),
+        ({"data": tagged}, "has a tag before each source, but .*has no tag '<2de>'"),
         ({"folder": run.folder}, "a run that t2t-distill has not begun"),
         ({"folder": data}, "is not a run: it has no config.json, but other files"),
     ]

@@ -1,6 +1,7 @@
 """The models that are given: runs and exports, and their directions."""
 
 import shutil
+from types import SimpleNamespace
 
 import pytest
 from support.runs.untrained import tiny_experiment
@@ -8,6 +9,7 @@ from support.runs.untrained import tiny_experiment
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.distillation import DistillationPlan
 from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
+from t2t_keras.distillation.text_stages import translation_flags
 
 
 def plan_for(teachers, data, **changes):
@@ -49,9 +51,9 @@ def test_a_digest_changes_with_the_weights_and_the_search(run, tmp_path):
     assert GivenModel(folder, "TEACHER").beam() == 4
 
 
-def test_an_export_is_a_model_with_a_search_of_its_own(backwards_export):
+def test_an_export_is_a_model_with_a_vocabulary_of_its_own(backwards_export):
     model = GivenModel(backwards_export, "TEACHER")
-    assert model.is_export and model.folder.name == "1" and model.beam() is None
+    assert model.is_export and model.folder.name == "1" and model.beam() == 1
     assert model.digest() == GivenModel(backwards_export / "1", "TEACHER").digest()
 
 
@@ -83,3 +85,34 @@ def test_unfit_teachers_are_refused(run, backwards_export, data):
     ):
         with pytest.raises(ValueError, match=message):
             given_teachers(plan_for(teachers, data, **changes))
+
+
+def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
+    run, backwards_export, data, tmp_path
+):
+    greedy = tmp_path / "greedy"
+    greedy.mkdir()
+    (greedy / "model.tflite").touch()
+    write_json(greedy / "litert.json", {"dtype": "int8", "search": {"beam": 1}})
+    for teacher, changes, message in (
+        (run.folder, {"dtype": "int8"}, r"no export with weights in int8\. t2t-export .* writes"),
+        (run.folder, {"engine": "litert"}, r"no export .*\. t2t-export .* writes one"),
+        (run.folder, {"engine": "tensorflow", "dtype": "int8"}, "computes with weights in float32"),
+        (run.folder, {"dtype": "float16"}, "`dtype` must be one of 'float32', 'int8'"),
+        (backwards_export, {"engine": "litert"}, "is for --engine=tensorflow. Received"),
+        (backwards_export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
+        (backwards_export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),
+        (greedy, {"dtype": "float32"}, "has weights in int8. Received: --dtype=float32"),
+        (greedy, {"beam": 2}, "--beam must be at most 1, the beam width of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            given_teachers(plan_for([teacher], data, **changes))
+    given_teachers(plan_for([run.folder], data, choose="reference", dtype="float32"))
+
+
+def test_a_search_wider_than_n_best_is_kept(data, tmp_path):
+    (tmp_path / "model.tflite").touch()
+    write_json(tmp_path / "litert.json", {"dtype": "float32", "search": {"beam": 12}})
+    plan = plan_for([tmp_path], data, choose="reference")
+    inputs = SimpleNamespace(teachers=given_teachers(plan))
+    assert translation_flags(plan, inputs, "real")[2:] == ["--n_best=8"]

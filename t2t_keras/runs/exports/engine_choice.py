@@ -51,18 +51,13 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None, method=None):
     Raises:
         ValueError: `engine` or `dtype` requires an export that does not exist.
     """
-    check_choice("engine", engine, ENGINES)
-    if engine == "tensorflow":
-        check_dtype(engine, dtype)
+    kind, must = requested(engine, dtype)
+    if kind == "tensorflow":
         return Choice(None, "--engine=tensorflow")
-    if engine != "ctranslate2" and dtype is not None:
-        check_choice("dtype", dtype, LITERT_DTYPES)
-    run, must = RunFolder(folder), engine != "auto" or dtype not in (None, "float32")
-    if engine == "auto" and not must and has_gpu():
+    if not must and has_gpu():
         return Choice(None, "there is a GPU")
     try:
-        kind = "litert" if engine == "auto" else engine
-        return Choice(opened(run, kind, dtype, weights, method))
+        return Choice(opened(RunFolder(folder), kind, dtype, weights, method))
     except NoExport as error:
         if must:
             raise
@@ -75,6 +70,21 @@ class NoExport(ValueError):
 
 class DamagedExport(NoExport):
     """A run's export for an engine cannot be used."""
+
+
+def requested(engine, dtype):
+    """Returns the engine that is tried, and whether TensorFlow may not replace it.
+
+    Args:
+        engine, dtype: see `chosen_engine`. Values that contradict each other are rejected.
+    """
+    check_choice("engine", engine, ENGINES)
+    if engine == "tensorflow":
+        check_dtype(engine, dtype)
+    elif engine != "ctranslate2" and dtype is not None:
+        check_choice("dtype", dtype, LITERT_DTYPES)
+    must = engine != "auto" or dtype not in (None, "float32")
+    return "litert" if engine == "auto" else engine, must
 
 
 def check_dtype(engine, dtype):
