@@ -58,7 +58,7 @@ def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
 
     Args:
         teachers: lists of folders. A list is one teacher: a run, an export, or the runs of an
-            ensemble. The student is compared with the first teacher.
+            ensemble, which are measured alone, too. The student is compared with the first teacher.
         student: folder of a run, or of an export.
         tests: {name of a test set: (source file, file with reference translations)}.
         folder: folder to write to.
@@ -99,7 +99,9 @@ def check_arguments(teachers, tests, engines, threads):
     are_lists = all(isinstance(folders, list | tuple) and folders for folders in teachers)
     check(teachers and are_lists, "teachers", teachers, "a list of lists of one or more folders")
     check(isinstance(tests, Mapping) and bool(tests), "tests", tests, "a dict of at least one set")
-    for name in tests:
+    for name, files in tests.items():
+        is_pair = isinstance(files, tuple | list) and len(files) == 2
+        check(is_pair, "tests", files, "a dict of pairs (source file, target file)")
         is_plain = isinstance(name, str) and name and name == Path(name).name
         check(is_plain, "tests", name, "a dict whose keys can be part of a file's name")
     check(not isinstance(engines, str), "engines", engines, "a list")

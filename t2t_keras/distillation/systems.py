@@ -5,14 +5,15 @@ engines of CPUs; exports that the run lacks are written. An ensemble, and a run 
 can compute, are measured on TensorFlow.
 """
 
+import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import read_json
+from pipelines.atomic_files import FULL_DISK, read_json
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.stages import StageFailed, Stages
 from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, find_export, is_litert, search_of
 from t2t_keras.translating.export_record import RECORD, unusable
@@ -21,6 +22,8 @@ from t2t_keras.translating.find import is_export
 DTYPES = ("float32", "int8")
 # {engine: (record, weights) in its exports}
 FILES = {"litert": (LITERT_RECORD, LITERT_MODEL), "ctranslate2": (RECORD, "model.bin")}
+REFUSED = 2  # exit code of a command that cannot do what is asked
+NO_SPACE = [os.strerror(number) for number in FULL_DISK]
 SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "TensorFlow"}
 
 
@@ -32,12 +35,14 @@ class System(NamedTuple):
         name: name for tables.
         folders: a run's folder, an export's folder, or the folders of an ensemble's runs.
         to: tag or target language of its translations, or None.
+        is_member: whether it is a run of an ensemble, which is measured in a single form.
     """
 
     label: str
     name: str
     folders: list
     to: str | None = None
+    is_member: bool = False
 
 
 class Form(NamedTuple):
@@ -75,18 +80,25 @@ class Form(NamedTuple):
 def systems_of(teachers, student, to=None):
     """Returns the `System`s of a comparison, the student last.
 
+    The runs of an ensemble follow it, each as a system of its own.
+
     Args:
         teachers, student, to: see `compare`.
     """
-    given = [list(map(str, folders)) for folders in (*teachers, [student])]
-    labels = [*(f"teacher{index}" for index in range(1, len(teachers) + 1)), "student"]
-    names = [" + ".join(Path(folder).name for folder in folders) for folders in given]
+    given = [list(map(str, folders)) for folders in teachers]
+    alone = [folders[0] for folders in given if len(folders) == 1]
+    found = []
+    for index, folders in enumerate(given, 1):
+        found.append(System(f"teacher{index}", "", folders, to))
+        for number, folder in enumerate(folders if len(folders) > 1 else (), 1):
+            if folder not in alone:
+                alone.append(folder)
+                found.append(System(f"teacher{index}-run{number}", "", [folder], to, True))
+    found.append(System("student", "", [str(student)]))
+    names = [" + ".join(Path(folder).name for folder in system.folders) for system in found]
     if len(set(names)) < len(names):
-        names = [" + ".join(folders) for folders in given]
-    return [
-        System(label, name, folders, None if label == "student" else to)
-        for label, name, folders in zip(labels, names, given, strict=True)
-    ]
+        names = [" + ".join(system.folders) for system in found]
+    return [system._replace(name=name) for system, name in zip(found, names, strict=True)]
 
 
 def forms_of(system, engines, folder, notes):
@@ -100,18 +112,29 @@ def forms_of(system, engines, folder, notes):
     """
     if len(system.folders) > 1:
         return on_tensorflow(system)
+    engines = list(engines or ("litert", *(["ctranslate2"] if has_ctranslate2() else [])))
+    if system.is_member:
+        found = of_run(system, engines[:1], DTYPES[:1], folder, [])
+        return [form for form in found if form.is_default]
     if is_export(system.folders[0]):
         return of_export(system, *export_in(system.folders[0]))
+    return of_run(system, engines, DTYPES, folder, notes)
+
+
+def of_run(system, engines, dtypes, folder, notes):
+    """Returns the forms of a run; see `forms_of`."""
     found = []
-    for engine in engines or ("litert", *(["ctranslate2"] if has_ctranslate2() else [])):
-        for dtype in DTYPES if engine != "tensorflow" else ():
+    for engine in engines:
+        for dtype in dtypes if engine != "tensorflow" else ():
             try:
                 export = exported(system, engine, dtype, folder)
-            except ValueError as error:
+            except StageFailed as error:
+                if error.code != REFUSED or any(text in str(error) for text in NO_SPACE):
+                    raise
                 notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
             else:
                 found += of_export(system, export, engine, dtype)
-    if "tensorflow" in (engines or ()) or not found:
+    if "tensorflow" in engines or not found:
         found += on_tensorflow(system)
     return found
 

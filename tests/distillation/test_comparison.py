@@ -84,6 +84,8 @@ TESTS = {"toy": ("toy.en", "toy.de")}
         ({"teachers": ["runs/a"]}, "`teachers` must be a list of lists of one or more folders"),
         ({"tests": {}}, "`tests` must be a dict of at least one set"),
         ({"tests": {"a/b": TESTS["toy"]}}, "keys can be part of a file's name. Received: .*a/b"),
+        ({"tests": {"a": ("toy.en",)}}, r"must be a dict of pairs \(source file, target file\)"),
+        ({"tests": {"a": "toy.en"}}, r"must be a dict of pairs \(source file, target file\)"),
         ({"engines": ["lite"]}, "`engines` must be one of 'litert', .*Received: engines='lite'"),
         ({"engines": "litert"}, "`engines` must be a list"),
         ({"threads": 0}, "`threads` must be a whole number of at least 1"),

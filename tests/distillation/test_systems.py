@@ -6,6 +6,7 @@ import pytest
 
 from t2t_keras.distillation import systems
 from t2t_keras.distillation.systems import export_in, forms_of, systems_of
+from t2t_keras.stages.stages import StageFailed
 
 
 def write_litert(folder, dtype="float32", beam=4, size=1000):
@@ -22,12 +23,21 @@ def forms(folders, tmp_path, notes=None, engines=("litert",)):
 
 def test_systems_are_named_after_their_folders_where_these_names_differ():
     found = systems_of([["runs/a"], ["runs/b", "runs/c"]], "runs/small", to="de")
-    assert [system.name for system in found] == ["a", "b + c", "small"]
-    assert [system.label for system in found] == ["teacher1", "teacher2", "student"]
-    assert [system.to for system in found] == ["de", "de", None], "a student has one language"
+    assert [system.name for system in found] == ["a", "b + c", "b", "c", "small"]
+    labels = ["teacher1", "teacher2", "teacher2-run1", "teacher2-run2", "student"]
+    assert [system.label for system in found] == labels
+    assert [system.to for system in found] == [*["de"] * 4, None], "a student has one language"
     assert [system.name for system in systems_of([["old/run"]], "new/run")] == [
         "old/run",
         "new/run",
+    ]
+
+
+def test_the_runs_of_an_ensemble_are_systems_once():
+    found = systems_of([["a", "b"], ["b", "c", "c"], ["a"]], "small")
+    assert [(system.label, system.name) for system in found if system.is_member] == [
+        ("teacher1-run2", "b"),
+        ("teacher2-run2", "c"),
     ]
 
 
@@ -67,7 +77,7 @@ def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
     run, tmp_path, monkeypatch
 ):
     def refuse(*_):
-        raise ValueError("no such thing")
+        raise StageFailed("no such thing", 2)
 
     monkeypatch.setattr(systems, "exported", refuse)
     notes = []
@@ -77,6 +87,30 @@ def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
     weights = sum(weight.numpy().size for weight in run.model().weights)
     assert {form.bytes for form in found} == {4 * weights}
     assert notes == [f"toy has no LiteRT in {dtype}: no such thing" for dtype in systems.DTYPES]
+
+
+@pytest.mark.parametrize("failure", [("killed", -9), ("No space left on device: model.tflite", 2)])
+def test_an_export_that_fails_for_another_reason_ends_the_comparison(
+    run, tmp_path, monkeypatch, failure
+):
+    """Otherwise a disk that fills up would leave a finished table without the row."""
+
+    def fail(*_):
+        raise StageFailed(*failure)
+
+    monkeypatch.setattr(systems, "exported", fail)
+    with pytest.raises(ValueError, match=failure[0]):
+        forms([run.folder], tmp_path)
+
+
+def test_a_run_of_an_ensemble_is_measured_in_one_form(run, tmp_path, monkeypatch):
+    export = write_litert(tmp_path / "export", beam=4)
+    monkeypatch.setattr(systems, "exported", lambda system, *_: export)
+    _, member, _ = systems_of([[run.folder, run.folder]], "s")
+    (form,) = forms_of(member, None, tmp_path, [])
+    assert (form.label, form.search) == ("teacher1-run1-litert-float32-beam4", "beam 4")
+    (form,) = forms_of(member, ["tensorflow"], tmp_path, [])
+    assert (form.engine, form.search) == ("tensorflow", "beam 4")
 
 
 def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
