@@ -7,7 +7,7 @@ comparison and the report are in RUN/distillation.
       texts/        real.txt, real_target.txt, mono.txt: the sources; see `source_texts.py`
       translated/   real.txt, mono.txt: the teacher's translations, line by line
       chosen/       real.txt: those closest to the references, with --choose=reference
-      filtered/     pairs.tsv: the pairs that were kept
+      filtered/     pairs.tsv: the pairs that were kept; scores.txt: those by --reverse
       data/         the prepared pairs; real_data/: the real pairs, if they need a new vocabulary
 """
 
@@ -16,7 +16,9 @@ import dataclasses
 from pathlib import Path
 
 from pipelines.atomic_files import locked_folder
+from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
+from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.distillation.inputs import as_json, inputs_of, preparation_settings
 from t2t_keras.distillation.report import write_report
 from t2t_keras.distillation.student_record import check_student, check_texts, record_student
@@ -56,19 +58,26 @@ def prepared_data(plan, inputs, texts):
     folder, stages = plan.texts_folder, texts.stages
     filtered, data = folder / "filtered", folder / "data"
     flags = preparation_flags(plan, inputs, folder / "data_settings")
-    vocabulary = f"--config.data.vocabulary.size={plan.vocabulary}"
+    vocabulary = f"--config.data.vocabulary.size={plan.vocabulary_size}"
     if inputs.vocabulary:
         vocabulary = f"--vocabulary={inputs.vocabulary}"
     scores = [f"--scores={filtered / 'scores.txt'}", f"--best={plan.keep}"] * bool(plan.reverse)
     stages.run_once(
         stage="prepare",
         command="prepare",
-        arguments=[
+        arguments=[],
+        creates=data / "report.json",
+        depends_on=as_json(
+            [
+                *(inputs.texts["--vocabulary"], inputs.texts["vocabulary"], plan.keep),
+                *(inputs.languages, inputs.tag, digest_of(map(Path, plan.experiment.imports))),
+                preparation_settings(plan.experiment),
+            ]
+        ),
+        unrecorded=[
             *(*flags, vocabulary, *scores),
             *(f"--pairs={filtered / 'pairs.tsv'}", f"--output={data}"),
         ],
-        creates=data / "report.json",
-        depends_on=[inputs.texts["vocabulary"], as_json(preparation_settings(plan.experiment))],
         replaces=data,
     )
     if not plan.real:
@@ -81,7 +90,8 @@ def prepared_data(plan, inputs, texts):
         stages.run_once(
             stage="prepare-real",
             command="prepare",
-            arguments=[
+            arguments=[],
+            unrecorded=[
                 *(*flags, f"--vocabulary={data / 'vocabulary'}", f"--output={real}"),
                 *(f"--source={sources / 'real.txt'}", f"--target={sources / 'real_target.txt'}"),
             ],
@@ -94,7 +104,11 @@ def prepared_data(plan, inputs, texts):
 def preparation_flags(plan, inputs, folder):
     """Writes the settings of the preparation to a folder, and returns flags that name them."""
     data = dataclasses.replace(
-        plan.experiment.data, folder="", dev_source="", dev_target="", dev=()
+        plan.experiment.data,
+        **{"folder": "", "dev_source": "", "dev_target": "", "dev": ()},
+        vocabulary=dataclasses.replace(
+            plan.experiment.data.vocabulary, size=VocabularyConfig().size
+        ),
     )
     flags = settings_flags(Experiment(data=data), plan.experiment.imports, folder)
     if inputs.languages:
@@ -125,9 +139,10 @@ def train(plan, inputs, texts, data):
     stages.run_once(
         stage="train",
         command="train",
-        arguments=[*flags, f"--data={data}", f"--run={plan.run}", "--noexport"],
+        arguments=["--noexport"],
         creates=RunFolder(plan.run).averaged_weights,
         depends_on=inputs.student,
+        unrecorded=[*flags, f"--data={data}", f"--run={plan.run}"],
     )
 
 

@@ -57,14 +57,13 @@ class Filter:
         return is_repetitive(" ".join(words), self.repetitions)
 
 
-def filter_pairs(parts, folder, ratio, repetitions, reverse=False):
+def filter_pairs(parts, folder, ratio, repetitions):
     """Writes the pairs that are kept to `pairs.tsv`, and counts and examples to `filter.json`.
 
     Args:
         parts: list of (source file, file of translations), which have the same number of lines.
         folder: output folder.
         ratio, repetitions: see `DistillationPlan`.
-        reverse: whether to write `reverse.tsv`, the pairs with their sides exchanged.
 
     Returns:
         The counts: "read", "kept", and the names in `REASONS`.
@@ -77,7 +76,6 @@ def filter_pairs(parts, folder, ratio, repetitions, reverse=False):
     rules, counts, examples = Filter(median, ratio, repetitions), Counter(), DroppedExamples()
     with contextlib.ExitStack() as files:
         kept = files.enter_context(atomic_file(folder / "pairs.tsv"))
-        exchanged = files.enter_context(atomic_file(folder / "reverse.tsv")) if reverse else None
         progress = files.enter_context(Progress("filtering", unit="pairs"))
         progress.to(0)
         for source, translation in pairs_in(parts):
@@ -88,14 +86,20 @@ def filter_pairs(parts, folder, ratio, repetitions, reverse=False):
                 continue
             counts["kept"] += 1
             kept.write(f"{source}\t{translation}\n".encode())
-            if exchanged:
-                exchanged.write(f"{translation}\t{source}\n".encode())
             progress.to(counts["read"])
         if not counts["kept"]:
             raise ValueError(no_text_left(counts))
     facts = {"counts": dict(counts), "median_ratio": median, "examples": examples.pairs()}
     write_json(folder / "filter.json", facts)
     return counts
+
+
+def exchange_sides(pairs, output):
+    """Writes the pairs of a file with their sides exchanged."""
+    with open(pairs, "rb") as lines, atomic_file(output) as file:
+        for line in lines:
+            source, _, translation = line.rstrip(b"\n").partition(b"\t")
+            file.write(b"%s\t%s\n" % (translation, source))
 
 
 def pairs_in(parts):

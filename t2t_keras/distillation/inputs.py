@@ -111,9 +111,16 @@ def check_places(plan):
 
 
 def preparation_settings(experiment):
-    """Returns {setting: value} of the settings that t2t-prepare uses."""
+    """Returns {setting: value} of the settings that t2t-prepare uses.
+
+    The size of the vocabulary is not among them: --vocabulary determines it.
+    """
     parts = ("data.cleaning.", "data.vocabulary.", "data.encodings.")
-    return {name: value for name, value in experiment.flat().items() if name.startswith(parts)}
+    return {
+        name: value
+        for name, value in experiment.flat().items()
+        if name.startswith(parts) and name != "data.vocabulary.size"
+    }
 
 
 def as_json(contents):

@@ -64,7 +64,10 @@ def translated_texts(plan, inputs):
     sources = {name: texts / f"{name}.txt" for name in stages}
     estimate(
         Stages(folder, NAME),
-        [(name, sources[name], lines[name], outputs[name], flags[name]) for name in stages],
+        [
+            (name, sources[name], lines[name], outputs[name], [*plan.teachers, *flags[name]])
+            for name in stages
+        ],
     )
     translated.mkdir(parents=True, exist_ok=True)
     for name in stages:
@@ -78,8 +81,8 @@ def translated_texts(plan, inputs):
 
 
 def translation_flags(plan, inputs, name):
-    """Returns the arguments of t2t-translate for a text, "real" or "mono", except the files."""
-    flags = [*plan.teachers, "--split=off"]  # each line is one sentence, as in the training
+    """Returns the flags of t2t-translate for a text, "real" or "mono", except the files."""
+    flags = ["--split=off"]  # each line is one sentence, as in the training
     beam, count = plan.beam, plan.n_best if name == "real" else None
     if count:
         flags.append(f"--n_best={count}")
@@ -93,20 +96,16 @@ def translation_flags(plan, inputs, name):
 
 def translate(plan, inputs, stages, name, flags, source, output):
     """Translates a text file, on Apache Beam if the plan says so."""
-    unrecorded = []
-    arguments = [*flags, f"--input={source}", f"--output={output}"]
-    if plan.apache_beam:
-        arguments[-1] = f"--output={output.parent}"
-        arguments.append("--apache_beam")
-        if plan.beam_options:
-            unrecorded = [f"--beam_options={','.join(plan.beam_options)}"]
+    files = [f"--input={source}", f"--output={output.parent if plan.apache_beam else output}"]
+    if plan.beam_options:
+        files.append(f"--beam_options={','.join(plan.beam_options)}")
     stages.run_once(
         stage=f"translate-{name}",
         command="translate",
-        arguments=arguments,
+        arguments=[*flags, *["--apache_beam"] * plan.apache_beam],
         creates=output,
         depends_on=inputs.texts["weights of the teachers"],
-        unrecorded=unrecorded,
+        unrecorded=[*plan.teachers, *files],
     )
 
 
@@ -126,7 +125,7 @@ def chosen_texts(plan, stages, texts, translations):
 def filter_texts(plan, inputs, texts):
     """Drops bad translations, and scores the others with the reverse model if there is one."""
     folder = plan.texts_folder / "filtered"
-    rules = [plan.ratio, plan.repetitions, bool(plan.reverse)]
+    rules = [plan.ratio, plan.repetitions]
     texts.stages.call_once(
         stage="filter",
         function=lambda: filtering.filter_pairs(texts.parts, folder, *rules),
@@ -134,11 +133,17 @@ def filter_texts(plan, inputs, texts):
         depends_on=rules,
     )
     if plan.reverse:
-        scored = folder / "reverse_scores.tsv"
-        texts.stages.run_once(
+        exchanged, scored = folder / "reverse.tsv", folder / "reverse_scores.tsv"
+
+        def score():
+            filtering.exchange_sides(folder / "pairs.tsv", exchanged)
+            arguments = [plan.reverse, f"--pairs={exchanged}", f"--output={scored}"]
+            texts.stages.run_logged("score", "score", arguments, scored)
+            exchanged.unlink()
+
+        texts.stages.call_once(
             stage="score",
-            command="score",
-            arguments=[plan.reverse, f"--pairs={folder / 'reverse.tsv'}", f"--output={scored}"],
+            function=score,
             creates=scored,
             depends_on=inputs.texts["weights of --reverse"],
         )

@@ -81,7 +81,8 @@ class Stages:
             creates: file that the stage creates.
             reads: input files, except the files that earlier stages wrote.
             depends_on: anything else that affects the result, in JSON types.
-            unrecorded: further arguments, which do not affect the result.
+            unrecorded: further arguments, which do not affect the result, such as the paths of
+                files whose contents `depends_on` has.
             replaces: output folder that the command refuses to change for other inputs. It is
                 deleted before the stage is started with other inputs than the last time.
         """

@@ -120,6 +120,7 @@ def test_each_stage_has_the_files_of_the_one_before(faked, run, reverse, toy_dat
     first, *_, last = (texts / "filtered" / "pairs.tsv").read_text().split("\n")[:-1]
     assert first == f"{source}\t0 {source}" and last == "A new line.\t0 A new line."
     assert score["pairs"] == str(texts / "filtered" / "reverse.tsv")
+    assert not (texts / "filtered" / "reverse.tsv").exists(), "only the scores are kept"
     assert faked.started[2][2] == [str(reverse)]
     assert prepared["scores"] == str(texts / "filtered" / "scores.txt")
     assert set(Path(prepared["scores"]).read_text().split()) == {"-1.500000"}
@@ -164,6 +165,39 @@ def test_changed_settings_repeat_only_the_stages_that_depend_on_them(
         distill(run.folder, **second)
     distill(run.folder, **second, ratio=3)
     assert faked.commands() == ["train"]
+
+
+def test_stages_do_not_depend_on_the_paths_of_their_files(
+    faked, run, toy_data, tmp_path, monkeypatch
+):
+    """Another working directory or a moved folder translates nothing again."""
+
+    def distilled(teacher, folder, **changes):
+        given = {"experiment": tiny_experiment(), "data": toy_data[1], "vocabulary": "400"}
+        distill(teacher, folder=folder, **given | {"real": 0.5, "reverse": other} | changes)
+        return faked.commands()
+
+    teacher, other = tmp_path / "teacher", tmp_path / "other"
+    for folder in (teacher, other):
+        shutil.copytree(run.folder, folder)
+    write_json(other / "config.json", read_json(other / "config.json") | {"languages": None})
+    commands = ["translate", "score", "prepare", "prepare", "train"]
+    assert distilled(teacher, tmp_path / "student") == commands
+    monkeypatch.chdir(tmp_path)
+    assert distilled("teacher/", "student") == []
+    shutil.move(tmp_path / "teacher", tmp_path / "moved")
+    shutil.move(tmp_path / "student", tmp_path / "small")
+    assert distilled("../" + tmp_path.name + "/moved", tmp_path / "small") == []
+
+
+def test_students_of_different_sizes_share_texts(faked, run, toy_data, tmp_path):
+    """The configs' sizes of a vocabulary have no effect, because --vocabulary determines it."""
+    for size, commands in ((8000, ["translate", "prepare", "train"]), (32000, ["train"])):
+        experiment = tiny_experiment()
+        experiment.data.vocabulary.size = size
+        texts = {"data": toy_data[1], "texts": tmp_path / "texts"}
+        distill(run.folder, experiment, tmp_path / f"student{size}", **texts)
+        assert faked.commands() == commands
 
 
 def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):

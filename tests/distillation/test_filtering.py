@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.atomic_files import read_json
-from t2t_keras.distillation.filtering import Filter, filter_pairs, write_scores
+from t2t_keras.distillation.filtering import Filter, exchange_sides, filter_pairs, write_scores
 
 
 def write(path, lines):
@@ -47,12 +47,13 @@ def test_pairs_of_all_parts_are_written_in_order(tmp_path):
         tuple(write(tmp_path / name, lines) for name, lines in zip("ab", first, strict=True)),
         (write(tmp_path / "c", ["four"]), write(tmp_path / "d", ["vier\tvier"])),
     ]
-    counts = filter_pairs(parts, tmp_path / "out", 2.5, 2, reverse=True)
+    counts = filter_pairs(parts, tmp_path / "out", 2.5, 2)
     assert counts == {"read": 4, "kept": 3, "empty": 1}
     pairs = "one\teins\nthree\tdrei\nfour\tvier vier\n"
     assert (tmp_path / "out" / "pairs.tsv").read_text() == pairs
+    exchange_sides(tmp_path / "out" / "pairs.tsv", tmp_path / "exchanged")
     exchanged = "eins\tone\ndrei\tthree\nvier vier\tfour\n"
-    assert (tmp_path / "out" / "reverse.tsv").read_text() == exchanged
+    assert (tmp_path / "exchanged").read_text() == exchanged
     facts = read_json(tmp_path / "out" / "filter.json")
     assert facts["counts"] == counts and facts["examples"] == {"empty": [["two", ""]]}
     assert facts["median_ratio"] == pytest.approx(4 / 3)

@@ -115,4 +115,4 @@ def test_a_search_wider_than_n_best_is_kept(data, tmp_path):
     write_json(tmp_path / "litert.json", {"dtype": "float32", "search": {"beam": 12}})
     plan = plan_for([tmp_path], data, choose="reference")
     inputs = SimpleNamespace(teachers=given_teachers(plan))
-    assert translation_flags(plan, inputs, "real")[2:] == ["--n_best=8"]
+    assert translation_flags(plan, inputs, "real") == ["--split=off", "--n_best=8"]
