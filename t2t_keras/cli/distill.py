@@ -30,6 +30,7 @@ from absl import flags
 from t2t_keras.cli.flags.config_flag import CONFIG, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.shared_flags import trust_flag, trust_given
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.distillation.plan import settings
@@ -60,6 +61,7 @@ def plan_flags():
 
 
 FLAGS_OF_PLAN = plan_flags()
+TRUST = trust_flag()
 
 
 def main(arguments):
@@ -76,6 +78,7 @@ def main(arguments):
     if "run" not in given:
         raise ValueError("--run=FOLDER is required: the student, new or to resume")
     will_resume()
+    trust_given([*arguments, given.get("reverse")])
     load_backend()
     from t2t_keras.distillation import distill
 

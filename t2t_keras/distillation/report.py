@@ -70,9 +70,9 @@ def text_lines(plan):
 def student_lines(plan, data):
     """Yields lines about the training."""
     run = RunFolder(plan.run)
-    steps = run.checkpoints.steps()
-    yield f"trained on {data} to step {steps[-1]:,}; weights: {run.default_weights()}"
     record = run.averaged.record() or {}
+    step = max([*run.checkpoints.steps(), *(record.get("steps") or ())], default=0)
+    yield f"trained on {data} to step {step:,}; weights: {run.default_weights()}"
     if "bleu" in record:
         yield f"BLEU on the held-out text: {record['bleu']['score']:.1f}"
 

@@ -116,6 +116,7 @@ _t2t_words() {
         test=
         texts=@folder
         to=
+        trust
         vocabulary=
         help
         version

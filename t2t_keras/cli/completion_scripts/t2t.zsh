@@ -294,6 +294,7 @@ _t2t() {
         '--test=[Test set on which teacher and student are compared, NAME=SOURCE,TARGET]:test: ' \
         '--texts=[Folder for translations and prepared data, which several students may share]:texts:_files -/' \
         '--to=[Tag before each source, for teachers of several languages]:to: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--vocabulary=[Vocabulary of the student: the teacher'\''s, the one of --data, or the size of a new one, such as 8000]:vocabulary: ' \
         '*:argument:_files -/' ;;
     t2t-evaluate)

@@ -42,6 +42,7 @@ def kind(layer):
     [
         ({}, None),
         ({"block": "right"}, None),
+        ({"block": "right", "positions": "learned", "max_length": 4}, None),
         ({"block": "wrong"}, "steps of the model with model.block=wrong differ from its call"),
         ({"positions": "from_zero"}, "positional encoding must obey `start`"),
         ({"positions": "without"}, "positions=without fails .*'start'"),
