@@ -11,6 +11,7 @@ from pipelines.atomic_files import is_locked, read_json, write_json
 TEXTS = "settings.json"
 STUDENTS = "students.json"
 STUDENT = "student.json"
+NEW_RUN = "Restore it from a copy, or give a different --run"
 LONGEST = 30  # characters of a value that is shown; digests are longer
 
 
@@ -48,7 +49,7 @@ def check_student(plan, settings):
     """
     if not (Path(plan.run) / "config.json").exists():
         return
-    known = read_json(plan.folder / STUDENT)
+    known = read_json(plan.folder / STUDENT, remedy=NEW_RUN)
     if known is None:
         raise ValueError(
             f"{plan.run} is a run that t2t-distill has not begun. Give a different --run"

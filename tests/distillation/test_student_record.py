@@ -77,6 +77,15 @@ def test_a_run_that_was_trained_otherwise_is_refused(plan):
         check_student(plan, {})
 
 
+def test_a_damaged_record_cannot_be_deleted(plan):
+    """Without it, the run would be one that t2t-distill has not begun."""
+    record_student(plan, {"training.steps": 10})
+    begin(plan)
+    (plan.folder / "student.json").write_text("{")
+    with pytest.raises(ValueError, match=r"is damaged .* or give a different --run$"):
+        check_student(plan, {"training.steps": 10})
+
+
 def test_long_values_are_named_alone():
     before = {"text of --data": "0" * 32, "--to": None, "same": 1}
     after = {"text of --data": "1" * 32, "--to": "de", "same": 1, "new": 2}
