@@ -105,7 +105,11 @@ def preparation_flags(plan, inputs, folder):
     """Writes the settings of the preparation to a folder, and returns flags that name them."""
     data = dataclasses.replace(
         plan.experiment.data,
-        **{"folder": "", "dev_source": "", "dev_target": "", "dev": ()},
+        folder="",
+        dev_source="",
+        dev_target="",
+        dev=(),
+        # The size does not count: --vocabulary decides.
         vocabulary=dataclasses.replace(
             plan.experiment.data.vocabulary, size=VocabularyConfig().size
         ),
