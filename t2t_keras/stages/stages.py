@@ -219,12 +219,10 @@ def signals_passed_to(children):
 
     Only the main thread of a process can receive signals. In any other, nothing is forwarded.
 
-    Yields a list to which received signals are appended.
+    Yields a list to which received signals are appended. After an error in the block, such as a
+    closed pipe, the child processes end as after SIGTERM.
     """
-    received = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
+    received, in_main = [], threading.current_thread() is threading.main_thread()
 
     def pass_on(number, _):
         received.append(number)
@@ -234,9 +232,15 @@ def signals_passed_to(children):
     previous = {
         number: signal.signal(number, pass_on)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if in_main
     }
     try:
         yield received
+    except BaseException:
+        for child in children:
+            send(signal.SIGTERM, child)
+            child.wait()
+        raise
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)

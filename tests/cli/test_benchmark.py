@@ -1,5 +1,6 @@
 """t2t-benchmark at tiny sizes."""
 
+import json
 import re
 
 import matplotlib.image
@@ -36,6 +37,14 @@ def texts(path):
 
 
 TEXTS = ["--config=multi30k:fast", *texts(__file__)]
+# A config of one's own that evaluates on the first line only.
+OWN_CONFIG = """
+from t2t_keras.experiment import load_experiment
+def get_config():
+    experiment = load_experiment("quickstart")
+    experiment.data.dev_pairs = 1
+    return experiment
+""".splitlines()
 
 
 def benchmark(*arguments):
@@ -297,8 +306,9 @@ def test_the_headline_is_a_row_with_the_time_from_text_to_a_bleu(tmp_path):
     arguments = [
         *(f"--source={tmp_path}/train.en", f"--target={tmp_path}/train.de"),
         *(f"--dev_source={tmp_path}/dev.en", f"--dev_target={tmp_path}/dev.de"),
-        *("--config=quickstart", *SMALL_MODEL[:3], "--config.data.vocabulary.size=400"),
-        *("--config.training.steps=4", "--config.training.evaluate_every=2"),
+        *(f"--config={write_lines(tmp_path / 'own.py', OWN_CONFIG)}", *SMALL_MODEL[:3]),
+        *("--config.data.vocabulary.size=400", "--config.training.steps=4"),
+        "--config.training.evaluate_every=2",
         *("--config.search.extra_length=0", f"--output={tmp_path}/headline"),
     ]
     result = command("benchmark", "headline", *arguments, "--bleu=1e-9", at_stage={})
@@ -307,7 +317,9 @@ def test_the_headline_is_a_row_with_the_time_from_text_to_a_bleu(tmp_path):
     columns, values = ([c.strip() for c in line.split("|")[1:-1]] for line in (head, row))
     cells = dict(zip(columns, values, strict=True))
     assert cells["step"] in ("2", "4") and float(cells["minutes"]) > 0
-    assert cells["config"].startswith("quickstart, model.num_layers=1, ")
+    assert cells["config"].partition(", ")[2].startswith("model.num_layers=1, ")
+    trained = json.loads((tmp_path / "headline" / "run" / "config.json").read_text())
+    assert trained["experiment"]["data"]["dev_pairs"] == 0, "the whole text, not the config's lines"
     assert re.fullmatch(r"[0-9a-f]{10}(-dirty)?", cells["commit"]), "as in this checkout"
     assert f"greedy search on {tmp_path}/dev.en: nrefs:1|case:mixed" in note
     assert "headline: prepared after " in result.stderr

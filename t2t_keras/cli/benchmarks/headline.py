@@ -3,7 +3,6 @@
 import datetime
 import subprocess
 import sys
-import tempfile
 from importlib import metadata
 from pathlib import Path
 
@@ -27,7 +26,8 @@ BLEU = flags.DEFINE_float("bleu", 35.0, "headline: BLEU to reach on --dev_source
 OUTPUT = flags.DEFINE_string(
     "output",
     None,
-    "headline: new folder for the data, the run and the logs. Default: none is kept.",
+    "headline: new folder for the data, the run and the logs. Default: a temporary one, kept only "
+    "after an error.",
 )
 TEXTS = (SOURCE, TARGET, DEV_SOURCE, DEV_TARGET)
 FLAGS, READS_CONFIG = (*TEXTS, BLEU, OUTPUT), True
@@ -41,11 +41,10 @@ OWN_SETTINGS = {
 
 def measure():
     check_flags()
-    from t2t_keras.cli.benchmarks.timed_training import time_to_bleu
+    from t2t_keras.cli.benchmarks.timed_training import time_to_bleu, work_folder
 
     name, (prepare, train) = config_text(), child_arguments()
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = new_folder(OUTPUT.value or temporary)
+    with work_folder(OUTPUT.value) as folder:
         try:
             result = time_to_bleu(folder, prepare, train, BLEU.value)
         except KeyboardInterrupt:
@@ -77,15 +76,6 @@ def check_flags():
             )
 
 
-def new_folder(path):
-    """Creates the folder. It must be empty: a timing cannot continue an earlier one."""
-    folder = Path(path)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ValueError(f"--output must be a new folder. Received: {path}")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
 def child_arguments():
     """Returns the arguments of t2t-prepare and of t2t-train, without their folders."""
     shared = [f"--config={flags.FLAGS[CONFIG.name].config_filename}"]
@@ -94,7 +84,8 @@ def child_arguments():
     of_data = [flag for name, flag in changed.items() if name.startswith("data.")]
     prepare = [*shared, *of_data, f"--source={SOURCE.value}", f"--target={TARGET.value}"]
     dev = [f"--dev_source={DEV_SOURCE.value}", f"--dev_target={DEV_TARGET.value}"]
-    return prepare, [*shared, *changed.values(), *dev]
+    # The config may have a number of lines of its own.
+    return prepare, [*shared, *changed.values(), *dev, "--config.data.dev_pairs=0"]
 
 
 def config_text():

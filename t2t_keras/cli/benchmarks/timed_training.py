@@ -4,10 +4,14 @@ The clock runs from the start of the first process until the evaluation that rea
 written. So it includes the starts of Python and TensorFlow, all evaluations and all checkpoints.
 """
 
+import contextlib
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.progress import duration
@@ -31,6 +35,32 @@ class TimedTraining(NamedTuple):
     step: int
     bleu: float
     signature: str
+
+
+@contextlib.contextmanager
+def work_folder(output):
+    """Yields a new folder at `output`. If it is None: a temporary one, kept only after an error."""
+    if output:
+        yield new_folder(output)
+        return
+    folder, named = Path(tempfile.mkdtemp(prefix="headline-")), False
+    try:
+        yield folder
+    except ValueError:
+        named = True
+        raise
+    finally:
+        if not named:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_folder(path):
+    """Creates the folder. It must be empty: a timing cannot continue an earlier one."""
+    folder = Path(path)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise ValueError(f"--output must be a new folder. Received: {path}")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def time_to_bleu(folder, prepare, train, target):

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from t2t_keras.cli.benchmarks.timed_training import time_to_bleu
+from t2t_keras.cli.benchmarks.timed_training import time_to_bleu, work_folder
 from t2t_keras.stages import stages
 from t2t_keras.training.logs.metrics_file import MetricsFile
 
@@ -84,3 +84,29 @@ def test_an_interrupted_command_ends_its_training(scripted, tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         time_to_bleu(tmp_path, [], [], target=35)
     assert children[1].returncode is not None
+
+
+def test_an_error_of_the_command_ends_its_training(scripted, tmp_path, monkeypatch):
+    children = scripted(1.0)
+
+    def report(message):
+        if "BLEU" in message:
+            raise BrokenPipeError
+
+    monkeypatch.setitem(time_to_bleu.__globals__, "report", report)
+    with pytest.raises(BrokenPipeError):
+        time_to_bleu(tmp_path, [], [], target=35)
+    assert children[1].returncode is not None, "no training remains that nobody waits for"
+
+
+def test_a_temporary_folder_is_kept_only_for_an_error_that_names_it():
+    with work_folder(None) as folder:
+        (folder / "train.log").touch()
+    assert not folder.exists()
+    with pytest.raises(SystemExit), work_folder(None) as folder:
+        sys.exit(130)
+    assert not folder.exists()
+    with pytest.raises(ValueError, match="log"), work_folder(None) as folder:
+        raise ValueError("The log is …")
+    assert folder.is_dir()
+    folder.rmdir()
