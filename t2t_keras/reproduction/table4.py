@@ -215,10 +215,23 @@ def trained_run(plan, folder, first, recipe, trees):
     )
     init = None
     if first:
-        init = Run(folder / "first")
+        # The run records this path, and may be resumed from any folder.
+        init = Run((folder / "first").resolve())
+        recipe.check_resumable(run)  # before the first training costs time
+        check_first_steps(run, init, first)
         train(stages, init, first, data, stage="train-first")
     train(stages, run, recipe, data, init=init)
     return run, average(Stages(folder, "parsing"), run, AVERAGED)
+
+
+def check_first_steps(run, init, first):
+    """Rejects more steps of the first training after the run has started from its weights."""
+    steps = init.checkpoints.steps()
+    if run.config_file.exists() and steps and steps[-1] < first.experiment.training.steps:
+        raise ValueError(
+            f"{run.folder} was begun after {steps[-1]:,} steps of {init.folder}. Keep the steps, "
+            f"or choose a different --output. Received: {first.experiment.training.steps:,} steps"
+        )
 
 
 def score_treebank(plan, folder, name, golds, seen, search, run, weights):
