@@ -13,6 +13,7 @@ from pipelines.text.sources import digest_of
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
 from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.training.finite_checks import DIVERGED
 
 
 class ChosenWeights(NamedTuple):
@@ -92,6 +93,18 @@ def train(stages, run, recipe, data, dev=None, stage="train", init=None):
         ],
         creates=checkpoints_of(run).path(recipe.experiment.training.steps),
     )
+
+
+def train_unless_it_diverges(stages, run, recipe, data, dev=None):
+    """Trains like `train`. Returns whether the training reached its last step or diverged."""
+    try:
+        train(stages, run, recipe, data, dev)
+    except ValueError as error:
+        if DIVERGED not in str(error):
+            raise
+        stages.report(str(error))
+        return False
+    return True
 
 
 def check_same_start(run, init):

@@ -27,7 +27,13 @@ from t2t_keras.reproduction.run_stages import (
     train,
     translate,
 )
-from t2t_keras.reproduction.table2_grid import best, choices_of, search, shortened, write_grid
+from t2t_keras.reproduction.table2_grid import (
+    best,
+    check_recipes,
+    choices_of,
+    search,
+    write_grid,
+)
 from t2t_keras.reproduction.table2_results import result_of, write_results
 from t2t_keras.reproduction.table2_systems import ENSEMBLES, OWN, PAPER
 from t2t_keras.reproduction.texts import (
@@ -53,7 +59,7 @@ def reproduce(plan):
     }
     for name in rows:
         if choices[name]:
-            list(map(shortened, recipes[name]))
+            check_recipes(choices[name], recipes[name])
     if not (run or plan.data or plan.evaluate_only):
         check_text({name: of_row[0] for name, of_row in recipes.items()})
     leave_gpus()

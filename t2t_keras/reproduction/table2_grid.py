@@ -1,7 +1,7 @@
 """Chooses learning rate and number of layers of each row of Table 2 by short trainings.
 
-Each choice is trained for the first tenth of the row's steps. The choice with the lowest perplexity
-on the held-out text is then trained in full. (After a tenth, BLEU is still near 0.)
+Each choice is trained for a tenth of the row's steps. The choice with the lowest perplexity on the
+held-out text is then trained in full, from the start. (After a tenth, BLEU is still near 0.)
 """
 
 import copy
@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 from t2t_keras.checks import check_positive
 from t2t_keras.reproduction.recipe import operations_per_token
-from t2t_keras.reproduction.run_stages import facts_of, train
+from t2t_keras.reproduction.run_stages import facts_of, train_unless_it_diverges
 from t2t_keras.runs.run import Run
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import circumstances, number, write_table
-from t2t_keras.training.finite_checks import DIVERGED
 
 SHARE = 10  # A short training has a tenth of the steps.
 CHOSEN_SETTINGS = {
@@ -104,6 +103,12 @@ def check_grid(plan, rows):
             "--layers compares models of different cost per step. Give --operations, the same "
             f"cost for all, instead of --steps. Received: --layers={','.join(plan.layers)}"
         )
+    if plan.layers and plan.divide_layers:
+        raise ValueError(
+            "--layers gives the numbers of layers, so --divide_layers has no effect. Leave one of "
+            f"them out. Received: --layers={','.join(plan.layers)} --divide_layers="
+            f"{plan.divide_layers}"
+        )
     if plan.evaluate_only:
         raise ValueError(
             "--evaluate_only trains nothing, but --learning_rates and --layers choose by short "
@@ -116,8 +121,29 @@ def check_grid(plan, rows):
         )
 
 
+def check_recipes(choices, recipes):
+    """Rejects choices that cannot be tried for a tenth of the steps, or do not mean what they say.
+
+    Args:
+        choices: the `Choice`s of a row.
+        recipes: the `Recipe` of the full training with each choice.
+    """
+    for choice, recipe in zip(choices, recipes, strict=True):
+        shortened(recipe)
+        decoder_layers = recipe.experiment.model.decoder_layers
+        if choice.layers and "+" not in choice.layers and decoder_layers is not None:
+            raise ValueError(
+                f"{recipe.reduced or recipe.config} has {decoder_layers} decoder layers for any "
+                f"--layers. Give both numbers, such as {choice.layers}+{decoder_layers}. "
+                f"Received: {choice.layers}"
+            )
+
+
 def shortened(recipe):
-    """Returns the recipe of the short training: the beginning of the full one."""
+    """Returns the recipe of the short training.
+
+    It is the beginning of the full one, unless a linear schedule falls to 0 within it.
+    """
     experiment = copy.deepcopy(recipe.experiment)
     training = experiment.training
     training.steps = math.ceil(training.steps / SHARE)
@@ -146,14 +172,9 @@ def search(folder, row, choices, recipes, text):
         place = folder / "grid" / choice.name
         run = Run(place / "run")
         stages = Stages(place, f"{row} {choice.name}", text.stages)
-        try:
-            train(stages, run, recipe, text.folder, text.dev)
+        perplexity = math.inf
+        if train_unless_it_diverges(stages, run, recipe, text.folder, text.dev):
             perplexity = run.evaluations(required=True)[-1]["perplexity"]
-        except ValueError as error:
-            if DIVERGED not in str(error):
-                raise
-            stages.report(str(error))
-            perplexity = math.inf
         facts = facts_of(run)
         results.append(
             GridResult(
@@ -202,8 +223,8 @@ def write_grid(plan, folder, results):
         "chosen": lambda each: "yes" if each in chosen else "",
     }
     notes = [
-        "Each choice was trained for the first tenth of the row's steps. The lowest perplexity "
-        "per piece on the held-out text decides.",
+        "Each choice was trained for a tenth of the row's steps; a linear schedule falls to 0 "
+        "within them. The lowest perplexity per piece on the held-out text decides.",
         *circumstances(plan),
     ]
     rows = [each for of_row in results.values() for each in of_row]

@@ -162,7 +162,9 @@ def write_results(plan, folder, results):
     )
     if plan.seeds > 1:
         notes.append(
-            "BLEU and minutes are means over the seeds; all other figures are the first seed's."
+            "BLEU and minutes are means over the seeds; all other figures are the first seed's. An "
+            "ensemble's weights, operations and FLOPs are sums over its trainings; its operations "
+            "per token are those of one."
         )
     notes.append(
         "Not done: the replacement of unknown words (PosUnk), which sub-words do not need, and "

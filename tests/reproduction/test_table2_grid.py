@@ -6,7 +6,7 @@ import pytest
 from support.runs.reproduced import cells
 
 from t2t_keras.experiment import differences, load_experiment
-from t2t_keras.reproduction import Plan, reproduce, table2_grid
+from t2t_keras.reproduction import Plan, reproduce, run_stages
 from t2t_keras.reproduction.table2 import recipe_of
 from t2t_keras.reproduction.table2_grid import (
     Choice,
@@ -103,7 +103,7 @@ def searched(folder, error, monkeypatch):
         if recipe.experiment.model.num_layers == 4:
             raise error
 
-    monkeypatch.setattr(table2_grid, "train", train)
+    monkeypatch.setattr(run_stages, "train", train)
     text = EncodedText(folder, Stages(folder, "text"), None)
     return [each.perplexity for each in search(folder, "ende_base", choices, recipes, text)]
 
@@ -123,6 +123,8 @@ def test_a_choice_that_diverges_loses_and_other_errors_end_the_command(tmp_path,
         ({"layers": ["2/", "3"]}, "must be numbers of layers such as 2/4"),
         ({"layers": ["0", "3"]}, "must be numbers of layers such as 2/4"),
         ({"layers": ["2/4", "2"]}, "num_layers"),
+        ({"layers": ["2/4", "4"]}, "moe:multi30k has 2 decoder layers.*such as 4\\+2"),
+        ({"divide_layers": 2}, "--divide_layers has no effect"),
         ({"learning_rates": ["fast"]}, "learning_rates.*Received: .*fast"),
         ({"learning_rates": ["nan"]}, "learning_rates"),
         ({"learning_rates": ["-1"]}, "learning_rates"),
