@@ -23,7 +23,12 @@ from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
-from t2t_keras.reproduction.run_stages import facts_of, leave_gpus, train, trained_experiment
+from t2t_keras.reproduction.run_stages import (
+    facts_of,
+    leave_gpus,
+    train_unless_it_diverges,
+    trained_experiment,
+)
 from t2t_keras.reproduction.texts import (
     check_files,
     chosen_rows,
@@ -120,6 +125,8 @@ def training_text(plan, folder, base):
 def score_row(plan, folder, name, row, recipe, base, text):
     """Trains a row with one seed and scores it on the held-out text.
 
+    If the training diverges, the perplexity is infinite and BLEU is NaN.
+
     Args:
         plan: a `Plan`.
         folder: folder of the training.
@@ -130,7 +137,19 @@ def score_row(plan, folder, name, row, recipe, base, text):
         text: the `EncodedText`.
     """
     stages, run = Stages(folder, name, text.stages), Run(folder / "run")
-    train(stages, run, recipe, text.folder)
+    finished = train_unless_it_diverges(stages, run, recipe, text.folder)
+    result = Table3Result(
+        row=row,
+        changed=changed_settings(base, recipe),
+        steps=recipe.experiment.training.steps,
+        perplexity=math.inf,
+        bleu=Score("BLEU", math.nan, "", lines=0),
+        paper_bleu=Score("BLEU", math.nan, "", lines=0),
+        millions=facts_of(run).millions,
+        trained=trained_experiment(run),
+    )
+    if not finished:
+        return result
     weights = f"--weights={recipe.experiment.training.steps}"
     source, target = text.dev
     dev_files = [*find_files("dev_source", source), *find_files("dev_target", target)]
@@ -156,15 +175,10 @@ def score_row(plan, folder, name, row, recipe, base, text):
         reads=dev_files,
     )
     lines, references = read_lines(output), read_lines(target)
-    return Table3Result(
-        row=row,
-        changed=changed_settings(base, recipe),
-        steps=recipe.experiment.training.steps,
+    return result._replace(
         perplexity=perplexity_of(scores),
         bleu=bleu(lines, references),
         paper_bleu=paper_bleu(lines, references, plan.language),
-        millions=facts_of(run).millions,
-        trained=trained_experiment(run),
     )
 
 
@@ -187,8 +201,8 @@ def write_results(plan, folder, results, base, text):
         results: `Table3Result`s of one or several seeds a row.
     """
     table3 = load_config_file(find_config("table3"))
-    first = results[0]
-    # All rows have the data settings of the first row's run.
+    first = max(results, key=lambda each: each.bleu.lines)  # one that has not diverged
+    # All rows have the same data settings.
     trained_base = dataclasses.replace(base.experiment, data=first.trained.data)
     reductions = base.reductions(trained_base)
     by_row = {each.row: [] for each in results}
@@ -212,7 +226,7 @@ def write_results(plan, folder, results, base, text):
         "PPL of each seed": lambda row: ", ".join(f"{each:.3f}" for each in perplexities[row]),
         **measured_columns("PPL", perplexities, ".3f"),
         **paper_columns("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
-        "p": lambda row: number(verdicts[row].p, ".2g") if row in verdicts else "",
+        "p": lambda row: number(verdicts[row].p, ".3g") if row in verdicts else "",
         "verdict": lambda row: verdicts[row].word if row in verdicts else "",
         **measured_columns("sacreBLEU", scores, ".1f"),
         **measured_columns("BLEU", paper_scores, ".1f"),

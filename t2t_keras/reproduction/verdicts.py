@@ -159,6 +159,7 @@ def verdict_notes(perplexities, scores, config):
     if not verdicts:
         return []
     counts = counts_of(verdicts)
+    tests = len(verdicts) - counts["diverged"]
     welch = counts_of(verdicts_of(perplexities, printed, pooled=False))
     signs = {
         name: sign_test({row: statistics.mean(each) for row, each in found.items()}, paper)
@@ -177,7 +178,7 @@ def verdict_notes(perplexities, scores, config):
         f"{'; '.join(sentences)}; sign test, exact binomial, two-sided.",
         "± is the standard error. The p of a row is that of Student's t for the log perplexity, "
         f"with one variance within all rows ({freedom} degrees of freedom), corrected by Holm for "
-        f"{len(verdicts)} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
+        f"{tests} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
         "it; else it cannot be told. (If the paper has no difference, such a row agrees.) By "
         f"Welch's test, with the variances of the row and of base alone: {shown_counts(welch)}.",
         "All differences share the same trainings of base, so their errors are not independent.",

@@ -9,10 +9,13 @@ from support.runs.reproduced import TINY, cells, reproduce_command, started_stag
 from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import differences, load_experiment
-from t2t_keras.reproduction import Plan, reproduce, table3
+from t2t_keras.reproduction import Plan, reproduce, run_stages, table3
 from t2t_keras.reproduction.table3 import Table3Result, changed_settings, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
+from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages.stages import Stages
+from t2t_keras.training.finite_checks import DIVERGED
 
 OVERRIDES = TINY | {
     "data.toy_pairs": 400,
@@ -121,6 +124,27 @@ def test_several_seeds_give_means_standard_errors_and_verdicts(tmp_path):
     assert (row["verdict"], rows["big"]["verdict"]) == ("agrees", "cannot be told")
     counts = "Verdicts on 2 differences in perplexity: 1 agree, 0 contradict, 1 cannot be told."
     assert counts in markdown
+
+
+def test_a_row_that_diverges_has_no_scores_and_does_not_end_the_table(tmp_path, monkeypatch):
+    plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
+    base = recipe_of(plan, "base")
+
+    def train(stages, run, recipe, data, dev):
+        run.folder.mkdir(parents=True)
+        write_settings(run.config_file, recipe.experiment)
+        raise ValueError(f"A_h1: train failed: The loss of step 3 is nan. {DIVERGED}. The log")
+
+    monkeypatch.setattr(run_stages, "train", train)
+    text = EncodedText(tmp_path, Stages(tmp_path, "text"), ("dev.en", "dev.de"))
+    result = table3.score_row(
+        plan, tmp_path / "A_h1", "A_h1", "A_h1", recipe_of(plan, "A_h1"), base, text
+    )
+    assert math.isinf(result.perplexity) and math.isnan(result.bleu.score)
+    perplexities = {"A_h1": [5.9, result.perplexity], "base": [4.9, 5.1]}
+    markdown, rows = written(tmp_path, perplexities, seeds=2)
+    assert (rows["A_h1"]["PPL of each seed"], rows["A_h1"]["verdict"]) == ("5.900, inf", "diverged")
+    assert "0 cannot be told, 1 diverged." in markdown and "Holm for 0 comparisons" in markdown
 
 
 def test_seeds_of_a_row_are_trainings_that_differ_in_nothing_else():
