@@ -21,7 +21,7 @@ from t2t_keras.visualization.heads import joined
 DOCUMENTS = 400  # number of documents whose weights are measured
 WORDS = 25  # minimum number of words of a document
 PRONOUNS = 100  # number of documents in which the German pronoun is chosen
-FAR = 4  # words between two words that are far from each other
+FAR = 4  # minimum distance of words that are far from each other; 3 words are between them
 LONGEST_EXAMPLE = 24  # words of the document that is drawn
 # {row of the table: (kind of relation, minimum distance)}
 ROWS = {
@@ -72,7 +72,7 @@ def analyse(folder, step):
     """
     run = Run(folder)
     model, tokenizer = run.loaded(str(step)), run.tokenizer().source
-    documents = list(itertools.islice(annotated_documents(WORDS, "test", seed=1), DOCUMENTS))
+    documents = held_out_documents()
     cases = [cases_of(model, tokenizer, document) for document in documents]
     untrained = run.new_model(run.checkpoints.path(step))
     chance = [cases_of(untrained, tokenizer, document) for document in documents]
@@ -89,6 +89,20 @@ def analyse(folder, step):
         "pronouns": chosen_pronouns(run, str(step), model, documents),
         "example": example(model, tokenizer, rows),
     }
+
+
+def held_out_documents():
+    return list(itertools.islice(annotated_documents(WORDS, "test", seed=1), DOCUMENTS))
+
+
+def with_pronouns(documents):
+    return [document for document in documents if document.pronouns][:PRONOUNS]
+
+
+def commonest_gender():
+    """Returns the share of right pronouns of a model that always chooses the same gender."""
+    genders = [each.pronouns[0].gender for each in with_pronouns(held_out_documents())]
+    return max(map(genders.count, genders)) / len(genders)
 
 
 def word_weights(model, tokenizer, text):
@@ -194,7 +208,7 @@ def chosen_pronouns(run, weights, model, documents):
         {"cases": number of pronouns, "right": share of right ones, "without": {sub-layer: list with
         the share without each head}}. The decoder may find the gender in the German noun.
     """
-    documents = [document for document in documents if document.pronouns][:PRONOUNS]
+    documents = with_pronouns(documents)
     pairs, rights = [], []
     for document in documents:
         pronoun, words = document.pronouns[0], document.german.split()

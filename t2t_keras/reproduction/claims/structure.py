@@ -14,6 +14,7 @@ from t2t_keras.reproduction.claims.relation_analysis import (
     ROWS,
     WORDS,
     analyse,
+    commonest_gender,
 )
 from t2t_keras.reproduction.claims.toy_runs import last, measured_once
 from t2t_keras.reproduction.texts import encoded_toy_documents
@@ -116,7 +117,8 @@ def of_pronouns(result):
     )
     return (
         f"The model prefers the right German pronoun in {pronouns['right']:.0%} of "
-        f"{pronouns['cases']} documents (chance: 33%), and in "
+        f"{pronouns['cases']} documents (always the same gender: at most "
+        f"{commonest_gender():.0%}), and in "
         f"{pronouns['without'][own][head]:.0%} without the encoder's head that is best for "
         f"antecedents. The head without which it is right least often, {lowest:.0%}, is head "
         f"{worst_head + 1} of {title_of(worst)}."
