@@ -1,8 +1,8 @@
 """Bigger models need more data (§6.2): models of three sizes, trained on three amounts of text."""
 
-from t2t_keras.parameters import parameter_counts
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import curve, last
+from t2t_keras.reproduction.run_stages import facts_of
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.line_panels import Panel
@@ -25,7 +25,8 @@ def finding(toy_runs):
         for pairs in PAIRS
         for width in WIDTHS
     }
-    counts = {width: weights(toy_runs, width) for width in WIDTHS}
+    # Counted in the runs, which know the size of the vocabulary that was learned.
+    counts = {width: 1e3 * facts_of(runs[width, PAIRS[-1]]).millions for width in WIDTHS}
     training = toy_runs.recipe(changes_of(toy_runs, WIDTHS[0], PAIRS[0])).experiment.training
     return Finding(
         title="Bigger models and more text",
@@ -64,12 +65,6 @@ def changes_of(toy_runs, width, pairs):
         "training.checkpoint_every": steps,
         "training.evaluate_every": max(1, round(LONGER * training.evaluate_every)),
     }
-
-
-def weights(toy_runs, width):
-    """Returns the number of weights of a model in thousands."""
-    model = toy_runs.recipe(changes_of(toy_runs, width, PAIRS[0])).experiment.model
-    return sum(parameter_counts(model).values()) / 1e3
 
 
 def lowest(run):

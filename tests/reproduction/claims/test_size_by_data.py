@@ -5,6 +5,7 @@ from support.runs.claim_runs import CurveOnly, UntrainedRuns
 from t2t_keras.reproduction.claims import size_by_data
 from t2t_keras.reproduction.claims.finding import write_finding
 from t2t_keras.reproduction.claims.size_by_data import PAIRS, WIDTHS, best_width, highest_bleu
+from t2t_keras.reproduction.run_stages import Facts
 
 
 class Overfitted(CurveOnly):
@@ -31,6 +32,10 @@ def test_texts_share_the_vocabulary_of_the_largest_and_models_differ_in_width(
 
     monkeypatch.setattr(size_by_data, "encoded_toy_grammar", encoded)
     runs = UntrainedRuns(tmp_path)
+    names = [f"size-{width}-{PAIRS[-1]}" for width in WIDTHS]
+    monkeypatch.setattr(
+        size_by_data, "facts_of", lambda run: Facts(1, 1, 0.25 * names.index(run.name))
+    )
     found = size_by_data.finding(runs)
     vocabulary = tmp_path / f"text-{PAIRS[-1]}" / "vocabulary"
     assert asked == [(PAIRS[-1], None), *((pairs, vocabulary) for pairs in PAIRS[:-1])]
@@ -44,6 +49,7 @@ def test_texts_share_the_vocabulary_of_the_largest_and_models_differ_in_width(
     # The first of each text's models has the lowest perplexity in this test.
     assert f"of {PAIRS[0]:,} pairs, d_model {WIDTHS[0]} in perplexity and {WIDTHS[0]} in" in text
     assert "2.00 / 2.00" in text
+    assert [line["10³ weights"] for line in found.tables["size_by_data"]] == ["0", "250", "500"]
     assert (tmp_path / "size_by_data.png").stat().st_size > 10_000
 
 
