@@ -32,6 +32,10 @@ def main(arguments):
             "--diagram draws the model of --config. Give both, such as --config=base. Received: "
             f"--diagram={DIAGRAM.value} alone"
         )
+    if DIAGRAM.value is not None and not DIAGRAM.value.lower().endswith(".png"):
+        raise ValueError(
+            f"--diagram must be a PNG file, such as base.png. Received: --diagram={DIAGRAM.value}"
+        )
     load_backend(on_jax=True)
     if CONFIG.value is None:
         print_table3()
