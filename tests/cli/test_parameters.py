@@ -23,7 +23,7 @@ def test_a_diagram_needs_a_config_with_a_transformer(tmp_path):
     with pytest.raises(ValueError, match="Give both, such as --config=base"):
         call("parameters", f"--diagram={picture}")
     for other in ("model.jpg", ""):
-        with pytest.raises(ValueError, match="must be a PNG file, such as base.png"):
+        with pytest.raises(ValueError, match=r"must be a PNG file, such as base\.png"):
             call("parameters", "--config=base", f"--diagram={other}")
     with pytest.raises(ValueError, match="Received: GNMT"):
         call("parameters", "--config=gnmt:multi30k", f"--diagram={picture}")
