@@ -8,7 +8,9 @@ t2t-reproduce table2 --rows=ende_base,ende_gnmt --reduced=multi30k,gnmt:multi30k
     --operations=1e15 --source=train.en --target=train.de --dev_source=val.en \\
     --dev_target=val.de --test_source=test.en --test_target=test.de
 t2t-reproduce table2 --rows=ende_base,ende_gnmt --reduced=multi30k,gnmt:multi30k \\
-    --operations=1e14 --learning_rates=1e-3,3e-3 --layers=2/4,2/3 --seeds=2 --source=train.en …
+    --operations=1e14 --learning_rates=1e-3,3e-3 --layers=2/4,2/3 --seeds=2 \\
+    --source=train.en --target=train.de --dev_source=val.en --dev_target=val.de \\
+    --test_source=test.en --test_target=test.de
 t2t-reproduce table3                                      all rows, small, on the toy grammar
 t2t-reproduce table3 --seeds=3 --rows=base,A_h1           some rows, with three seeds
 t2t-reproduce table3 --reduced=multi30k --divide=4 --source=train.en --target=train.de \\
