@@ -4,7 +4,8 @@ from t2t_keras.visualization.diagram_parts import HIGH, LOW
 
 # Sizes in inches, relative to the left side of the figure.
 GAP = 0.28
-HEAD, HEADS = 1.2, 3.9  # x of the centers
+HEAD = 1.2  # x of the center of a single head's diagram
+HEADS = 3.9  # x of the center of the diagram of all heads
 SMALL = 1.45  # width of the small boxes
 APART = 0.72  # distance between the boxes of V, K and Q
 HEIGHT = 6.2  # of the tallest figure, with its title

@@ -6,7 +6,8 @@ from matplotlib.patches import Circle, FancyBboxPatch
 from t2t_keras.visualization.images import GRAY
 
 BOX = 2.1  # width of a box
-LOW, HIGH = 0.36, 0.54  # height of a box without and with details
+LOW = 0.36  # height of a box without details
+HIGH = 0.54  # height of a box with details
 LINE = {"color": "#33373d", "linewidth": 1.1, "solid_capstyle": "round"}
 # Colors in the manner of the paper's figures.
 COLORS = {

@@ -1,7 +1,7 @@
 """Figures 1 and 2 of the paper, drawn from the layers of a model.
 
-What the model has is drawn: the number of blocks, the place of the norms, missing residual
-connections, the kind of positions and of scores.
+The diagram shows the model's own structure: the number of blocks, the place of the norms,
+missing residual connections, the kind of positions and of scores.
 """
 
 from t2t_keras.visualization.attention_diagram import HEIGHT as ATTENTION_HEIGHT

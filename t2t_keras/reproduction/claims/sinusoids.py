@@ -19,8 +19,10 @@ DISTANCES = (1, 4, 16, 64, 256, 1024)  # k
 PAIRS = (0, 64, 128, 192, 255)  # i of the wavelengths in the table
 FARTHEST = 100  # maximum k of the dot products in the picture
 STARTS = (0, 500, 2500)  # positions of the dot products in the picture
-PICTURE_WIDTH, PICTURE_LENGTH = 128, 100  # d_model and positions of the first panel
-SHIFT_WIDTH, SHIFT = 32, 8  # d_model and k of the panel with the matrix
+PICTURE_WIDTH = 128  # d_model of the first panel
+PICTURE_LENGTH = 100  # number of positions in the first panel
+SHIFT_WIDTH = 32  # d_model of the panel with the matrix
+SHIFT = 8  # k of the panel with the matrix
 
 
 def finding(_toy_runs):
