@@ -4,11 +4,11 @@ The diagram shows the model's own structure: the number of blocks, the place of 
 missing residual connections, the kind of positions and of scores.
 """
 
-from t2t_keras.visualization.attention_diagram import HEIGHT as ATTENTION_HEIGHT
-from t2t_keras.visualization.attention_diagram import draw_attention
-from t2t_keras.visualization.diagram_parts import BOX, COLORS, HIGH, LOW, Canvas
+from t2t_keras.visualization.diagrams.attention_diagram import HEIGHT as ATTENTION_HEIGHT
+from t2t_keras.visualization.diagrams.attention_diagram import draw_attention
+from t2t_keras.visualization.diagrams.diagram_parts import BOX, COLORS, HIGH, LOW, Canvas
+from t2t_keras.visualization.diagrams.model_structure import structure_of
 from t2t_keras.visualization.images import GRAY, image
-from t2t_keras.visualization.model_structure import structure_of
 
 # Sizes in inches.
 GAP = 0.3  # length of an arrow between boxes

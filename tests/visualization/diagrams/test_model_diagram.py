@@ -8,10 +8,15 @@ from support.models.helpers import TINY
 
 from t2t_keras import Transformer, TransformerConfig
 from t2t_keras.parameters import without_values
-from t2t_keras.visualization import model_diagram as module
-from t2t_keras.visualization.diagram_parts import Canvas
-from t2t_keras.visualization.model_diagram import boxes_of, draw_stack, height_of, model_diagram
-from t2t_keras.visualization.model_structure import structure_of
+from t2t_keras.visualization.diagrams import model_diagram as module
+from t2t_keras.visualization.diagrams.diagram_parts import Canvas
+from t2t_keras.visualization.diagrams.model_diagram import (
+    boxes_of,
+    draw_stack,
+    height_of,
+    model_diagram,
+)
+from t2t_keras.visualization.diagrams.model_structure import structure_of
 
 VARIANTS = {
     "paper": {},

@@ -11,7 +11,7 @@ from support.models.own_blocks import (
 
 from t2t_keras import Transformer, TransformerConfig
 from t2t_keras.parameters import without_values
-from t2t_keras.visualization.model_structure import structure_of
+from t2t_keras.visualization.diagrams.model_structure import structure_of
 
 
 def model_of(encoder_block=None, decoder_block=None, **settings):

@@ -1,6 +1,6 @@
 """Figure 2 of the paper: the scores of one head, and the heads of multi-head attention."""
 
-from t2t_keras.visualization.diagram_parts import HIGH, LOW
+from t2t_keras.visualization.diagrams.diagram_parts import HIGH, LOW
 
 # Sizes in inches, relative to the left side of the figure.
 GAP = 0.28

@@ -1,0 +1,149 @@
+"""Clients that do a server harm, or mean to: functions of a `LoadDrill` and a `random.Random`.
+
+Those of `SLOW` keep the server waiting. A client returns the number of its requests if it sends
+several.
+"""
+
+import asyncio
+import contextlib
+import socket
+import struct
+
+from support.serving.raw_requests import PATH, answer, post
+
+PATIENCE = 2  # seconds; `client_timeout_seconds` of the server
+WAITING_ADDRESS = "127.0.0.3"
+# An answer of about 3 MB, more than the operating system's buffers hold.
+LARGE = {
+    "signature_name": "attention",
+    "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
+}
+
+
+async def reset(drill, choices):
+    """Closes the connection with a reset, as the kernel does when a process is killed."""
+    request = post({"inputs": ["a b"] * choices.randint(1, 50)})
+    async with drill.connected() as (_, writer):
+        writer.write(request[: choices.choice([10, 120, len(request)])])
+        await writer.drain()
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+async def huge_body(drill, choices):
+    await drill.refused(post(b"x" * 100_000, length=10 ** choices.randint(7, 15)), 413)
+
+
+async def endless_body(drill, choices):
+    """Sends chunks until the server answers."""
+    chunk = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    async with drill.connected() as (reader, writer):
+        head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+        writer.write(head.encode())
+        answered = asyncio.create_task(answer(reader))
+        with contextlib.suppress(ConnectionError):
+            while not answered.done():
+                writer.write(chunk)
+                await writer.drain()
+                await asyncio.sleep(0)
+        assert (await answered)[0] == 413
+
+
+async def malformed_body(drill, choices):
+    bodies = b"", b"[" * 5000, b'{"instances": ["\xff"]}', b"9" * 5000, b"\0" * 99, b'{"inputs": '
+    await drill.refused(post(choices.choice(bodies)), 400)
+
+
+async def malformed_http(drill, choices):
+    requests = (
+        *(b"\r\0\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9.9\r\n\r\n"),
+        b"GET / HTTP/1.1\r\nHost localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+        b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9 + b"\r\n\r\n",  # TLS
+    )
+    await drill.refused(choices.choice(requests), 400)
+
+
+async def wrong_types(drill, choices):
+    values = 5, None, "a", {"a": 1}, [5], [None], [["a"]], [{"b64": "%"}], [], [True], ["a", ["b"]]
+    await drill.refused(post({"instances": choices.choice(values)}), 400)
+
+
+async def unknown_path(drill, choices):
+    paths = "/v1/models/none:predict", "/../../etc/passwd", "/%00", f"/{choices.random()}"
+    await drill.refused(post({"inputs": ["a"]}, choices.choice(paths)), 404)
+
+
+async def too_long(drill, choices):
+    await drill.refused(post({"inputs": ["x" * choices.randint(4001, 90_000)]}), 413)
+
+
+async def foreign_host(drill, choices):
+    await drill.refused(post({"inputs": ["a"]}, host=f"{choices.randint(0, 10**9)}.com"), 421)
+
+
+async def pipelined(drill, choices):
+    """Sends 50 requests without waiting for the answers."""
+    requests = [drill.good_request(choices) for _ in range(50)]
+    async with drill.connected() as (reader, writer):
+        writer.write(b"".join(request for request, _ in requests))
+        for _, expected in requests:
+            assert await answer(reader) == (200, expected)
+    return len(requests)
+
+
+async def silent(drill, choices):
+    async with drill.connected(WAITING_ADDRESS) as (reader, _):
+        await drill.closed(reader)
+
+
+async def half_headers(drill, choices):
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
+        writer.write(post({"inputs": ["a"]})[: choices.randint(1, 60)])
+        await drill.closed(reader)
+
+
+async def half_body(drill, choices):
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
+        writer.write(post({"inputs": ["a"] * 50})[:-1])
+        await drill.closed(reader)
+
+
+async def byte_a_second(drill, choices):
+    request = post({"inputs": ["a"]})
+
+    async def drip(writer):
+        for byte in request:
+            writer.write(bytes([byte]))
+            await asyncio.sleep(1)
+
+    async with drill.connected(WAITING_ADDRESS) as (reader, writer):
+        dripping = asyncio.create_task(drip(writer))
+        await drill.closed(reader)
+        dripping.cancel()
+
+
+async def never_reading(drill, choices):
+    """Requests a large answer, and looks only later how much of it was sent."""
+    loop = asyncio.get_running_loop()
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.setblocking(False)
+        sock.bind((WAITING_ADDRESS, 0))
+        await loop.sock_connect(sock, ("127.0.0.1", drill.port))
+        with contextlib.suppress(ConnectionError):
+            await loop.sock_sendall(sock, post(LARGE))
+            await asyncio.sleep(2 * PATIENCE)
+            received = 0
+            async with asyncio.timeout(60):
+                while piece := await loop.sock_recv(sock, 2**16):
+                    received += len(piece)
+            assert received < 2_000_000, "the rest was dropped"
+
+
+QUICK = [
+    *(reset, huge_body, endless_body, malformed_body, malformed_http, wrong_types, unknown_path),
+    *(too_long, foreign_host, pipelined),
+]
+SLOW = [*[silent, half_headers, half_body, byte_a_second] * 20, never_reading]
