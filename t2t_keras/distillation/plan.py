@@ -163,6 +163,8 @@ class DistillationPlan:
             value = getattr(self, name)
             if isinstance(value, str | os.PathLike):
                 setattr(self, name, [value])
+            elif value is not None:
+                check(isinstance(value, list | tuple), name, value, "a string or a list of strings")
         self.teachers = [os.fspath(folder) for folder in self.teachers or ()]
         self.test = list(self.test or ())
         for field in settings():

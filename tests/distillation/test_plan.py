@@ -68,6 +68,7 @@ def test_the_experiment_may_be_the_name_of_a_config():
         ({"vocabulary": "5"}, "`vocabulary` must be 300 or more"),
         ({"dev_source": __file__}, "--dev_source and --dev_target go together"),
         ({"test": "one"}, "`test` must be NAME=SOURCE,TARGET"),
+        ({"test": 3}, "`test` must be a string or a list of strings"),
         ({"test": [f"one={__file__},{__file__},de"]}, "--to has the tag of all texts"),
         ({"test": [f"one={__file__},no"]}, "--test=one: there is no file no"),
     ],
