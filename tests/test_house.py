@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 LOSSES = "losses", "keras_losses", "token_loss", "chunked_loss"
 # A part of t2t_keras may import the parts below it, never one above.
 FLOORS = [
-    {"checks", "config_files", "ops", "options", "plugins", "registering"},
+    {"checks", "config_files", "ops", "options", "plugins", "processor", "registering"},
     {"decoding_cache"},
     {"layers"},
     {"transformer_config", "sequence_model"},

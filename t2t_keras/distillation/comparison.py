@@ -14,8 +14,8 @@ from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
-from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
-from t2t_keras.runs.exports.speed import processor
+from t2t_keras.export.ctranslate2_package import import_ctranslate2
+from t2t_keras.processor import cores, processor_text
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
@@ -165,7 +165,7 @@ def timed(forms, tests, threads, work):
         {
             "translations": [stages[f"{form.label}-{name}"] for form in forms for name in tests],
             "threads": threads,
-            "processor": processor(),
+            "processor": processor_text(),
         }
     )
     known = read_json(record, {})
@@ -176,7 +176,7 @@ def timed(forms, tests, threads, work):
         "of": of,
         "milliseconds": lone_times(forms, tests, threads, log),
         "date": str(datetime.date.today()),
-        "processor": processor(),
+        "processor": processor_text(),
     }
     write_json(record, facts)
     return facts

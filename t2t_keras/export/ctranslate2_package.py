@@ -1,7 +1,5 @@
 """The package ctranslate2, an optional dependency. This file loads neither Keras nor TensorFlow."""
 
-import os
-
 UNKNOWN = 3
 # CTranslate2 stores sinusoids as a table of fixed size: twice the length of our longest source.
 POSITIONS = 2048
@@ -21,8 +19,3 @@ def import_ctranslate2(purpose):
             'Install it: pip install "t2t-keras[ctranslate2]"'
         ) from error
     return ctranslate2
-
-
-def cores():
-    """Returns the number of processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

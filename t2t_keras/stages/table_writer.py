@@ -3,10 +3,10 @@
 import csv
 import datetime
 import io
-import os
 from pathlib import Path
 
-from t2t_keras.training.hardware.hardware_description import gpu_names, processor_name
+from t2t_keras.processor import processor_text
+from t2t_keras.training.hardware.hardware_description import gpu_names
 
 
 def write_table(path, columns, rows, notes):
@@ -50,7 +50,7 @@ def this_machine():
     """Describes the GPUs of this machine, or its processor if there are none."""
     if names := gpu_names():
         return f"{len(names)} × {names[0]}"
-    return f"{os.cpu_count()} cores, {processor_name()}"
+    return processor_text()
 
 
 def number(value, form=".2f"):

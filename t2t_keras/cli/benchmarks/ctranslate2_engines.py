@@ -13,7 +13,8 @@ def engines(save):
     Args:
         save: function of a path, which writes a model for CTranslate2 there.
     """
-    from t2t_keras.export.ctranslate2_package import cores, import_ctranslate2
+    from t2t_keras.export.ctranslate2_package import import_ctranslate2
+    from t2t_keras.processor import cores
 
     ctranslate2 = import_ctranslate2("--beside=ctranslate2")
     with tempfile.TemporaryDirectory() as temporary:
@@ -49,7 +50,7 @@ def print_note(settings=""):
     """
     import ctranslate2
 
-    from t2t_keras.export.ctranslate2_package import cores
+    from t2t_keras.processor import cores
 
     print(f"CTranslate2 {ctranslate2.__version__}, intra_threads={cores()}{settings}")
     print(f"In brackets: speed relative to {BASELINE}", flush=True)

@@ -1,12 +1,10 @@
 """Measures how fast an export translates on this machine."""
 
-import os
-import platform
-import re
 import statistics
 import time
-from pathlib import Path
 from typing import NamedTuple
+
+from t2t_keras.processor import processor_text
 
 SENTENCES = 20  # number of sentences that are timed
 
@@ -18,7 +16,7 @@ class Speed(NamedTuple):
         milliseconds: median time of one sentence.
         sentences: number of sentences.
         words: their mean number of words.
-        processor: see `processor`.
+        processor: see `processor_text`.
     """
 
     milliseconds: float
@@ -46,14 +44,4 @@ def measured(translator, sentences):
         translator.translate([text])
         times.append(time.perf_counter() - start)
     words = statistics.mean(len(text.split()) for text in sentences)
-    return Speed(1000 * statistics.median(times), count, words, processor())
-
-
-def processor():
-    """Describes the processor of this machine, such as "2 cores, AMD EPYC 7B13"."""
-    name = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-        name = found[1] if found else name
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{cores} cores, {name}"
+    return Speed(1000 * statistics.median(times), count, words, processor_text())

@@ -13,8 +13,9 @@ from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import BEGIN, PADDING, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
-from t2t_keras.export.ctranslate2_package import UNKNOWN, cores, import_ctranslate2
+from t2t_keras.export.ctranslate2_package import UNKNOWN, import_ctranslate2
 from t2t_keras.export.replacement import restore
+from t2t_keras.processor import cores
 from t2t_keras.translating.engines.ctranslate2_search import (
     CTranslate2Search,
     Pieces,

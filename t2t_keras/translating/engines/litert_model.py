@@ -5,7 +5,7 @@ import numpy as np
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
-from t2t_keras.export.ctranslate2_package import cores
+from t2t_keras.processor import cores
 from t2t_keras.translating.engines.litert_runtime import programs_in
 
 UNIT = 16  # sources are padded to multiples of this, so that programs are rarely planned again

@@ -2,12 +2,8 @@
 
 import os
 
-import pytest
-
-from t2t_keras.training.hardware import hardware_description
 from t2t_keras.training.hardware.hardware_description import (
     hardware_text,
-    processor_name,
     this_hardware,
 )
 
@@ -20,20 +16,9 @@ def test_this_machine_is_described():
     assert found["memory_gib"] > 0 and (found["replicas"], found["machines"]) == (4, 2)
 
 
-@pytest.mark.parametrize(
-    ("contents", "name"),
-    [("processor : 0\nmodel name\t: An EPYC 9\nmodel name\t: B\n", "An EPYC 9"), ("", "armv9")],
-)
-def test_a_processor_without_a_name_is_named_after_its_architecture(monkeypatch, contents, name):
-    monkeypatch.setattr(hardware_description.platform, "system", lambda: "Linux")
-    monkeypatch.setattr(hardware_description.platform, "processor", lambda: "")
-    monkeypatch.setattr(hardware_description.platform, "machine", lambda: "armv9")
-    monkeypatch.setattr(hardware_description.Path, "read_text", lambda *_, **__: contents)
-    assert processor_name() == name
-
-
 def test_equal_accelerators_are_counted():
     assert hardware_text(NONE) == "2 cores of X, 24 GiB"
+    assert hardware_text(NONE | {"cores": 1}) == "1 core of X, 24 GiB"
     gpus = NONE | {"accelerators": ["H100", "H100", "H200"]}
     assert hardware_text(gpus) == "2 × H100, 1 × H200, 2 cores of X, 24 GiB"
     assert hardware_text(gpus | {"machines": 3}).startswith("3 machines, the first with 2 × H100")
