@@ -5,6 +5,7 @@ import sentencepiece
 
 from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN
 from pipelines.text.normalization import Normalization
+from pipelines.tokenizers.few_texts import decoded, encoded
 from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word, check_is_list
 
 
@@ -37,13 +38,13 @@ class BytePairTokenizer(Tokenizer):
     def encode(self, texts):
         """Returns an int32 array of ids for each text, without begin and end ids."""
         normalized = [self.normalization(text) for text in check_is_list(texts)]
-        encoded = self.processor.encode(normalized, num_threads=-1)
-        return [np.array([*self.start, *ids], "int32") for ids in encoded]
+        found = encoded(self.processor, normalized)
+        return [np.array([*self.start, *ids], "int32") for ids in found]
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
         # Byte pieces that do not form valid UTF-8 become U+FFFD.
-        texts = self.processor.decode([[int(id) for id in ids] for ids in sequences])
+        texts = decoded(self.processor, [[int(id) for id in ids] for ids in sequences])
         return [text.strip(" ") for text in texts]
 
     def pieces(self, ids):

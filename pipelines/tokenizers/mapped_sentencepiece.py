@@ -13,6 +13,7 @@ import sentencepiece
 
 from pipelines.special_ids import BEGIN, UNKNOWN, UNKNOWN_SURFACE
 from pipelines.text.normalization import SPACE_SIGN, Normalization
+from pipelines.tokenizers.few_texts import encoded
 from pipelines.tokenizers.tokenizer_base import CODE, Tokenizer, begins_word, check_is_list
 
 SPECIAL = 4
@@ -69,8 +70,7 @@ class MappedSentencePiece(Tokenizer):
             text[match.end() :] if match else text for text, match in zip(texts, found, strict=True)
         ]
         result = []
-        encoded = self.processor.encode(rests, out_type=str, num_threads=-1)
-        for match, pieces in zip(found, encoded, strict=True):
+        for match, pieces in zip(found, encoded(self.processor, rests, str), strict=True):
             code = [self.codes.get(match[0], UNKNOWN)] if match else []
             ids = [*code, *(self.ids.get(piece, UNKNOWN) for piece in pieces)]
             result.append(np.array([BEGIN, *ids] if self.begin and ids else ids, "int32"))

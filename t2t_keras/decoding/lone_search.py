@@ -51,27 +51,36 @@ class Steps:
     def __init__(self, model, memory, cache, room, longest, beam):
         self.model, self.memory, self.cache = model, memory, cache
         self.room, self.longest, self.beam = room, longest, beam
-        self.position, self.own = 0, np.arange(beam)
+        self.position, self.own = 0, np.eye(beam, dtype="bool")
         self.visible = np.zeros((1, beam, room * beam), "bool")
 
-    def top_tokens(self, newest, count):
-        """Runs a step and returns log P and ids of the most likely next tokens, `[beam, count]`.
+    def run(self, newest):
+        """Runs a step and returns the `top_tokens` of its `Logits`.
 
         Args:
             newest: the last token of each hypothesis.
-            count: see `next_tokens`.
         """
         if self.position == self.room:
             self.room = until_stage(self.room + 1, self.longest)
             self.cache = self.model.extend_cache(self.cache, self.room, self.beam)
             more = self.room * self.beam - self.visible.shape[2]
             self.visible = np.pad(self.visible, [(0, 0), (0, 0), (0, more)])
-        self.visible[0, self.own, self.own + self.position * self.beam] = True
+        first = self.position * self.beam
+        self.visible[0, :, first : first + self.beam] = self.own
         logits, self.cache = self.model.decode_step(
             newest, self.position, self.cache, self.memory, self.visible
         )
         self.position += 1
-        values, ids, normalizer = logits.top_tokens
+        return logits.top_tokens
+
+    def top_tokens(self, newest, count):
+        """Runs a step and returns log P and ids of the most likely next tokens, `[beam, count]`.
+
+        Args:
+            newest: see `run`.
+            count: see `next_tokens`.
+        """
+        values, ids, normalizer = self.run(newest)
         # The top tokens may include the padding and begin tokens; see `next_tokens`.
         values, ids = values[:, : count + 2], ids[:, : count + 2]
         allowed = ids > BEGIN
@@ -79,18 +88,25 @@ class Steps:
             values = np.where(allowed, values, np.float32(IMPOSSIBLE))
         return values - normalizer[:, None], ids
 
+    def top_token(self, newest):
+        """Runs a step of the only hypothesis and returns log P and id of the likeliest token."""
+        values, ids, normalizer = self.run([newest])
+        # They are in descending order, and at most two of them are padding and begin tokens.
+        ids = ids[0].tolist()
+        best = next(place for place, id in enumerate(ids) if id > BEGIN)
+        return values[0, best] - normalizer[0], ids[best]
+
     def follow(self, parents):
         """Makes hypothesis i continue hypothesis `parents[i]`."""
-        self.visible = self.visible[:, parents]
+        self.visible = self.visible.take(parents, axis=1)
 
 
 def greedy(steps, config, limit):
     """Returns the tokens and the score of the only hypothesis, as `Greedy` finds it."""
     tokens, score, newest = [], np.float32(0), BEGIN
     while steps.position < limit and newest != END:
-        log_p, ids = steps.top_tokens([newest], 1)
-        best = log_p[0].argmax()
-        newest, score = int(ids[0, best]), score + log_p[0, best]
+        log_p, newest = steps.top_token(newest)
+        score += log_p
         tokens.append(newest)
     return [tokens], score / length_penalty(np.array([len(tokens)]), config)
 

@@ -197,7 +197,8 @@ class Step:
             place = position % (slots // beams)
         own = slice(place * beams, (place + 1) * beams)
         bias = program.input("visible")
-        bias[...] = np.where(visible, np.float32(0), HIDDEN)
+        bias.fill(HIDDEN)
+        np.copyto(bias, 0, where=visible)
         if self.only_reads:
             bias[..., own] = HIDDEN
         program.input("tokens")[...] = tokens
