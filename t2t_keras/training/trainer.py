@@ -160,9 +160,7 @@ class Trainer:
                     # not evaluate again. Lines of metrics.jsonl after the checkpoint are removed.
                     is_best = evaluation_is_due and self.evaluate(logs)
                     if save_is_due or is_best:
-                        # The evaluation after the last step is off schedule if the run is extended.
-                        evaluation = self.step % self.config.evaluate_every == 0
-                        self.save(on_schedule=bool(save_is_due or evaluation))
+                        self.save(self.is_on_schedule(save_is_due))
                     if evaluation_is_due and self.step < self.config.steps:
                         self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop(at_once=log_is_due or evaluation_is_due)
@@ -221,6 +219,18 @@ class Trainer:
         every, minutes = self.config.checkpoint_every, self.config.checkpoint_minutes
         by_time = minutes and time.monotonic() - self.saved_at >= 60 * minutes
         return by_time or (every and self.step % every == 0)
+
+    def is_on_schedule(self, save_is_due):
+        """Returns whether an uninterrupted run on any machine has a checkpoint of this step.
+
+        If checkpoints are made by steps, those by time only limit what a killed run loses. They
+        depend on the speed of the machine, and an average must not.
+        """
+        every = self.config.checkpoint_every
+        # The evaluation after the last step is off schedule if the run is extended.
+        evaluation = self.step % self.config.evaluate_every == 0
+        by_schedule = self.step % every == 0 if every else save_is_due
+        return bool(evaluation or by_schedule)
 
     def evaluate(self, logs):
         """Evaluates the model and records the results.

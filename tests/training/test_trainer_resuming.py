@@ -251,3 +251,11 @@ def test_a_full_disk_ends_the_run_and_keeps_the_previous_checkpoint(tmp_path, mo
         trainer.train()
     assert trainer.checkpoints.steps() == [4, 8]
     assert not list((tmp_path / "checkpoints").glob("*.unfinished"))
+
+
+def test_checkpoints_by_time_are_in_no_average_if_others_are_made_by_steps(tmp_path):
+    settings = {"steps": 5, "evaluate_every": 100, "checkpoint_minutes": 1e-9}
+    for every, averaged in ((2, [2, 4, 5]), (0, [1, 2, 3, 4, 5])):
+        trainer = new_trainer(tmp_path / f"{every}", checkpoint_every=every, **settings)
+        trainer.train()
+        assert trainer.checkpoints.latest() == averaged

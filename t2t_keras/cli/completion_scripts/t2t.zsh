@@ -75,7 +75,7 @@ _t2t_settings() {
         '--config.training.log_every:steps between lines of progress and between points of the training curves'
         '--config.training.evaluate_every:steps between evaluations'
         '--config.training.checkpoint_every:steps between checkpoints'
-        '--config.training.checkpoint_minutes:minutes between checkpoints'
+        '--config.training.checkpoint_minutes:maximum minutes between checkpoints'
         '--config.training.average:"unless_worse": the run'\''s weights are the averaged ones, unless the newest or the best are significantly better on held-out text when training ends; or "always"'
         '--config.training.keep:number of newest checkpoints to keep, besides the best'
         '--config.training.best_metric:metric that decides which checkpoint is the best: "loss" or "bleu" of the main held-out set, the name of a set for its loss, or "NAME/bleu"'
