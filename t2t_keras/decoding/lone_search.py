@@ -93,7 +93,7 @@ class Steps:
         values, ids, normalizer = self.run([newest])
         # They are in descending order, and at most two of them are padding and begin tokens.
         ids = ids[0].tolist()
-        best = next(place for place, id in enumerate(ids) if id > BEGIN)
+        best = next((place for place, id in enumerate(ids) if id > BEGIN), 0)  # 0: NaN logits
         return values[0, best] - normalizer[0], ids[best]
 
     def follow(self, parents):
