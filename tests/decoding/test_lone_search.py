@@ -74,3 +74,24 @@ def test_tokens_and_scores_are_equal(seed):
         ours, theirs = (each.tokens[0, row] for each in (found, expected))
         if np.isfinite(score):
             assert ours[ours > 0].tolist() == theirs[theirs > 0].tolist()
+
+
+class Undefined(Random):
+    """A model whose logits are NaN. LiteRT's top tokens are then all padding."""
+
+    def row(self, key):
+        return np.full(VOCABULARY, np.nan)
+
+    def decode_step(self, tokens, *args, **kwargs):
+        logits, slots = super().decode_step(tokens, *args, **kwargs)
+        logits.top_tokens[1][:] = 0
+        return logits, slots
+
+
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_search_over_nan_ends(beam):
+    model, source = Undefined(end=0), np.full((1, 5), 5, "int32")
+    config = SearchConfig(beam=beam, extra_length=3)
+    found = lone_search(model, config, source)
+    assert model.steps <= source.shape[1] + config.extra_length
+    assert not np.isfinite(found.scores).any()
