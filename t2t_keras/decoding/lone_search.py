@@ -5,6 +5,8 @@ steps of `BeamSearch` and `Greedy` again for a single sentence. It skips work th
 need: for example, most steps finish no hypothesis. The results are bit-for-bit the same.
 """
 
+import math
+
 import numpy as np
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE
@@ -80,25 +82,37 @@ class Steps:
             newest: see `run`.
             count: see `next_tokens`.
         """
-        values, ids, normalizer = self.run(newest)
-        # The top tokens may include the padding and begin tokens; see `next_tokens`.
-        values, ids = values[:, : count + 2], ids[:, : count + 2]
-        allowed = ids > BEGIN
-        if not allowed.all():
-            values = np.where(allowed, values, np.float32(IMPOSSIBLE))
-        return values - normalizer[:, None], ids
+        return allowed_log_p(*self.run(newest), count)
 
     def top_token(self, newest):
         """Runs a step of the only hypothesis and returns log P and id of the likeliest token."""
-        values, ids, normalizer = self.run([newest])
+        values, ids, normalizer = top_tokens = self.run([newest])
+        if not math.isfinite(normalizer[0]):  # Some logits are infinite or NaN.
+            log_p, ids = allowed_log_p(*top_tokens, 1)
+            best = log_p[0].argmax()
+            return log_p[0, best], int(ids[0, best])
         # They are in descending order, and at most two of them are padding and begin tokens.
         ids = ids[0].tolist()
-        best = next((place for place, id in enumerate(ids) if id > BEGIN), 0)  # 0: NaN logits
+        best = next(place for place, id in enumerate(ids) if id > BEGIN)
         return values[0, best] - normalizer[0], ids[best]
 
     def follow(self, parents):
         """Makes hypothesis i continue hypothesis `parents[i]`."""
         self.visible = self.visible.take(parents, axis=1)
+
+
+def allowed_log_p(values, ids, normalizer, count):
+    """Returns log P and ids of the top tokens. That of the padding and begin tokens is impossible.
+
+    Args:
+        values, ids, normalizer: the `top_tokens` of `Logits`.
+        count: see `next_tokens`.
+    """
+    values, ids = values[:, : count + 2], ids[:, : count + 2]
+    allowed = ids > BEGIN
+    if not allowed.all():
+        values = np.where(allowed, values, np.float32(IMPOSSIBLE))
+    return values - normalizer[:, None], ids
 
 
 def greedy(steps, config, limit):

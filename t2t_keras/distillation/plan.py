@@ -258,8 +258,8 @@ class DistillationPlan:
                 check_line_counts(**lines)
             except ValueError as error:
                 raise ValueError(f"{name}: {error}") from error
-            if not lines["source"]:
-                raise ValueError(f"{name}: {files[0]} is empty")
+            if not any(map(str.strip, lines["source"])):
+                raise ValueError(f"{name}: {files[0]} has no text")
 
 
 def settings():

@@ -176,14 +176,15 @@ def reduced_recipe(plan, config, keep=0, checkpoints=CHECKPOINTS, reduced=None, 
     return Recipe(config, ours, paper, reduced)
 
 
-def operations_per_token(model):
+def operations_per_token(experiment):
     """Returns the floating-point operations of training per source or target token."""
-    return training_operations(model, 1, TYPICAL_LENGTH) / (2 * TYPICAL_LENGTH)
+    passes = 2 if experiment.training.r_drop else 1  # R-Drop computes each batch twice
+    return passes * training_operations(experiment.model, 1, TYPICAL_LENGTH) / (2 * TYPICAL_LENGTH)
 
 
 def operations_of_step(experiment):
     """Returns the floating-point operations of a training step with a full batch."""
-    return operations_per_token(experiment.model) * 2 * experiment.data.batches.tokens
+    return operations_per_token(experiment) * 2 * experiment.data.batches.tokens
 
 
 def overridden(plan, experiment):

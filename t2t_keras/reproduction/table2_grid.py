@@ -51,7 +51,7 @@ class GridResult(NamedTuple):
 
     row: str
     choice: Choice
-    model: object  # settings of the model
+    experiment: object  # the `Experiment` that was trained
     millions: float
     steps: int
     perplexity: float
@@ -180,7 +180,7 @@ def search(folder, row, choices, recipes, text):
             GridResult(
                 row=row,
                 choice=choice,
-                model=run.experiment().model,
+                experiment=run.experiment(),
                 millions=facts.millions,
                 steps=facts.steps,
                 perplexity=perplexity,
@@ -214,7 +214,7 @@ def write_grid(plan, folder, results):
         "learning rate": lambda each: each.choice.learning_rate or "",
         "10⁶ weights": lambda each: number(each.millions),
         "10⁶ operations per token": lambda each: number(
-            operations_per_token(each.model) / 1e6, ".3g"
+            operations_per_token(each.experiment) / 1e6, ".3g"
         ),
         "steps": lambda each: f"{each.steps:,}",
         "held-out perplexity": lambda each: (

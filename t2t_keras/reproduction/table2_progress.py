@@ -24,7 +24,7 @@ class RowProgress(NamedTuple):
 
 def progress_of(run):
     """Returns the `RowProgress` at each evaluation of a run."""
-    per_token = operations_per_token(run.experiment().model)
+    per_token = operations_per_token(run.experiment())
     return [
         RowProgress(per_token * line["tokens"], line["seconds"], line.get("bleu"))
         for line in run.evaluations()

@@ -22,7 +22,7 @@ class Table2Result(NamedTuple):
     row: str
     test: str
     facts: Facts
-    model: object  # settings of the model
+    experiment: object  # the `Experiment` that was trained
     weights: str
     bleu: Score
     paper_bleu: Score
@@ -54,7 +54,7 @@ def result_of(row, test, recipe, runs, output, target):
         row=row,
         test=test,
         facts=facts,
-        model=first.experiment().model,
+        experiment=first.experiment(),
         weights=text,
         bleu=bleu(lines, references),
         paper_bleu=paper_bleu(lines, references, language),
@@ -87,12 +87,19 @@ def operations_of(weighted_run):
 def epochs_of(run):
     """Returns how many times a run has read its text up to its last evaluation, or None."""
     folder, evaluations = run.experiment().data.folder, run.evaluations()
-    sides = read_json(Path(folder) / "report.json", {}).get("sides") if folder else None
-    if not (sides and evaluations and "tokens" in evaluations[-1]):
+    report = read_json(Path(folder) / "report.json", {}) if folder else {}
+    if not ("sides" in report and evaluations and "tokens" in evaluations[-1]):
         return None
-    pairs = facts_of(run).pairs
-    pieces = sum(side["pieces"] for side in sides.values()) + 2 * pairs  # two end tokens a pair
-    return evaluations[-1]["tokens"] / pieces
+    pieces = sum(pieces_read(side, report) for side in report["sides"].values())
+    end_tokens = 2 * facts_of(run).pairs
+    return evaluations[-1]["tokens"] / (pieces + end_tokens)
+
+
+def pieces_read(side, report):
+    """Returns the mean number of pieces that an epoch reads of a side of the prepared text."""
+    encodings = report.get("encodings", 1)  # all but the first one are made with BPE dropout
+    with_dropout = side.get("pieces_a_word_with_dropout", 0) * side["words"]
+    return (side["pieces"] + (encodings - 1) * with_dropout) / encodings
 
 
 def printed(row):
@@ -135,9 +142,9 @@ def write_results(plan, folder, results):
         "BLEU": lambda each: number(paper_score(each)),
         "paper BLEU, newstest2014": lambda each: number(printed(each[0].row)[0], ".1f"),
         "10⁶ operations per token": lambda each: number(
-            operations_per_token(each[0].model) / 1e6, ".3g"
+            operations_per_token(each[0].experiment) / 1e6, ".3g"
         ),
-        "longest path": lambda each: longest_path(each[0].model),
+        "longest path": lambda each: longest_path(each[0].experiment.model),
         "minutes": minutes_of,
         "operations": lambda each: number(each[0].operations, ".1e"),
         "FLOPs": lambda each: number(each[0].flops, ".1e"),

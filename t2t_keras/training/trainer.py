@@ -160,7 +160,7 @@ class Trainer:
                     # not evaluate again. Lines of metrics.jsonl after the checkpoint are removed.
                     is_best = evaluation_is_due and self.evaluate(logs)
                     if save_is_due or is_best:
-                        self.save(self.is_on_schedule(save_is_due))
+                        self.save(self.is_on_schedule(save_is_due, is_best))
                     if evaluation_is_due and self.step < self.config.steps:
                         self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop(at_once=log_is_due or evaluation_is_due)
@@ -220,7 +220,7 @@ class Trainer:
         by_time = minutes and time.monotonic() - self.saved_at >= 60 * minutes
         return by_time or (every and self.step % every == 0)
 
-    def is_on_schedule(self, save_is_due):
+    def is_on_schedule(self, save_is_due, is_best):
         """Returns whether an uninterrupted run on any machine has a checkpoint of this step.
 
         If checkpoints are made by steps, those by time only limit what a killed run loses. They
@@ -228,9 +228,9 @@ class Trainer:
         """
         every = self.config.checkpoint_every
         # The evaluation after the last step is off schedule if the run is extended.
-        evaluation = self.step % self.config.evaluate_every == 0
+        best_on_schedule = is_best and self.step % self.config.evaluate_every == 0
         by_schedule = self.step % every == 0 if every else save_is_due
-        return bool(evaluation or by_schedule)
+        return bool(best_on_schedule or by_schedule)
 
     def evaluate(self, logs):
         """Evaluates the model and records the results.

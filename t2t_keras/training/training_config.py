@@ -57,7 +57,7 @@ class TrainingConfig:
         evaluate_every: steps between evaluations.
         checkpoint_every: steps between checkpoints. 0: by time only.
         checkpoint_minutes: maximum minutes between checkpoints. The paper: 10. 0: by steps only.
-            With `checkpoint_every`, a checkpoint by time is in no average.
+            With `checkpoint_every`, an average has no checkpoint by time except the newest.
         average: "unless_worse": the run's weights are the averaged ones, unless the newest or the
             best are significantly better on held-out text when training ends; or "always".
         keep: number of newest checkpoints to keep, besides the best.

@@ -76,22 +76,42 @@ def test_tokens_and_scores_are_equal(seed):
             assert ours[ours > 0].tolist() == theirs[theirs > 0].tolist()
 
 
-class Undefined(Random):
-    """A model whose logits are NaN. LiteRT's top tokens are then all padding."""
+class Overflowing(Random):
+    """A model with a few logits that are infinite or NaN, or with NaN only."""
+
+    def __init__(self, seed):
+        super().__init__(end=0)
+        self.seed = seed
 
     def row(self, key):
-        return np.full(VOCABULARY, np.nan)
+        row = super().row(key)
+        random = np.random.default_rng(zlib.crc32(f"{self.seed} {key}".encode()))
+        row[random.integers(0, VOCABULARY, 2)] = (np.inf, -np.inf, np.nan)[self.seed % 3]
+        return row if self.seed else np.full(VOCABULARY, np.nan)
 
     def decode_step(self, tokens, *args, **kwargs):
         logits, slots = super().decode_step(tokens, *args, **kwargs)
-        logits.top_tokens[1][:] = 0
+        if not self.seed:
+            logits.top_tokens[1][:] = 0  # as on LiteRT
         return logits, slots
 
 
-@pytest.mark.parametrize("beam", [1, 4])
-def test_a_search_over_nan_ends(beam):
-    model, source = Undefined(end=0), np.full((1, 5), 5, "int32")
-    config = SearchConfig(beam=beam, extra_length=3)
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("seed", range(30))
+def test_greedy_search_over_infinite_logits_and_nan_is_the_same(seed):
+    model, source = Overflowing(seed), np.full((1, 5), 5, "int32")
+    config = SearchConfig(extra_length=3)
+    expected = numpy_search(method_of(model, config), source, None, {})
+    steps, model.steps = model.steps, 0
+    found = lone_search(model, config, source)
+    np.testing.assert_array_equal(found.scores, expected.scores)
+    ours, theirs = (each.tokens[each.tokens > 0].tolist() for each in (found, expected))
+    assert (ours, model.steps) == (theirs, steps)
+
+
+def test_beam_search_over_nan_ends():
+    model, source = Overflowing(seed=0), np.full((1, 5), 5, "int32")
+    config = SearchConfig(beam=4, extra_length=3)
     found = lone_search(model, config, source)
     assert model.steps <= source.shape[1] + config.extra_length
     assert not np.isfinite(found.scores).any()

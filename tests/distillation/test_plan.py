@@ -71,9 +71,12 @@ def test_the_experiment_may_be_the_name_of_a_config():
         ({"test": 3}, "`test` must be a string or a list of strings"),
         ({"test": [f"one={__file__},{__file__},de"]}, "--to has the tag of all texts"),
         ({"test": [f"one={__file__},no"]}, "--test=one: there is no file no"),
+        ({"test": "one=blank,blank"}, "--test=one: blank has no text"),
     ],
 )
-def test_wrong_settings_are_refused(experiment, changes, message):
+def test_wrong_settings_are_refused(experiment, changes, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "blank").write_text("\n \n")
     with pytest.raises(ValueError) as error:
         new_plan(experiment, **changes)
     assert message in str(error.value)

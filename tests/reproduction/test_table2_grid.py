@@ -70,8 +70,8 @@ def test_a_short_training_is_the_beginning_of_the_full_one():
 
 
 def result(choice, perplexity):
-    model = load_experiment("multi30k").model
-    return GridResult("ende_base", Choice(*choice), model, 1.5, 33, perplexity)
+    experiment = load_experiment("multi30k")
+    return GridResult("ende_base", Choice(*choice), experiment, 1.5, 33, perplexity)
 
 
 def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path):

@@ -5,6 +5,7 @@ import pytest
 from t2t_keras.experiment import load_experiment
 from t2t_keras.parameters import training_operations
 from t2t_keras.reproduction import table2_progress
+from t2t_keras.reproduction.recipe import operations_per_token
 from t2t_keras.reproduction.table2_progress import RowProgress, draw_progress, progress_of
 from t2t_keras.runs import Run
 from t2t_keras.runs.settings_file import write_settings
@@ -26,6 +27,13 @@ def test_progress_is_counted_in_operations_of_the_tokens_seen(tmp_path):
         RowProgress(pytest.approx(operations), 3.5, 1.25),
         RowProgress(pytest.approx(2 * operations), 7.0, None),
     ]
+
+
+def test_r_drop_computes_each_batch_twice():
+    experiment = load_experiment("multi30k")
+    once = operations_per_token(experiment)
+    experiment.training.r_drop = 5.0
+    assert operations_per_token(experiment) == 2 * once
 
 
 @pytest.mark.parametrize(

@@ -253,9 +253,18 @@ def test_a_full_disk_ends_the_run_and_keeps_the_previous_checkpoint(tmp_path, mo
     assert not list((tmp_path / "checkpoints").glob("*.unfinished"))
 
 
-def test_checkpoints_by_time_are_in_no_average_if_others_are_made_by_steps(tmp_path):
+def test_only_the_newest_checkpoint_by_time_is_averaged_if_others_are_made_by_steps(tmp_path):
     settings = {"steps": 5, "evaluate_every": 100, "checkpoint_minutes": 1e-9}
     for every, averaged in ((2, [2, 4, 5]), (0, [1, 2, 3, 4, 5])):
         trainer = new_trainer(tmp_path / f"{every}", checkpoint_every=every, **settings)
         trainer.train()
         assert trainer.checkpoints.latest() == averaged
+
+
+def test_a_checkpoint_by_time_of_an_evaluated_step_is_averaged_only_if_it_is_the_best(tmp_path):
+    settings = {"steps": 6, "evaluate_every": 2, "checkpoint_every": 3}
+    for minutes in (0, 1e-9):
+        folder = tmp_path / f"{minutes}"
+        trainer = new_trainer(folder, **settings, checkpoint_minutes=minutes)
+        trainer.train()
+        assert trainer.checkpoints.latest() == [3, 6], "without held-out text, no step is the best"

@@ -69,7 +69,7 @@ def by_length(run, text, folder):
     step = experiment.training.steps
     weights = ChosenWeights(str(step), checkpoints_of(run).path(step), "the last checkpoint")
     stages = Stages(run.folder.parent, run.folder.parent.name, text.stages)
-    translate(stages, "translate", run, weights, experiment.search, source, output)
+    translate(stages, "translate", [(run, weights)], experiment.search, source, output)
     sources, tokenizer = read_lines(source), run.tokenizer().source
     tokens = [" ".join("x" for _ in ids) for ids in tokenizer.encode(sources)]
     return bleu_by_length(tokens, read_lines(output), read_lines(target), ends=ENDS)

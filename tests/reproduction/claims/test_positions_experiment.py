@@ -1,5 +1,7 @@
 """Positions beyond those of training: BLEU by length of each kind."""
 
+from unittest.mock import create_autospec
+
 import numpy as np
 import pytest
 from support.runs.claim_runs import UntrainedRuns
@@ -50,8 +52,13 @@ def test_lines_of_a_length_are_counted_in_tokens(tmp_path, monkeypatch):
 
     for name in ("test.en", "test.de", "test.out"):
         (tmp_path / name).write_text("a b c d\na b c d e f g\n")
-    monkeypatch.setattr(positions, "translate", lambda *_: None)
+    translate = create_autospec(positions.translate)
+    monkeypatch.setattr(positions, "translate", translate)
     text = type("Text", (), {"stages": None})
     groups = positions.by_length(Run(), text, tmp_path)
     assert [(group.last, group.lines) for group in groups] == [(20, 1), (30, 1)]
     assert groups[0].score == pytest.approx(100)
+    (_, stage, [(run, weights)], _, source, output), _ = translate.call_args
+    step = run.experiment().training.steps
+    assert (stage, run.folder, weights.name) == ("translate", Run.folder, str(step))
+    assert (source, output) == (tmp_path / "test.en", tmp_path / "test.out")
