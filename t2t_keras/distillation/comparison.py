@@ -12,16 +12,18 @@ from typing import NamedTuple
 from pipelines.atomic_files import atomic_file, json_digest, read_json, write_json
 from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
-from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
+from t2t_keras.distillation.systems import FILES, SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
 from t2t_keras.export.ctranslate2_package import import_ctranslate2
 from t2t_keras.processor import cores, processor_text
+from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
+from t2t_keras.translating.find import is_export
 
 COSTS = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
-MEANINGS = ("filled: float32", "empty: int8", "small: greedy search", "large: beam search")
+MEANINGS = ("filled: float32", "empty: other types", "small: greedy search", "large: beam search")
 
 
 class Row(NamedTuple):
@@ -150,8 +152,18 @@ def translated(form, test, source, work):
         ],
         creates=output,
         reads=[*form.files, source],
+        depends_on=search_of(form),
     )
     return output
+
+
+def search_of(form):
+    """Returns the recorded search settings of a form, in JSON types."""
+    if form.folders == form.system.folders and not is_export(form.folders[0]):
+        runs = map(RunFolder, form.folders)
+        return [[run.settings_digest(), str(run.search_settings())] for run in runs]
+    record = FILES[form.engine][0] if form.engine in FILES else "config.json"
+    return read_json(Path(form.folders[0]) / record, {}).get("search")
 
 
 def timed(forms, tests, threads, work):

@@ -19,16 +19,22 @@ from pipelines.atomic_files import locked_folder
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
-from t2t_keras.distillation.inputs import as_json, inputs_of, preparation_settings
+from t2t_keras.distillation.inputs import (
+    as_json,
+    cleaning_plugins,
+    inputs_of,
+    preparation_settings,
+)
 from t2t_keras.distillation.report import write_report
 from t2t_keras.distillation.student_record import check_student, check_texts, record_student
+from t2t_keras.distillation.systems import is_impossible
 from t2t_keras.distillation.text_stages import NAME, filter_texts, translated_texts
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.training.run_start import check_folder
-from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.stages import StageFailed, Stages
 
 DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT
 
@@ -70,7 +76,7 @@ def prepared_data(plan, inputs, texts):
         depends_on=as_json(
             [
                 *(inputs.texts["--vocabulary"], inputs.texts["vocabulary"], plan.keep),
-                *(inputs.languages, inputs.tag, digest_of(map(Path, plan.experiment.imports))),
+                *(inputs.languages, inputs.tag, digest_of(cleaning_plugins(plan.experiment))),
                 preparation_settings(plan.experiment),
             ]
         ),
@@ -151,14 +157,19 @@ def train(plan, inputs, texts, data):
 
 
 def export(plan):
-    """Exports the student for LiteRT, unless there is an export of its weights."""
+    """Exports the student for LiteRT, unless there is an export of its weights or cannot be one."""
     stages, run = Stages(plan.folder, NAME), RunFolder(plan.run)
     for dtype in DTYPES:
         try:
             fitting(run, "litert", dtype)
         except NoExport:
             flags = [plan.run, "--format=litert", f"--dtype={dtype}"]
-            stages.run_logged(f"export-{dtype}", "export", flags, run.folder / "export_litert")
+            try:
+                stages.run_logged(f"export-{dtype}", "export", flags, run.folder / "export_litert")
+            except StageFailed as error:
+                if not is_impossible(error):
+                    raise
+                stages.report(f"the student has no LiteRT in {dtype}: {error}")
 
 
 def compare(plan, inputs):
@@ -180,6 +191,7 @@ def compare(plan, inputs):
         reads=[path for files in tests.values() for path in files],
         depends_on=[
             inputs.texts["weights of the teachers"],
-            *(run.weights_file_digest(), run.settings_digest(), sorted(tests)),
+            *(run.weights_file_digest(), run.settings_digest(), str(run.search_settings())),
+            sorted(tests),
         ],
     )

@@ -10,13 +10,22 @@ from pipelines.text.file_lists import find_files
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import tag_id
-from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
+from t2t_keras.distillation.models import (
+    GivenModel,
+    check_directions,
+    check_reverse,
+    given_teachers,
+)
+from t2t_keras.distillation.student_record import are_texts
+from t2t_keras.plugins import plugins_with
 
 # Settings of the plan that the prepared text depends on, besides the files that they name.
 OF_TEXTS = (
     *("to", "engine", "dtype", "beam", "choose", "n_best", "apache_beam"),
     *("ratio", "repetitions", "keep", "vocabulary"),
 )
+# Folders in the folder of the texts. A stage may delete them to make them again.
+MADE = ("texts", "translated", "chosen", "filtered", "data", "real_data", "data_settings")
 
 
 class Inputs(NamedTuple):
@@ -51,6 +60,8 @@ def inputs_of(plan):
         )
     teachers = given_teachers(plan)
     reverse = GivenModel(plan.reverse, "--reverse") if plan.reverse else None
+    if reverse:
+        check_reverse(reverse)
     preparation = read_json(Path(plan.data) / "preparation.json", {}) if plan.data else {}
     vocabulary = None if plan.vocabulary_size else teachers[0].vocabulary
     if plan.vocabulary == "data":
@@ -66,6 +77,8 @@ def inputs_of(plan):
         "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
         "text of --mono": plan.mono and digest_of(find_files("mono", plan.mono)),
     }
+    if plugins := cleaning_plugins(plan.experiment):
+        digests["plug-ins that clean"] = digest_of(plugins)
     texts = as_json(settings | digests | preparation_settings(plan.experiment))
     flat = plan.experiment.flat()
     student = {name: value for name, value in flat.items() if name not in texts}
@@ -93,8 +106,18 @@ def check_tag(plan, vocabulary, tag):
         ) from error
 
 
+def cleaning_plugins(experiment):
+    """Returns the paths of the plug-in files whose cleaning rules are used."""
+    rules = experiment.data.cleaning.own_settings()
+    plugins = plugins_with({"pipelines.text.cleaning_rules:RULES": rules})
+    return [Path(plugin.path) for plugin in plugins]
+
+
 def check_places(plan):
-    """Rejects a folder for texts inside the run or the data, which may have no other files."""
+    """Rejects a folder for texts inside the run or the data, or with other files, which are lost.
+
+    The run and the data may have no other files either.
+    """
     texts, own = plan.texts_folder.resolve(), plan.folder.resolve()
     for folder in (texts, texts.parent) if texts.name != own.name else ():
         if (folder / "config.json").exists() and (folder / "vocabulary").is_dir():
@@ -108,6 +131,17 @@ def check_places(plan):
                 f"--texts must be a folder outside of --{name}. Received: --texts={plan.texts} "
                 f"--{name}={folder}"
             )
+        for made in (texts / each for each in MADE):
+            if folder and Path(folder).resolve().is_relative_to(made):
+                raise ValueError(
+                    f"--{name} must be outside of {made}, whose files are made again when the "
+                    f"texts change. Received: --{name}={folder}"
+                )
+    if texts != own and not are_texts(texts):
+        raise ValueError(
+            "--texts must be a new folder, an empty one, or one that t2t-distill has begun. "
+            f"Received: --texts={plan.texts}, which has other files"
+        )
 
 
 def preparation_settings(experiment):

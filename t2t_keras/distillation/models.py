@@ -10,6 +10,7 @@ from pathlib import Path
 from pipelines.atomic_files import json_digest, read_json
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
+from pipelines.tokenizers.tags import chosen_tag
 from t2t_keras.distillation.systems import beam_of, export_in
 from t2t_keras.export.ctranslate2_package import import_ctranslate2
 from t2t_keras.runs.exports.engine_choice import fitting, requested
@@ -112,11 +113,28 @@ def check_export(plan, teacher):
     widest, beam = beam_of(export, engine), max(plan.beam or 1, plan.n_best or 1)
     if beam > widest:
         name, value = ("beam", plan.beam) if plan.beam else ("n_best", plan.n_best)
+        remedy = f"Export its run again with t2t-export --beam={beam}"
+        if not teacher.is_export:  # an export in the run would need the run's own beam width
+            remedy = (
+                f"Give as the teacher what t2t-export {teacher.name} --format={engine} "
+                f"--dtype={plan.dtype or 'float32'} --beam={beam} --output=FOLDER writes"
+            )
         raise ValueError(
             f"--{name} must be at most {widest}, the beam width of {export}. Received: "
-            f"--{name}={value}. Give the run, with --engine=tensorflow, or export it again with "
-            f"t2t-export --beam={beam}"
+            f"--{name}={value}. {remedy}"
         )
+
+
+def check_reverse(reverse):
+    """Rejects a reverse model that translates into several languages: none could be chosen."""
+    if not reverse.is_export:
+        try:
+            chosen_tag(None, RunFolder(reverse.name).tags())
+        except ValueError as error:
+            raise ValueError(
+                "--reverse must be a model that translates into one language. Received: "
+                f"{reverse.name}: {error}"
+            ) from error
 
 
 def data_languages(data):

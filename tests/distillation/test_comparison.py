@@ -1,15 +1,25 @@
 """The comparison of teachers and student: which rows are compared, the files, and wrong input."""
 
 import csv
+import json
 import re
+import shutil
 
 import pytest
 from support.processes.commands import command
 
+from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
 from t2t_keras.distillation import comparison
-from t2t_keras.distillation.comparison import compare, draw, notes_on, rows_of, write_results
-from t2t_keras.distillation.systems import Form, System
+from t2t_keras.distillation.comparison import (
+    compare,
+    draw,
+    notes_on,
+    rows_of,
+    search_of,
+    write_results,
+)
+from t2t_keras.distillation.systems import Form, System, on_tensorflow
 from t2t_keras.stages import stages as stages_module
 
 SOURCES, REFERENCES = (list(side) for side in zip(*pairs(40, "test"), strict=True))
@@ -71,6 +81,25 @@ def test_the_picture_has_a_row_for_each_test_set(tmp_path):
         sizes.append((tmp_path / "picture.png").read_bytes()[16:24])
     width, height = ([int.from_bytes(size[i : i + 4], "big") for size in sizes] for i in (0, 4))
     assert width[0] == width[1] and height[1] > 1.5 * height[0]
+
+
+def test_translations_are_made_again_after_a_change_of_the_search(run, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.copytree(run.folder, folder)
+    system = System("student", "student", [str(folder)])
+    (of_run, _) = on_tensorflow(system)
+    export = tmp_path / "export"
+    export.mkdir()
+    of_export = Form(system, [str(export)], "litert", "int8", 4, True, [], 1)
+    found = []
+    for alpha in (0.6, 1.5):
+        contents = read_json(folder / "config.json")
+        contents["experiment"]["search"]["alpha"] = alpha
+        write_json(folder / "config.json", contents)
+        write_json(export / "litert.json", {"search": {"beam": 4, "alpha": alpha}})
+        found.append([search_of(of_run), search_of(of_export)])
+    assert all(before != after for before, after in zip(*found, strict=True))
+    assert json.loads(json.dumps(found)) == found, "a record of stages holds it"
 
 
 TEACHERS = [["teacher"]]

@@ -1,7 +1,9 @@
 """A distillation from the texts to the report: its stages, kills, and what is refused."""
 
+import contextlib
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.processes.commands import TINY_RUN, command
@@ -11,9 +13,10 @@ from support.runs.untrained import tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
-from t2t_keras.distillation import distill, distillation_stages
+from t2t_keras.distillation import distill, distillation_stages, inputs
 from t2t_keras.runs import Run
 from t2t_keras.stages import stages
+from t2t_keras.stages.stages import StageFailed
 
 
 class Ended:
@@ -215,6 +218,8 @@ def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
             {"texts": run.folder / "texts"},
             "--texts must be a folder outside of runs",
         ),
+        ({"texts": tagged.parent}, "--texts must be a new folder, .* which has other files"),
+        ({"texts": data.parent, "data": data}, "--data must be outside of .*/data, whose files"),
         ({"data": tagged}, "has a tag before each source, but .*has no tag '<2de>'"),
         ({"folder": run.folder}, "a run that t2t-distill has not begun"),
         ({"folder": data}, "is not a run: it has no config.json, but other files"),
@@ -224,6 +229,64 @@ def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
         with pytest.raises(ValueError, match=message):
             distill(experiment=tiny_experiment(), **given)
     assert not faked.started and not list(tmp_path.iterdir())
+
+
+def test_files_in_the_folder_of_the_texts_are_never_deleted(faked, run, toy_data, tmp_path):
+    """The prepared data is in `data` there, a likely name of a user's folder."""
+    (tmp_path / "texts" / "data").mkdir(parents=True)
+    mine = write_lines(tmp_path / "texts" / "data" / "mine.txt", ["Precious."])
+    given = {"experiment": tiny_experiment(), "data": toy_data[1], "texts": tmp_path / "texts"}
+    for contents, message in (
+        (None, "which has other files"),
+        ("{}", "which has other files"),
+        ("[]", "is damaged .* if t2t-distill has written it, or give a different --texts"),
+    ):
+        if contents:
+            (tmp_path / "texts" / "settings.json").write_text(contents)
+        with pytest.raises(ValueError, match=message):
+            distill(run.folder, folder=tmp_path / "student", **given)
+        assert mine.read_text() == "Precious.\n" and not faked.started
+    shutil.rmtree(tmp_path / "texts")
+    for student in ("student", "second"):
+        distill(run.folder, folder=tmp_path / student, **given)
+
+
+def test_an_edited_plug_in_that_cleans_does_not_change_the_texts_of_a_student(
+    faked, run, toy_data, tmp_path, monkeypatch
+):
+    rules, used = write_lines(tmp_path / "mine.py", ["first"]), []
+    monkeypatch.setattr(inputs, "plugins_with", lambda entries: used)
+
+    def distilled(student):
+        distill(
+            *(run.folder, tiny_experiment(), tmp_path / student),
+            **{"data": toy_data[1], "texts": tmp_path / "texts"},
+        )
+        return faked.commands()
+
+    used.append(SimpleNamespace(path=str(rules)))
+    assert distilled("student") == ["translate", "prepare", "train"]
+    assert distilled("second") == ["train"]
+    write_lines(rules, ["edited"])
+    with pytest.raises(ValueError, match=r"student was trained on.* Changed: plug-ins that clean"):
+        distilled("third")
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_student_that_litert_cannot_compute_is_compared_on_tensorflow(
+    run, tmp_path, monkeypatch, capsys, is_full
+):
+    reason = "No space left on device: model.tflite" if is_full else "it cannot be exported"
+
+    def refuse(*_):
+        raise StageFailed(reason, 2)
+
+    monkeypatch.setattr(stages.Stages, "run_logged", refuse)
+    plan = SimpleNamespace(folder=tmp_path / "distillation", run=str(run.folder))
+    with pytest.raises(StageFailed) if is_full else contextlib.nullcontext():
+        distillation_stages.export(plan)
+    printed = capsys.readouterr().err
+    assert is_full or "the student has no LiteRT in int8: it cannot be exported" in printed
 
 
 @pytest.mark.long

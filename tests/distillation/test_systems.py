@@ -103,6 +103,21 @@ def test_an_export_that_fails_for_another_reason_ends_the_comparison(
         forms([run.folder], tmp_path)
 
 
+def test_a_model_of_several_languages_is_exported_with_the_tag_of_its_translations(
+    run, tmp_path, monkeypatch
+):
+    flags = []
+
+    def run_once(self, arguments, **_):
+        flags.append(arguments)
+
+    monkeypatch.setattr(systems.Stages, "run_once", run_once)
+    teacher, student = systems_of([[run.folder]], run.folder, to="de")
+    for system in (teacher, student):
+        systems.exported(system, "litert", "int8", tmp_path)
+    assert ["--to=de" in words for words in flags] == [True, False]
+
+
 def test_a_run_of_an_ensemble_is_measured_in_one_form(run, tmp_path, monkeypatch):
     export = write_litert(tmp_path / "export", beam=4)
     monkeypatch.setattr(systems, "exported", lambda system, *_: export)

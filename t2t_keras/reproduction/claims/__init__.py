@@ -21,6 +21,11 @@ CLAIMS = (
 
 def reproduce(plan):
     names = chosen_rows(CLAIMS, plan.rows)
+    if search := [name for name in plan.overrides or {} if name.startswith("search.")]:
+        raise ValueError(
+            "The claims are scored during training, by greedy search. Leave out "
+            f"--config.{search[0]}"
+        )
     toy_runs = ToyRuns(plan)
     with locked_folder(plan.folder):
         # In a child process, because listing the devices starts the backend.

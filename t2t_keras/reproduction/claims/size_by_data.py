@@ -40,7 +40,8 @@ def finding(toy_runs):
             "is the highest. All texts have the sub-words of the largest one.",
             f"2 + 2 layers, {HEADS} heads, d_ff = 2 · d_model. Every model was trained for "
             f"{training.steps:,} steps, with one seed. The smallest text was read most often. "
-            "Scored on held-out sentences with unseen combinations of verb and noun, beam 1.",
+            "Scored on held-out sentences with unseen combinations of verb and noun, by greedy "
+            "search.",
         ],
     )
 

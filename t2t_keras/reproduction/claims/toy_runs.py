@@ -90,8 +90,7 @@ class ToyRuns:
         return (
             f"Trained on {experiment.data.toy_pairs:,} {lines} for {training.steps:,} steps of "
             f"{experiment.data.batches.tokens:,} positions, with one seed. Scored on held-out "
-            "sentences with unseen combinations of verb and noun, beam "
-            f"{experiment.search.beam}."
+            "sentences with unseen combinations of verb and noun, by greedy search."
         )
 
 

@@ -15,6 +15,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.export.formats import LITERT_DTYPES
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.exports.engine_choice import comparable
 from t2t_keras.runs.exports.engine_exports import export_litert
 from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.exports.published_run import search_entry, write_published
@@ -66,9 +67,12 @@ def export_hub(
         facts = {"license": license}
         if languages:
             facts["languages"] = languages
+        config = run.search(**search)
         if search:
-            facts["experiment"] = search_entry(contents, run.search(**search))
-        write_published(run, unfinished, weights, **facts)
+            facts["experiment"] = search_entry(contents, config)
+        # The BLEU of another search is no score of this model.
+        with_scores = comparable(config) == comparable(run.search())
+        write_published(run, unfinished, weights, with_scores, **facts)
         published = type(run)(unfinished)
         speed = None
         try:

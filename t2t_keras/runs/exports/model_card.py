@@ -46,7 +46,7 @@ def model_card(run, published, name, license, base, speed, dtype):
     data = reports_of(run)
     sections = {
         "Use": [*use_lines(name, dtype), *plugin_lines(contents)],
-        "Evaluation": evaluation_lines(run, scores),
+        "Evaluation": evaluation_lines(published, scores),
         "Training data": data_lines(run, contents, data),
         "Training": training_lines(published, contents),
         "Speed": speed_lines(speed, published, dtype),
@@ -281,7 +281,9 @@ def limit_lines(run, contents, languages, scores, data, dtype):
         source, target = map(language_name, languages)
         lines.append(f"- It translates {source} to {target}, and no other direction.")
     ours = contents["imported"] == "t2t_keras"
-    if ours and data:
+    if contents.get("init"):
+        lines.append(f"- Nothing is recorded here about the text of the run `{contents['init']}`.")
+    elif ours and data:
         longest = max(side["longest"] for _, each in data for side in each["sides"].values())
         what = f"the longest sentence of its training had {min(longest, batches.max_length):,}"
         lines.append(f"- It is untested on long sentences: {what} pieces.")
@@ -291,6 +293,7 @@ def limit_lines(run, contents, languages, scores, data, dtype):
             f"- It has seen {pairs:,} pairs, all of them from {names}. Nothing is known about its "
             "quality on text of another kind."
         )
+    if ours and data:
         in_bytes = max(side["in_bytes"] for _, each in data for side in each["sides"].values())
         unknown = max(side["unknown"] for _, each in data for side in each["sides"].values())
         if in_bytes or unknown:

@@ -20,13 +20,14 @@ LOCAL = re.compile(
 )
 
 
-def write_published(run, folder, weights=None, **facts):
+def write_published(run, folder, weights=None, with_scores=True, **facts):
     """Writes the copy.
 
     Args:
         run: the `Run`.
         folder: the new folder, a `Path`.
         weights: see `TrainedModel`. They become the copy's averaged weights.
+        with_scores: whether the recorded BLEU of the weights belongs to the copy's search.
         **facts: changes to entries of config.json.
     """
     contents = published_settings(read_config(run.config_file)) | facts
@@ -41,7 +42,8 @@ def write_published(run, folder, weights=None, **facts):
         (folder / FOLDER / file.path.name).write_bytes(file.contents)
     model, steps, _ = run.loaded_with_file(weights)
     record = {"steps": steps, "newest_checkpoint": None, "made_by": "t2t-export"}
-    AveragedWeights(folder).write(model, **record, **scores_of(run, weights))
+    scores = scores_of(run, weights) if with_scores else {}
+    AveragedWeights(folder).write(model, **record, **scores)
 
 
 def scores_of(run, weights=None):

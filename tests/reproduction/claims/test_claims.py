@@ -60,6 +60,12 @@ def test_each_variant_is_trained_once(tmp_path, started, monkeypatch):
     assert (tmp_path / "scale.png").exists()
 
 
+def test_another_search_is_refused(tmp_path):
+    plan = Plan("claims", overrides={"search.beam": 4}, output=tmp_path)
+    with pytest.raises(ValueError, match=r"by greedy search\. Leave out --config\.search\.beam"):
+        reproduce(plan)
+
+
 def test_an_unknown_experiment_is_refused(tmp_path):
     with pytest.raises(ValueError, match="did you mean 'scale'"):
         reproduce(Plan("claims", rows=["scaled"], output=tmp_path))

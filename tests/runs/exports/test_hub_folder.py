@@ -16,7 +16,7 @@ from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.importing.hub.needed_files import parse_address
 from t2t_keras.runs import Run
 from t2t_keras.runs.config_file import corpora_facts
-from t2t_keras.runs.exports import hub_folder
+from t2t_keras.runs.exports import hub_folder, published_run
 from t2t_keras.runs.exports.card_metadata import yaml_lines
 from t2t_keras.runs.exports.hub_folder import chosen_license
 from t2t_keras.runs.exports.model_card import (
@@ -24,6 +24,7 @@ from t2t_keras.runs.exports.model_card import (
     corpora_lines,
     evaluations_of,
     hub_name,
+    limit_lines,
     reports_of,
 )
 from t2t_keras.runs.exports.published_run import published_settings
@@ -158,6 +159,37 @@ def test_a_model_that_litert_does_not_support_is_published_without(run, tmp_path
     assert (
         "A Transformer of" in card and "litert" not in metadata_load(folder / "README.md")["tags"]
     )
+
+
+@pytest.mark.parametrize("search", [{}, {"beam": 4}, {"beam": 1}, {"alpha": 0.0}])
+def test_the_card_has_no_bleu_of_another_search(run, tmp_path, monkeypatch, search):
+    def export(published, *_):
+        (published.folder / "export_litert").mkdir()
+        raise NotConvertible("no operation")
+
+    bleu = {"bleu": {"score": 39.1, "signature": "tok:13a"}}
+    monkeypatch.setattr(hub_folder, "export_litert", export)
+    monkeypatch.setattr(published_run, "scores_of", lambda *_: bleu)
+    assert run.search().beam == 4
+    folder = tmp_path / "published"
+    run.export(folder, "hub", languages=Languages("en", "de"), **search)
+    card = (folder / "README.md").read_text()
+    assert ("39.10" in card) == (search in ({}, {"beam": 4}))
+    assert ("No BLEU of these weights is known" in card) != ("39.10" in card)
+
+
+def test_a_fine_tuned_model_has_seen_more_than_its_data(run):
+    side = {"longest": 7, "in_bytes": 0, "unknown": 0.5}
+    data = [("domain", {"counts": {"kept": 50}, "sides": {"source": side, "target": side}})]
+    contents = {"imported": "t2t_keras"}
+    own, adapted = (
+        "\n".join(limit_lines(run, facts, None, [], data, "int8"))
+        for facts in (contents, contents | {"init": "opus"})
+    )
+    assert "It has seen 50 pairs, all of them from `domain`" in own and "had 7 pieces" in own
+    assert "50 pairs" not in adapted and "longest" not in adapted
+    assert "Nothing is recorded here about the text of the run `opus`" in adapted
+    assert "50.000% unknown" in own and "50.000% unknown" in adapted
 
 
 def test_names_are_made_valid_on_the_hub():
