@@ -170,6 +170,7 @@ def test_every_test_file_is_named_after_a_module_or_a_room():
         "test_readmes",
         "test_docstrings",
         "test_imports",
+        "test_calls",
         "test_earlier_versions",
         "test_one_hour",
     }
