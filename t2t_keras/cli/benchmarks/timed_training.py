@@ -46,7 +46,7 @@ def work_folder(output):
     folder, named = Path(tempfile.mkdtemp(prefix="headline-")), False
     try:
         yield folder
-    except ValueError:
+    except Exception:  # Its message may name a log in the folder.
         named = True
         raise
     finally:
