@@ -49,7 +49,7 @@ def shared(tmp_path_factory, worker_id):
     """
     base = tmp_path_factory.getbasetemp()
     base = base if worker_id == "master" else base.parent
-    base = Path(os.environ.get("T2T_SHARED_FIXTURES", base))
+    base = Path(os.environ.get("T2T_SHARED_FIXTURES") or base)
 
     def made_once(name, make):
         folder, result = base / "shared" / name, base / f"{name}.pickle"

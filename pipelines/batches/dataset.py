@@ -19,6 +19,8 @@ from pipelines.batches.id_store import IdStore, Shard
 from pipelines.special_ids import BEGIN, END
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 
+PREFETCHED = 8  # batches that are made ahead of the training
+
 
 def encoded(pairs, tokenizer, encodings=None):
     """Encodes a small corpus and returns it as an id store in memory.
@@ -127,7 +129,10 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
     options = tf.data.Options()
     # The rows are already this worker's share. TensorFlow must not divide them again.
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
-    return generated.prefetch(tf.data.AUTOTUNE).with_options(options)
+    # There is nothing to tune, and deleting an iterator waits for the tuner, which sleeps for up to
+    # a minute: every training ended that much later.
+    options.autotune.enabled = False
+    return generated.prefetch(PREFETCHED).with_options(options)
 
 
 def distributed(strategy, store, plan, start_step=0, steps=None):

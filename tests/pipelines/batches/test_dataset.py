@@ -152,6 +152,11 @@ def test_wrong_arguments_are_refused_by_name():
     assert list(batches(STORE, new_plan(seed=None), start_step=10_000)) == []
 
 
+def test_no_tuner_delays_the_end_of_a_training():
+    """TensorFlow's tuner sleeps for up to a minute, and deleting an iterator waits for it."""
+    assert dataset(STORE, new_plan()).options().autotune.enabled is False
+
+
 def test_the_cardinality_is_known():
     """`fit` shows its progress, also over a part or a share of the batches."""
     endless, once = new_plan(), new_plan(seed=None)
