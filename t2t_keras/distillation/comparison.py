@@ -152,18 +152,18 @@ def translated(form, test, source, work):
         ],
         creates=output,
         reads=[*form.files, source],
-        depends_on=search_of(form),
+        depends_on=settings_of(form),
     )
     return output
 
 
-def search_of(form):
-    """Returns the recorded search settings of a form, in JSON types."""
+def settings_of(form):
+    """Returns the recorded settings that a form's translations depend on, in JSON types."""
     if form.folders == form.system.folders and not is_export(form.folders[0]):
         runs = map(RunFolder, form.folders)
         return [[run.settings_digest(), str(run.search_settings())] for run in runs]
     record = FILES[form.engine][0] if form.engine in FILES else "config.json"
-    return read_json(Path(form.folders[0]) / record, {}).get("search")
+    return json_digest(read_json(Path(form.folders[0]) / record, {}))
 
 
 def timed(forms, tests, threads, work):

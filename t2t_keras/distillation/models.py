@@ -133,7 +133,7 @@ def check_reverse(reverse):
         except ValueError as error:
             raise ValueError(
                 "--reverse must be a model that translates into one language. Received: "
-                f"{reverse.name}: {error}"
+                f"{reverse.name}, whose training data has several tags"
             ) from error
 
 

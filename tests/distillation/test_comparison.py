@@ -16,7 +16,7 @@ from t2t_keras.distillation.comparison import (
     draw,
     notes_on,
     rows_of,
-    search_of,
+    settings_of,
     write_results,
 )
 from t2t_keras.distillation.systems import Form, System, on_tensorflow
@@ -90,14 +90,19 @@ def test_translations_are_made_again_after_a_change_of_the_search(run, tmp_path)
     (of_run, _) = on_tensorflow(system)
     export = tmp_path / "export"
     export.mkdir()
-    of_export = Form(system, [str(export)], "litert", "int8", 4, True, [], 1)
+    (export / "saved_model.pb").touch()
+    of_export, of_saved = (
+        Form(system, [str(export)], engine, "float32", 4, True, [], 1)
+        for engine in ("litert", "tensorflow")
+    )
     found = []
     for alpha in (0.6, 1.5):
         contents = read_json(folder / "config.json")
         contents["experiment"]["search"]["alpha"] = alpha
         write_json(folder / "config.json", contents)
         write_json(export / "litert.json", {"search": {"beam": 4, "alpha": alpha}})
-        found.append([search_of(of_run), search_of(of_export)])
+        write_json(export / "config.json", {"export": {"search": {"alpha": alpha}}})
+        found.append([settings_of(each) for each in (of_run, of_export, of_saved)])
     assert all(before != after for before, after in zip(*found, strict=True))
     assert json.loads(json.dumps(found)) == found, "a record of stages holds it"
 

@@ -145,8 +145,8 @@ def evaluation_lines(run, scores):
     if last is None:
         return ["No score of these weights was recorded."]
     return [
-        "These weights were not scored. The last evaluation during training, at step "
-        f"{last['step']:,}, had a BLEU of {last['bleu']:.2f} (`{last['bleu_signature']}`)."
+        "These weights were not scored with this search. The last evaluation during training, at "
+        f"step {last['step']:,}, had a BLEU of {last['bleu']:.2f} (`{last['bleu_signature']}`)."
     ]
 
 
@@ -309,7 +309,7 @@ def limit_lines(run, contents, languages, scores, data, dtype):
             "float32. It is no score of an independent test set."
         )
     else:
-        lines.append("- No BLEU of these weights is known.")
+        lines.append("- No BLEU of these weights with this search is known.")
     if dtype is None:
         lines.append("- It has no model for LiteRT: it translates with TensorFlow.")
     elif dtype != "float32":

@@ -175,7 +175,7 @@ def test_the_card_has_no_bleu_of_another_search(run, tmp_path, monkeypatch, sear
     run.export(folder, "hub", languages=Languages("en", "de"), **search)
     card = (folder / "README.md").read_text()
     assert ("39.10" in card) == (search in ({}, {"beam": 4}))
-    assert ("No BLEU of these weights is known" in card) != ("39.10" in card)
+    assert ("No BLEU of these weights with this search is known" in card) != ("39.10" in card)
 
 
 def test_a_fine_tuned_model_has_seen_more_than_its_data(run):
