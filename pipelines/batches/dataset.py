@@ -19,7 +19,7 @@ from pipelines.batches.id_store import IdStore, Shard
 from pipelines.special_ids import BEGIN, END
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 
-PREFETCHED = 8  # batches that are made ahead of the training
+PREFETCHED = 8  # batches of each replica that are made ahead of the training
 
 
 def encoded(pairs, tokenizer, encodings=None):
@@ -132,7 +132,7 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
     # There is nothing to tune, and deleting an iterator waits for the tuner, which sleeps for up to
     # a minute: every training ended that much later.
     options.autotune.enabled = False
-    return generated.prefetch(PREFETCHED).with_options(options)
+    return generated.prefetch(PREFETCHED * replicas).with_options(options)
 
 
 def distributed(strategy, store, plan, start_step=0, steps=None):

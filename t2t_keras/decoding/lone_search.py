@@ -87,14 +87,14 @@ class Steps:
     def top_token(self, newest):
         """Runs a step of the only hypothesis and returns log P and id of the likeliest token."""
         values, ids, normalizer = top_tokens = self.run([newest])
-        if not math.isfinite(normalizer[0]):  # Some logits are infinite or NaN.
-            log_p, ids = allowed_log_p(*top_tokens, 1)
-            best = log_p[0].argmax()
-            return log_p[0, best], int(ids[0, best])
         # They are in descending order, and at most two of them are padding and begin tokens.
-        ids = ids[0].tolist()
-        best = next(place for place, id in enumerate(ids) if id > BEGIN)
-        return values[0, best] - normalizer[0], ids[best]
+        place = next((place for place, id in enumerate(ids[0].tolist()) if id > BEGIN), 0)
+        log_p = values[0, place] - normalizer[0]
+        if math.isfinite(log_p):
+            return log_p, int(ids[0, place])
+        log_p, ids = allowed_log_p(*top_tokens, 1)  # some logits are infinite or NaN
+        place = log_p[0].argmax()
+        return log_p[0, place], int(ids[0, place])
 
     def follow(self, parents):
         """Makes hypothesis i continue hypothesis `parents[i]`."""

@@ -26,8 +26,12 @@ from t2t_keras.distillation.inputs import (
     preparation_settings,
 )
 from t2t_keras.distillation.report import write_report
-from t2t_keras.distillation.student_record import check_student, check_texts, record_student
-from t2t_keras.distillation.systems import is_impossible
+from t2t_keras.distillation.student_record import (
+    TEACHERS,
+    check_student,
+    check_texts,
+    record_student,
+)
 from t2t_keras.distillation.text_stages import NAME, filter_texts, translated_texts
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting
@@ -37,6 +41,7 @@ from t2t_keras.runs.training.run_start import check_folder
 from t2t_keras.stages.stages import StageFailed, Stages
 
 DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT
+CANNOT = "cannot be exported for LiteRT"  # in the message of `NotConvertible`
 
 
 def distill(plan):
@@ -167,7 +172,7 @@ def export(plan):
             try:
                 stages.run_logged(f"export-{dtype}", "export", flags, run.folder / "export_litert")
             except StageFailed as error:
-                if not is_impossible(error):
+                if CANNOT not in str(error):
                     raise
                 stages.report(f"the student has no LiteRT in {dtype}: {error}")
 
@@ -190,7 +195,7 @@ def compare(plan, inputs):
         creates=plan.folder / "comparison.md",
         reads=[path for files in tests.values() for path in files],
         depends_on=[
-            inputs.texts["weights of the teachers"],
+            inputs.texts[TEACHERS],
             *(run.weights_file_digest(), run.settings_digest(), str(run.search_settings())),
             sorted(tests),
         ],

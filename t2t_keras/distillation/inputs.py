@@ -16,7 +16,8 @@ from t2t_keras.distillation.models import (
     check_reverse,
     given_teachers,
 )
-from t2t_keras.distillation.student_record import are_texts
+from t2t_keras.distillation.places import check_places
+from t2t_keras.distillation.student_record import TEACHERS
 from t2t_keras.plugins import plugins_with
 
 # Settings of the plan that the prepared text depends on, besides the files that they name.
@@ -24,8 +25,6 @@ OF_TEXTS = (
     *("to", "engine", "dtype", "beam", "choose", "n_best", "apache_beam"),
     *("ratio", "repetitions", "keep", "vocabulary"),
 )
-# Folders in the folder of the texts. A stage may delete them to make them again.
-MADE = ("texts", "translated", "chosen", "filtered", "data", "real_data", "data_settings")
 
 
 class Inputs(NamedTuple):
@@ -71,7 +70,7 @@ def inputs_of(plan):
         check_tag(plan, vocabulary, tag)
     settings = {f"--{name}": getattr(plan, name) for name in OF_TEXTS}
     digests = {
-        "weights of the teachers": json_digest([teacher.digest() for teacher in teachers]),
+        TEACHERS: json_digest([teacher.digest() for teacher in teachers]),
         "weights of --reverse": reverse and reverse.digest(),
         "text of --data": plan.data and json_digest([preparation, contents_of(plan.data)]),
         "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
@@ -111,37 +110,6 @@ def cleaning_plugins(experiment):
     rules = experiment.data.cleaning.own_settings()
     plugins = plugins_with({"pipelines.text.cleaning_rules:RULES": rules})
     return [Path(plugin.path) for plugin in plugins]
-
-
-def check_places(plan):
-    """Rejects a folder for texts inside the run or the data, or with other files, which are lost.
-
-    The run and the data may have no other files either.
-    """
-    texts, own = plan.texts_folder.resolve(), plan.folder.resolve()
-    for folder in (texts, texts.parent) if texts.name != own.name else ():
-        if (folder / "config.json").exists() and (folder / "vocabulary").is_dir():
-            raise ValueError(
-                f"--texts must be a folder outside of runs. Received: --texts={plan.texts} in the "
-                f"run {folder}"
-            )
-    for name, folder in (("run", plan.run), ("data", plan.data)):
-        if folder and texts.is_relative_to(Path(folder).resolve()) and texts != own:
-            raise ValueError(
-                f"--texts must be a folder outside of --{name}. Received: --texts={plan.texts} "
-                f"--{name}={folder}"
-            )
-        for made in (texts / each for each in MADE):
-            if folder and Path(folder).resolve().is_relative_to(made):
-                raise ValueError(
-                    f"--{name} must be outside of {made}, whose files are made again when the "
-                    f"texts change. Received: --{name}={folder}"
-                )
-    if texts != own and not are_texts(texts):
-        raise ValueError(
-            "--texts must be a new folder, an empty one, or one that t2t-distill has begun. "
-            f"Received: --texts={plan.texts}, which has other files"
-        )
 
 
 def preparation_settings(experiment):

@@ -11,20 +11,9 @@ from pipelines.atomic_files import is_locked, read_json, write_json
 TEXTS = "settings.json"
 STUDENTS = "students.json"
 STUDENT = "student.json"
-DAMAGED_TEXTS = "Delete it if t2t-distill has written it, or give a different --texts"
 NEW_RUN = "Restore it from a copy, or give a different --run"
-WEIGHTS = "weights of the teachers"  # an entry that is always among the settings
+TEACHERS = "weights of the teachers"  # an entry that is always among the settings
 LONGEST = 30  # characters of a value that is shown; digests are longer
-
-
-def are_texts(folder):
-    """Returns whether a folder has texts of a distillation, or no files."""
-    if not folder.is_dir():
-        return not folder.exists()
-    known = read_json(folder / TEXTS, {}, DAMAGED_TEXTS)
-    others = [path for path in folder.iterdir() if path.suffix != ".unfinished"]
-    is_empty = all(path.name.startswith(".") for path in others)
-    return is_empty or WEIGHTS in known
 
 
 def check_texts(plan, settings):

@@ -129,7 +129,7 @@ def of_run(system, engines, dtypes, folder, notes):
             try:
                 export = exported(system, engine, dtype, folder)
             except StageFailed as error:
-                if not is_impossible(error):
+                if error.code != REFUSED or any(text in str(error) for text in NO_SPACE):
                     raise
                 notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
             else:
@@ -137,11 +137,6 @@ def of_run(system, engines, dtypes, folder, notes):
     if "tensorflow" in engines or not found:
         found += on_tensorflow(system)
     return found
-
-
-def is_impossible(error):
-    """Returns whether an export failed because the engine cannot compute the model."""
-    return error.code == REFUSED and not any(text in str(error) for text in NO_SPACE)
 
 
 def has_ctranslate2():

@@ -9,6 +9,7 @@ from pipelines.tokenizers import load_tokenizer
 from t2t_keras.distillation import choosing, filtering
 from t2t_keras.distillation.estimate import estimate
 from t2t_keras.distillation.source_texts import write_mono, write_real
+from t2t_keras.distillation.student_record import TEACHERS
 from t2t_keras.stages.stages import Stages
 
 NAME = "distillation"  # name of the stages in messages
@@ -104,7 +105,7 @@ def translate(plan, inputs, stages, name, flags, source, output):
         command="translate",
         arguments=[*flags, *["--apache_beam"] * plan.apache_beam],
         creates=output,
-        depends_on=inputs.texts["weights of the teachers"],
+        depends_on=inputs.texts[TEACHERS],
         unrecorded=[*plan.teachers, *files],
     )
 

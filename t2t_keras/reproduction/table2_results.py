@@ -88,7 +88,7 @@ def epochs_of(run):
     """Returns how many times a run has read its text up to its last evaluation, or None."""
     folder, evaluations = run.experiment().data.folder, run.evaluations()
     report = read_json(Path(folder) / "report.json", {}) if folder else {}
-    if not ("sides" in report and evaluations and "tokens" in evaluations[-1]):
+    if not (report.get("sides") and evaluations and "tokens" in evaluations[-1]):
         return None
     pieces = sum(pieces_read(side, report) for side in report["sides"].values())
     end_tokens = 2 * facts_of(run).pairs
@@ -97,8 +97,10 @@ def epochs_of(run):
 
 def pieces_read(side, report):
     """Returns the mean number of pieces that an epoch reads of a side of the prepared text."""
-    encodings = report.get("encodings", 1)  # all but the first one are made with BPE dropout
-    with_dropout = side.get("pieces_a_word_with_dropout", 0) * side["words"]
+    if "pieces_a_word_with_dropout" not in side:
+        return side["pieces"]
+    encodings = report["encodings"]  # all but the first one are made with BPE dropout
+    with_dropout = side["pieces_a_word_with_dropout"] * side["words"]
     return (side["pieces"] + (encodings - 1) * with_dropout) / encodings
 
 

@@ -141,6 +141,11 @@ class Stages:
         path = self.folder / "begun.json"
         begun, digest = read_json(path, {}), json_digest(self.history)
         if begun.get(stage) != digest:
+            if stage not in begun and folder.is_dir() and any(folder.iterdir()):
+                raise ValueError(
+                    f"{self.name}: {stage} writes a new {folder}, which has files already. Move "
+                    "them away, and run the same command again"
+                )
             shutil.rmtree(folder, ignore_errors=True)
             write_json(path, begun | {stage: digest})
 

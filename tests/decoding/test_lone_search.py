@@ -87,6 +87,8 @@ class Overflowing(Random):
         row = super().row(key)
         random = np.random.default_rng(zlib.crc32(f"{self.seed} {key}".encode()))
         row[random.integers(0, VOCABULARY, 2)] = (np.inf, -np.inf, np.nan)[self.seed % 3]
+        if self.seed % 7 == 1:  # only the padding and begin tokens are possible
+            row[2:] = -np.inf
         return row if self.seed else np.full(VOCABULARY, np.nan)
 
     def decode_step(self, tokens, *args, **kwargs):

@@ -218,8 +218,11 @@ def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
             {"texts": run.folder / "texts"},
             "--texts must be a folder outside of runs",
         ),
-        ({"texts": tagged.parent}, "--texts must be a new folder, .* which has other files"),
-        ({"texts": data.parent, "data": data}, "--data must be outside of .*/data, whose files"),
+        ({"texts": tagged.parent}, "must be a new folder, .* it would lose other files"),
+        (
+            {"texts": data.parent, "data": data},
+            "files in .*/data are made again .* Received: .*data",
+        ),
         ({"data": tagged}, "has a tag before each source, but .*has no tag '<2de>'"),
         ({"folder": run.folder}, "a run that t2t-distill has not begun"),
         ({"folder": data}, "is not a run: it has no config.json, but other files"),
@@ -237,9 +240,9 @@ def test_files_in_the_folder_of_the_texts_are_never_deleted(faked, run, toy_data
     mine = write_lines(tmp_path / "texts" / "data" / "mine.txt", ["Precious."])
     given = {"experiment": tiny_experiment(), "data": toy_data[1], "texts": tmp_path / "texts"}
     for contents, message in (
-        (None, "which has other files"),
-        ("{}", "which has other files"),
-        ("[]", "is damaged .* if t2t-distill has written it, or give a different --texts"),
+        (None, "it would lose other files"),
+        ("{}", "it would lose other files"),
+        ("[]", "is damaged .* if t2t-distill has written it, or give a different folder"),
     ):
         if contents:
             (tmp_path / "texts" / "settings.json").write_text(contents)
@@ -247,8 +250,35 @@ def test_files_in_the_folder_of_the_texts_are_never_deleted(faked, run, toy_data
             distill(run.folder, folder=tmp_path / "student", **given)
         assert mine.read_text() == "Precious.\n" and not faked.started
     shutil.rmtree(tmp_path / "texts")
+    mine = tmp_path / "other" / "distillation" / "mine.txt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    with pytest.raises(ValueError, match=r"it would lose other files\. Received: --run=.*other"):
+        distill(run.folder, folder=tmp_path / "other", **given | {"texts": None})
     for student in ("student", "second"):
         distill(run.folder, folder=tmp_path / student, **given)
+    for record in ("students.json", "settings.json"):
+        (tmp_path / "texts" / record).unlink()
+    distill(run.folder, folder=tmp_path / "third", **given)
+    assert faked.commands() == ["translate", "prepare", *["train"] * 3], "they are still known"
+
+
+def test_no_input_may_be_where_a_stage_writes(faked, run, toy_data, tmp_path):
+    texts = tmp_path / "texts"
+    (texts / "data").mkdir(parents=True)
+    shutil.copytree(run.folder, texts / "data" / "teacher")
+    file = write_lines(texts / "data" / "lines.txt", ["A line."])
+    given = {"teachers": run.folder, "data": toy_data[1], "texts": texts}
+    for changes in (
+        {"teachers": texts / "data" / "teacher"},
+        {"reverse": texts / "data" / "teacher"},
+        {"mono": file},
+        {"dev_source": file, "dev_target": file},
+        {"test": f"mine={file},{file}"},
+    ):
+        with pytest.raises(ValueError, match="are made again when the texts change"):
+            distill(experiment=tiny_experiment(), folder=tmp_path / "s", **given | changes)
+    assert not faked.started
 
 
 def test_an_edited_plug_in_that_cleans_does_not_change_the_texts_of_a_student(
@@ -276,7 +306,7 @@ def test_an_edited_plug_in_that_cleans_does_not_change_the_texts_of_a_student(
 def test_a_student_that_litert_cannot_compute_is_compared_on_tensorflow(
     run, tmp_path, monkeypatch, capsys, is_full
 ):
-    reason = "No space left on device: model.tflite" if is_full else "it cannot be exported"
+    reason = "No space left on device" if is_full else "this MoE cannot be exported for LiteRT: …"
 
     def refuse(*_):
         raise StageFailed(reason, 2)
@@ -286,7 +316,7 @@ def test_a_student_that_litert_cannot_compute_is_compared_on_tensorflow(
     with pytest.raises(StageFailed) if is_full else contextlib.nullcontext():
         distillation_stages.export(plan)
     printed = capsys.readouterr().err
-    assert is_full or "the student has no LiteRT in int8: it cannot be exported" in printed
+    assert is_full or "the student has no LiteRT in int8: this MoE cannot" in printed
 
 
 @pytest.mark.long

@@ -129,6 +129,10 @@ sys.exit(len(os.listdir(sys.argv[1])) < int(sys.argv[3]))
     (folder / "kept").touch()
     assert made("a", 2) == ["a", "kept"]
     assert made("b", 1) == ["b"]
+    (tmp_path / "begun.json").unlink()  # as in a folder that no stage has made
+    with pytest.raises(ValueError, match=r"make writes a new .*made, which has files already"):
+        made("c", 1)
+    assert [path.name for path in folder.iterdir()] == ["b"]
 
 
 def test_a_failed_stage_is_reported_with_its_last_message_and_its_log(tmp_path):

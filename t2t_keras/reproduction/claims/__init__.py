@@ -23,7 +23,7 @@ def reproduce(plan):
     names = chosen_rows(CLAIMS, plan.rows)
     if search := [name for name in plan.overrides or {} if name.startswith("search.")]:
         raise ValueError(
-            "The claims are scored during training, by greedy search. Leave out "
+            "The claims are scored by the greedy search of the config `claims`. Leave out "
             f"--config.{search[0]}"
         )
     toy_runs = ToyRuns(plan)

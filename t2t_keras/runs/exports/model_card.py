@@ -301,7 +301,7 @@ def limit_lines(run, contents, languages, scores, data, dtype):
                 "- Characters that its vocabulary lacks are rare in its data: "
                 f"{in_bytes:.3%} of the pieces are bytes of such characters, {unknown:.3%} unknown."
             )
-    if ours and not experiment.data.folder:
+    if ours and not experiment.data.folder and not contents.get("init"):
         lines.append("- It knows the words of the toy grammar only.")
     if scores:
         lines.append(
