@@ -21,7 +21,8 @@ def bleu(settings):
     """Returns BLEU. Raises `ValueError` if the tokenizer's package is missing."""
     lowercase, tokenize = settings.lowercase, settings.tokenize
     try:
-        return sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize)
+        # `force` leaves out the advice to detokenize, which users of "none" do not want.
+        return sacrebleu.BLEU(lowercase=lowercase, tokenize=tokenize, force=tokenize == "none")
     except RuntimeError as error:  # a package is missing
         if tokenize not in EXTRAS:
             raise

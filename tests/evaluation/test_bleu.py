@@ -38,6 +38,13 @@ def test_the_scores_are_those_of_sacrebleu():
     assert chrf(WORSE, LINES).score == sacrebleu.corpus_chrf(WORSE, [LINES]).score
 
 
+@pytest.mark.parametrize(("tokenizer", "advised"), [("none", False), ("13a", True)])
+def test_tokens_are_no_reason_for_advice_if_text_is_scored_as_tokens(caplog, tokenizer, advised):
+    tokens = ["a dog sleeps ."] * 200
+    metrics_of(MetricSettings(tokenize=tokenizer))["BLEU"].corpus_score(tokens, [tokens])
+    assert ("forgot to detokenize" in caplog.text) == advised
+
+
 @pytest.mark.parametrize(("tokenizer", "extra"), [("ja-mecab", "ja"), ("ko-mecab", "ko")])
 def test_a_tokenizer_without_its_package_is_refused(monkeypatch, tokenizer, extra):
     module = importlib.import_module(f"sacrebleu.tokenizers.tokenizer_{extra}_mecab")

@@ -3,8 +3,9 @@ import pytest
 import tensorflow as tf
 from support.text.toy_tokenizers import toy_tokenizer
 
+from pipelines.batches.assembly import assemble, batches
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.dataset import assemble, batches, dataset, distributed, encoded
+from pipelines.batches.dataset import dataset, distributed, encoded
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.special_ids import BEGIN, END
 from pipelines.toy.grammar import pairs

@@ -2,8 +2,9 @@ import numpy as np
 from support.text.toy_tokenizers import toy_tokenizer
 
 from pipelines.batches import dropout_encoding
+from pipelines.batches.assembly import batches
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.dataset import batches, encoded
+from pipelines.batches.dataset import encoded
 from pipelines.batches.dropout_encoding import encoded_with_dropout
 from pipelines.batches.id_store import SIDES
 from pipelines.tokenizers import SeparateTokenizers
