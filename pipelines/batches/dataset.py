@@ -9,6 +9,7 @@
 
 import tensorflow as tf
 
+from pipelines.batches.assembly import assemble as assemble  # its former place
 from pipelines.batches.assembly import batches
 from pipelines.batches.dropout_encoding import encoded_with_dropout
 from pipelines.batches.id_store import IdStore, Shard
