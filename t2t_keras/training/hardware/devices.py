@@ -105,12 +105,12 @@ def keep_programs():
 
     It has no effect after XLA has compiled something. The user's own TF_XLA_FLAGS take precedence.
     """
-    flags = os.environ.get("TF_XLA_FLAGS", "").strip()
-    # Flags may also be the name of a file that contains them.
-    if CACHE_FLAG in flags or (flags and not flags.startswith("-")):
+    given = os.environ.get("TF_XLA_FLAGS", "").strip()
+    # It may also be the name of a file.
+    if CACHE_FLAG in given or (given and not given.startswith("-")):
         return
     folder = cache_folder(f"tensorflow-{tf.__version__}", *gpu_names())
     if folder is None:
         return
-    os.environ["TF_XLA_FLAGS"] = f"{flags} {CACHE_FLAG}={shlex.quote(str(folder))}".strip()
+    os.environ["TF_XLA_FLAGS"] = f"{given} {CACHE_FLAG}={shlex.quote(str(folder))}".strip()
     logging.info("XLA keeps compiled programs in %s", folder)

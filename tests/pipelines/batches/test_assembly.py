@@ -5,11 +5,12 @@ import sys
 import pytest
 from support.processes.commands import ROOT
 
+from pipelines.batches import assembly, dataset
+
 # Keras alone trains on the batches, in a process that cannot import TensorFlow.
 PROGRAM = """
 import sys
 sys.modules["tensorflow"] = None
-import numpy as np
 from pipelines.batches.assembly import batches
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
 from pipelines.batches.id_store import IdStore, Shard
@@ -18,11 +19,10 @@ from t2t_keras.experiment import load_experiment
 store = IdStore([Shard.of([([5, 6, 7], [7, 6, 5]), ([8, 9], [9, 8])] * 40)])
 plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=64, max_length=8), seed=1)
 experiment = load_experiment("quickstart")
-model = experiment.model
-model.vocab_size, model.num_layers, model.d_model, model.d_ff, model.num_heads = 10, 1, 16, 16, 2
-model.dropout = 0.0
-experiment.training.schedule, experiment.training.learning_rate = "constant", 0.03
-experiment.training.warmup_steps = 1
+sizes, training = experiment.model, experiment.training
+sizes.vocab_size, sizes.num_layers, sizes.d_model, sizes.d_ff, sizes.num_heads = 10, 1, 16, 16, 2
+sizes.dropout = 0.0
+training.schedule, training.learning_rate, training.warmup_steps = "constant", 0.03, 1
 model = experiment.compiled_model()
 arguments = {"steps_per_epoch": plan.steps, "epochs": 12, "shuffle": False, "verbose": 0}
 loss = model.fit(batches(store, plan), **arguments).history["loss"]
@@ -35,3 +35,7 @@ def test_keras_trains_on_the_batches_on_jax_without_tensorflow():
     pytest.importorskip("jax")
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, cwd=ROOT, env=environment)
+
+
+def test_both_are_also_found_in_their_former_place():
+    assert dataset.assemble is assembly.assemble and dataset.batches is assembly.batches
