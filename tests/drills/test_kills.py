@@ -153,6 +153,22 @@ def test_train(tmp_path):
     drill("train", arguments, run, lambda: results_of_training(run))
 
 
+def test_distill(toy_run, toy_data, tmp_path):
+    """The processes of stages die with the command that started them."""
+    run = tmp_path / "run"
+    files = ("texts/real.txt", "translated/real.txt", "filtered/pairs.tsv")
+
+    def results():
+        found = {name: (run / "distillation" / name).read_bytes() for name in files}
+        found["data"] = contents(run / "distillation" / "data" / "shard-000000")
+        return found | {"weights": arrays_of_weights(run / "averaged.weights.h5")}
+
+    tiny = [flag for flag in TINY_RUN if "toy_pairs" not in flag and "vocabulary" not in flag]
+    arguments = [toy_run[1], f"--data={toy_data[1]}", f"--run={run}", "--ratio=0"]
+    arguments += ["--repetitions=0", "--config=quickstart", "--config.training.steps=8", *tiny]
+    drill("distill", arguments, run, results)
+
+
 def test_import(tmp_path):
     run, sizes = tmp_path / "run", {"d_model": 256, "d_ff": 1024, "heads": 4, "layers": 2}
     folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
