@@ -26,8 +26,8 @@ class Panel(NamedTuple):
         joined: draw lines between the points.
         ticks: {x: label} for the x axis. If None, the ticks are numbers.
         bands: {name: {x: (lowest y, highest y)}}, shaded around the lines of these names.
-        scale: name of a y axis. Panels with the same name show the same range of y. None: the panel
-            has its own range.
+        scale: name of a pair of axes. Panels with the same name show the same ranges of x and y.
+            None: the panel has its own ranges.
     """
 
     title: str
@@ -60,7 +60,7 @@ def line_panels(path, panels):
         for panel, ax in zip(panels, axes, strict=False):
             draw(ax, panel, styles)
         for shared in {panel.scale for panel in panels} - {None}:
-            share_range(
+            share_ranges(
                 [ax for panel, ax in zip(panels, axes, strict=False) if panel.scale == shared]
             )
         for ax in axes[len(panels) :]:
@@ -106,10 +106,12 @@ def set_log_ticks(ax):
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def share_range(axes):
-    """Gives axes the same range of y."""
+def share_ranges(axes):
+    """Gives panels the same ranges of x and y."""
+    left, right = zip(*(ax.get_xlim() for ax in axes), strict=True)
     lows, highs = zip(*(ax.get_ylim() for ax in axes), strict=True)
     for ax in axes:
+        ax.set_xlim(min(left), max(right))
         ax.set_ylim(min(lows), max(highs))
         if ax.get_yscale() == "log":
             set_log_ticks(ax)

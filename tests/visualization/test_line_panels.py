@@ -1,13 +1,14 @@
 """Lines in panels: the same name has the same color everywhere, and NaN is left out."""
 
 import itertools
+import math
 
 import matplotlib.image
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from t2t_keras.visualization.line_panels import Panel, draw, line_panels, share_range
+from t2t_keras.visualization.line_panels import Panel, draw, line_panels, share_ranges
 
 BLUE, ORANGE = "0072b2", "d55e00"
 
@@ -64,8 +65,10 @@ def test_panels_of_one_scale_show_the_same_range(tmp_path):
     figure = Figure()
     axes = figure.subplots(1, 2)
     for ax, top in zip(axes, (2.0, 1e6), strict=True):
-        draw(ax, Panel("a", {"a": {0: 1.0, 1: top}}, "n", log_y=True), {"a": {}})
-    share_range(axes)
+        draw(ax, Panel("a", {"a": {0: 1.0, math.log10(top): top}}, "n", log_y=True), {"a": {}})
+    share_ranges(axes)
+    assert axes[0].get_xlim() == axes[1].get_xlim()
+    assert axes[0].get_xlim()[0] <= 0 < 6 <= axes[0].get_xlim()[1]
     assert axes[0].get_ylim() == axes[1].get_ylim()
     assert axes[0].get_ylim()[0] < 1 < 1e6 < axes[0].get_ylim()[1]
     own, shared = (
