@@ -29,21 +29,23 @@ def programs_in(contents, threads=1):
 class Workspace:
     """The memory for intermediate results that all programs of an interpreter share.
 
-    When a program needs more of it than any program before, LiteRT moves it. Programs that were
-    planned earlier then compute with the old memory, without an error, and their results are wrong
-    at random. So each has to be planned again.
+    When a program needs more of it than any program before, LiteRT moves it. Parts of programs that
+    were planned earlier then compute with the old memory, without an error, and their results are
+    wrong at random. So each has to be planned again.
     """
 
     def __init__(self):
         self.growths = 0
         self.planned = {}  # {name of a program: its largest plans}
 
-    def plan(self, name, shapes):
-        """Notes that a program is planned for {input: shape}."""
+    def grows(self, name, shapes):
+        """Notes that a program is planned for {input: shape}, and returns whether that is new."""
         plans = self.planned.setdefault(name, [])
-        if not any(covers(plan, shapes) for plan in plans):
-            self.planned[name] = [plan for plan in plans if not covers(shapes, plan)] + [shapes]
-            self.growths += 1
+        if any(covers(plan, shapes) for plan in plans):
+            return False
+        self.planned[name] = [plan for plan in plans if not covers(shapes, plan)] + [shapes]
+        self.growths += 1
+        return True
 
 
 def covers(plan, shapes):
@@ -72,9 +74,20 @@ class LoadedProgram:
 
     def resize(self, shapes):
         """Plans the program for input shapes {name: shape}. The contents of inputs are lost."""
+        if shapes == self.shapes and self.planned_at == self.workspace.growths:
+            return
+        self.plan(shapes)
+        if self.workspace.grows(self.name, shapes):
+            # Arrays whose shapes are known only in a run are planned in the first run, which may
+            # move the memory of the parts that it has already planned.
+            for name in self.input_ids:
+                self.input(name).fill(0)
+            self.run()
+            self.plan(shapes)
+        self.planned_at = self.workspace.growths
+
+    def plan(self, shapes):
         if shapes == self.shapes:
-            if self.planned_at == self.workspace.growths:
-                return
             # LiteRT plans a program again only if the shape of an input changes.
             name, shape = next(iter(shapes.items()))
             self.set_shape(name, (shape[0] + 1, *shape[1:]))
@@ -83,8 +96,7 @@ class LoadedProgram:
             if self.shapes.get(name) != shape:
                 self.set_shape(name, shape)
         self.native.AllocateTensors(self.subgraph)
-        self.workspace.plan(self.name, shapes)
-        self.shapes, self.planned_at = dict(shapes), self.workspace.growths
+        self.shapes = dict(shapes)
 
     def set_shape(self, name, shape):
         shape = np.array(shape, "int32")

@@ -1,17 +1,18 @@
-"""Programs are planned again when the memory that they share has moved."""
+"""Programs are planned again when the memory that they share has moved, or may move in a run."""
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from t2t_keras.translating.engines.litert_runtime import LoadedProgram, Workspace
 
 
 class Interpreter:
-    """Counts the plans of each program, and like LiteRT makes none if no shape has changed."""
+    """Notes the plans and runs of each program, and like LiteRT makes no plan without a change."""
 
     def __init__(self):
-        self._interpreter, self.plans, self.shapes, self.changed = self, {}, {}, set()
+        self._interpreter, self.done, self.shapes, self.changed = self, [], {}, set()
 
     def get_signature_runner(self, name):
         return SimpleNamespace(_subgraph_index=name, _inputs={"x": 0, "y": 1}, _outputs={})
@@ -23,8 +24,14 @@ class Interpreter:
 
     def AllocateTensors(self, name):
         if name in self.changed:
-            self.plans[name] = self.plans.get(name, 0) + 1
+            self.done.append(f"plan {name}")
         self.changed.discard(name)
+
+    def tensor(self, interpreter, index, name):
+        return np.ones(self.shapes[name, index])
+
+    def Invoke(self, name):
+        self.done.append(f"run {name}")
 
 
 @pytest.fixture
@@ -38,20 +45,33 @@ def programs(interpreter):
     return [LoadedProgram(interpreter, name, workspace) for name in ("first", "second")]
 
 
-def test_a_program_is_planned_again_after_another_one_has_grown(interpreter, programs):
+def test_programs_are_planned_again_when_one_of_them_has_grown(interpreter, programs):
     first, second = programs
     small, wide, long = ({"x": x, "y": (2,)} for x in ((1, 4), (3, 2), (1, 8)))
-    first.resize(small)
-    first.resize(small)
-    assert interpreter.plans == {"first": 1}
-    second.resize(long)
-    first.resize(small)
-    first.resize(small)
-    assert interpreter.plans == {"first": 2, "second": 1}
+
+    def done(program, shapes):
+        interpreter.done.clear()
+        program.resize(shapes)
+        return interpreter.done
+
+    # The first run may move the memory of what has been planned before it.
+    assert done(first, small) == ["plan first", "run first", "plan first"]
+    assert done(first, small) == []
+    assert done(second, long) == ["plan second", "run second", "plan second"]
+    assert done(first, small) == ["plan first"]
     assert interpreter.shapes["first", 0] == (1, 4) and interpreter.shapes["first", 1] == (2,)
-    second.resize(small)  # which fits into the memory of its longer plan
-    first.resize(small)
-    assert interpreter.plans == {"first": 2, "second": 2}
-    second.resize(wide)  # larger in one dimension
-    first.resize(small)
-    assert interpreter.plans == {"first": 3, "second": 3}
+    assert done(first, small) == []
+    assert done(second, small) == ["plan second"]  # fits into the memory of its longer plan
+    assert done(first, small) == []
+    assert done(second, wide) == ["plan second", "run second", "plan second"]
+    assert done(first, small) == ["plan first"]
+
+
+def test_inputs_of_the_first_run_are_zeros(interpreter, programs, monkeypatch):
+    arrays, seen = {0: np.full((1, 4), 7), 1: np.full(2, 7)}, []
+    monkeypatch.setattr(interpreter, "tensor", lambda _, index, name: arrays[index])
+    monkeypatch.setattr(
+        interpreter, "Invoke", lambda name: seen.extend(x.tolist() for x in arrays.values())
+    )
+    programs[0].resize({"x": (1, 4), "y": (2,)})
+    assert seen == [[[0, 0, 0, 0]], [0, 0]]
