@@ -38,14 +38,14 @@ class Workspace:
         self.growths = 0
         self.planned = {}  # {name of a program: its largest plans}
 
-    def grows(self, name, shapes):
-        """Notes that a program is planned for {input: shape}, and returns whether that is new."""
-        plans = self.planned.setdefault(name, [])
-        if any(covers(plan, shapes) for plan in plans):
-            return False
-        self.planned[name] = [plan for plan in plans if not covers(shapes, plan)] + [shapes]
-        self.growths += 1
-        return True
+    def has_room(self, name, shapes):
+        """Returns whether a program has been planned for inputs of these shapes or larger."""
+        return any(covers(plan, shapes) for plan in self.planned.get(name, []))
+
+    def note(self, name, shapes):
+        """Notes that the program has been planned for {input: shape}."""
+        others = [plan for plan in self.planned.get(name, []) if not covers(shapes, plan)]
+        self.planned[name] = [*others, shapes]
 
 
 def covers(plan, shapes):
@@ -77,13 +77,15 @@ class LoadedProgram:
         if shapes == self.shapes and self.planned_at == self.workspace.growths:
             return
         self.plan(shapes)
-        if self.workspace.grows(self.name, shapes):
+        if not self.workspace.has_room(self.name, shapes):
+            self.workspace.growths += 1
             # Arrays whose shapes are known only in a run are planned in the first run, which may
             # move the memory of the parts that it has already planned.
             for name in self.input_ids:
                 self.input(name).fill(0)
             self.run()
             self.plan(shapes)
+            self.workspace.note(self.name, shapes)
         self.planned_at = self.workspace.growths
 
     def plan(self, shapes):

@@ -1,6 +1,7 @@
 """Programs are planned again when the memory that they share has moved, or may move in a run."""
 
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -75,3 +76,13 @@ def test_inputs_of_the_first_run_are_zeros(interpreter, programs, monkeypatch):
     )
     programs[0].resize({"x": (1, 4), "y": (2,)})
     assert seen == [[[0, 0, 0, 0]], [0, 0]]
+
+
+def test_a_first_run_that_failed_is_repeated(interpreter, programs, monkeypatch):
+    shapes = {"x": (1, 4), "y": (2,)}
+    with monkeypatch.context() as patch, pytest.raises(MemoryError):
+        patch.setattr(interpreter, "Invoke", Mock(side_effect=MemoryError))
+        programs[0].resize(shapes)
+    interpreter.done.clear()
+    programs[0].resize(shapes)
+    assert interpreter.done == ["plan first", "run first", "plan first"]
