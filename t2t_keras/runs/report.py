@@ -15,6 +15,7 @@ from t2t_keras.runs.config_file import corpora_facts, read_config, recorded_corp
 from t2t_keras.runs.training.hardware_record import START, hardware_in
 from t2t_keras.runs.training.weights_comparison import comparison_text
 from t2t_keras.training.hardware.hardware_description import hardware_text
+from t2t_keras.translating.request import listed
 from t2t_keras.translating.sentences import on_one_line
 from t2t_keras.translating.words import texts_of_words
 from t2t_keras.visualization.document import visible
@@ -72,6 +73,7 @@ def write_report(
     facts = run_facts(run)
     tests = None
     if sources is not None:
+        sources, references = listed(sources), listed(references)
         check_lines(sources, references)
         cut = limit is not None and limit < len(sources)
         part = f"its first {limit:,} lines" if cut else f"{len(sources):,} lines"

@@ -30,6 +30,7 @@ from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, avera
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.translating.engines.preferred import PreferredEngine
+from t2t_keras.translating.request import listed
 
 
 class Run(RunFolder, TrainedModel):
@@ -235,7 +236,7 @@ class Run(RunFolder, TrainedModel):
         """Chooses the layer and head used for word alignment, and stores them in the run.
 
         Args:
-            sources, targets: parallel lists of texts.
+            sources, targets: parallel lists of texts, or one pair of texts.
             alignments: reference alignments, such as `0-0 1-2 1p1`, or None.
             weights: see `TrainedModel`.
             name: name of the file with the alignments, for error messages.
@@ -243,7 +244,8 @@ class Run(RunFolder, TrainedModel):
         Returns:
             A list of `RatedHead`s, best first; see `alignment_choice.choose_alignment`.
         """
-        return choose_alignment(self, sources, targets, alignments, weights, name)
+        texts = listed(sources), listed(targets)
+        return choose_alignment(self, *texts, alignments, weights, name)
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
         """Exports the trained model and returns the path of the export.

@@ -7,6 +7,7 @@ from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.translating.engines.model import ModelEngine
+from t2t_keras.translating.request import listed
 from t2t_keras.translating.scoring import Scorer
 from t2t_keras.translating.search_options import search_config
 from t2t_keras.translating.translator import Translator
@@ -88,7 +89,8 @@ class TrainedModel:
         """Returns the best translation of each text.
 
         Args:
-            texts: a list of strings. Long texts are translated in parts.
+            texts: a list of strings, or one string, for which one string is returned. Long texts
+                are translated in parts.
             weights: see the class.
             on_progress: called with the number of texts done so far.
             split: see `Request`.
@@ -108,7 +110,13 @@ class TrainedModel:
         return Scorer(self.fastest(weights, engine, dtype), self.tokenizer())
 
     def score(self, pairs, weights=None, engine="auto", dtype=None):
-        """Returns the `Score` (log P, perplexity) of each (source, translation) pair."""
+        """Returns the `PairScore` (log P, perplexity) of each (source, translation) pair.
+
+        Args:
+            pairs: a list of pairs, or one pair, whose result is then returned alone.
+            weights: see the class.
+            engine, dtype: see `translator`.
+        """
         return self.scorer(weights, engine, dtype).score(list(pairs))
 
     def evaluate(
@@ -124,14 +132,15 @@ class TrainedModel:
         """Translates a test set and returns its `Evaluation`: translations and scores.
 
         Args:
-            sources, references: parallel lists of strings.
+            sources, references: parallel lists of strings, or one sentence and its translation.
             weights, **search: see the class.
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. If None,
                 that score is omitted.
             engine, dtype: see `translator`.
         """
-        outputs = translate_all(self.translator(weights, engine, dtype), sources, **search)
-        return evaluate(outputs, references, paper_bleu)
+        translator = self.translator(weights, engine, dtype)
+        outputs = translate_all(translator, listed(sources), **search)
+        return evaluate(outputs, listed(references), paper_bleu)
 
     def evaluate_parses(self, treebank, weights=None, leaves=None, **options):
         """Parses the sentences of gold trees and returns a `ParseEvaluation`.

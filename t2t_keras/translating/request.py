@@ -7,6 +7,7 @@ everywhere. The `Args` of both docstrings are the descriptions of the options.
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import os
 import re
@@ -105,13 +106,34 @@ def are_texts(values):
 FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name != "text")
 
 
+def is_one(texts):
+    """Returns whether an argument that may be a list of texts is a single text."""
+    return isinstance(texts, str | Request)
+
+
+def listed(texts):
+    """Returns a list of texts, given a list or a single text."""
+    return [texts] if is_one(texts) else list(texts)
+
+
+def one_or_many(translate):
+    """Extends a method of a list of texts: for a single text, it returns only its result."""
+
+    @functools.wraps(translate)
+    def extended(self, texts, *arguments, **options):
+        results = translate(self, listed(texts), *arguments, **options)
+        return results[0] if is_one(texts) else results
+
+    return extended
+
+
 def requests_of(texts, prefixes=None, require=None, **options):
     """Returns a `Request` for each text.
 
     Args:
         texts: a list of strings, of `Request`s, or of pieces of documents.
-        prefixes: a prefix for each text, or None.
-        require: a list of phrases for each text, or None.
+        prefixes: a list with a prefix for each text, or None.
+        require: a list with a list of phrases for each text, or None.
         **options: values for fields of all requests. A `Request` keeps its other fields.
     """
     for name in options:
@@ -122,6 +144,7 @@ def requests_of(texts, prefixes=None, require=None, **options):
             )
     texts = list(texts)
     for name, values in (("prefixes", prefixes), ("require", require)):
+        check(not isinstance(values, str), name, values, "a list with an item for each text")
         if values is not None and len(values) != len(texts):
             raise ValueError(
                 f"`{name}` must have an item for each text. Received: {len(values):,} for "

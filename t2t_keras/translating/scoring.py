@@ -46,13 +46,16 @@ class Scorer:
         self.engine, self.tokenizer, self.longest = engine, tokenizer, engine.longest
 
     def score(self, pairs, on_progress=lambda count: None, first_line=1):
-        """Returns the `PairScore` of each pair.
+        """Returns the `PairScore` of each pair, or of a single pair.
 
         Args:
-            pairs: a list of (source, target). An empty text is scored as an end token alone.
+            pairs: a list of (source, target), or one of them. An empty text is scored as an end
+                token alone.
             on_progress: called with the share of the work done so far, as a number of pairs.
             first_line: line number of the first pair, for error messages.
         """
+        if len(pairs) == 2 and all(isinstance(each, str) for each in pairs):
+            return self.score([pairs], on_progress, first_line)[0]
         sources = self.encode("source", [source for source, _ in pairs], first_line)
         targets = self.encode("target", [target for _, target in pairs], first_line)
         return self.score_ids(sources, targets, on_progress)

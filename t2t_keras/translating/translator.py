@@ -10,7 +10,7 @@ from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.translating.calls import Call, driven
 from t2t_keras.translating.placed_terms import with_terms
-from t2t_keras.translating.request import TextError, requests_of
+from t2t_keras.translating.request import TextError, one_or_many, requests_of
 from t2t_keras.translating.sentences import joined_sentences, on_one_line
 from t2t_keras.translating.texts import alike, jobs_of, texts_of
 from t2t_keras.translating.words import confidence_of_words, weights_by_order, words_of
@@ -58,7 +58,8 @@ class Translator:
     Example:
 
         translator = load_translator("runs/mine/export")
-        translator.translate(["The dog sleeps."], beam=8)
+        translator.translate("The dog sleeps.")
+        translator.translate(["The dog sleeps.", "The cat, too."], beam=8)
         translator.translations(["The <b>dog</b> sleeps."], markup="html", confidence=True)
     """
 
@@ -75,20 +76,24 @@ class Translator:
     def new_tokenizer(self, to):
         return tagged(self.engine.tokenizer, chosen_tag(to or self.to, self.engine.tags))
 
+    @one_or_many
     def translate(self, texts, on_progress=lambda count: None, **options):
         """Returns the best translation of each text as a string; see `translations`."""
         return [each.text for each in self.best_of_each(texts, on_progress, **options)]
 
+    @one_or_many
     def best_of_each(self, texts, on_progress=lambda count: None, **options):
         """Returns the best `Translation` of each text; see `translations`."""
         results = self.translations(texts, on_progress, **{"n_best": 1, **options})
         return [best for best, *_ in results]
 
+    @one_or_many
     def translations(self, texts, on_progress=lambda count: None, first_index=0, **options):
         """Translates each text.
 
         Args:
-            texts: a list of strings or `Request`s. The translation of an empty text is empty.
+            texts: a list of strings or `Request`s, or one of them, whose result is then returned
+                alone. The translation of an empty text is empty.
             on_progress: called with the share of the work done so far, as a number of texts.
             first_index: index of the first text; sampling seeds each text by its index.
             **options: `prefixes` and `require` (lists, one item per text), and any `Request` field,

@@ -44,6 +44,9 @@ def test_the_progress_of_translating_is_shown(run, capsys):
 
 
 def test_a_run_is_scored_on_its_translations(run):
+    alone = run.evaluate(SOURCES[0], REFERENCES[0], **QUICK)
+    assert alone.translations == run.translate(SOURCES[:1], **QUICK)
+    assert alone.scores == run.evaluate(SOURCES[:1], REFERENCES[:1], **QUICK).scores
     result = run.evaluate(SOURCES, REFERENCES, paper_bleu="de", **QUICK)
     assert result.translations == run.translate(SOURCES, **QUICK)
     assert result == evaluate(result.translations, REFERENCES, "de")

@@ -47,6 +47,7 @@ def test_scores_come_back_in_the_order_of_the_pairs(monkeypatch):
         assert source_width % 8 == target_width % 8 == 0, "few widths are compiled"
     widths = [max(source[1], target[1]) for source, target in shapes(ours)]
     assert widths == sorted(widths, reverse=True), "longest first"
+    assert ours.score(PAIRS[7]).log_p == scores[7].log_p, "a single pair"
 
 
 def test_an_empty_text_is_scored_as_its_end():

@@ -27,6 +27,15 @@ def sources_of(results):
     return ["".join(chr(id) for id in source if id > 8).strip() for source, _ in parts]
 
 
+@pytest.mark.parametrize("text", ["A dog. Two cats.", Request("A dog.", n_best=2), ""])
+def test_a_single_text_is_one_text(text):
+    translator = fake_translator()
+    assert translator.translate(text) == translator.translate([text])[0]
+    assert texts_of([translator.translations(text)]) == texts_of(translator.translations([text]))
+    with pytest.raises(ValueError, match=r"`prefixes` must be a list .*Received: .*'Ein'"):
+        translator.translate(["one", "two", "three"], prefixes="Ein")
+
+
 def test_translations_come_back_in_the_order_of_the_texts():
     texts = [" ".join(["word"] * (7 * n % 30)) + f" {n}" for n in range(50)]
     translator, progress = fake_translator(batch_tokens=256, n_best=2), []
