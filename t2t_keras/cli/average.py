@@ -6,7 +6,8 @@ t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as ma
 
 Only checkpoints that were saved one after another are averaged: an old one that was kept because it
 is the best does not count. t2t-train keeps the averages until it takes further steps. The averages
-become the run's default weights, also if others were chosen when training ended.
+become the run's default weights, also if others were chosen when training ended. All exports in the
+run's folder that had its earlier default weights are written again.
 """
 
 from absl import flags
@@ -37,9 +38,7 @@ def main(arguments):
             f"{int(before['chosen']):,}. t2t-train compares them again"
         )
     if EXPORT.value:
-        from t2t_keras.runs.exports.engine_exports import export_for_cpus
-
-        export_for_cpus(trained, print)
+        trained.renew_exports(print)
 
 
 def entry():

@@ -104,9 +104,8 @@ def finish(folder):
     if EXPORT.value:
         load_backend()
         from t2t_keras.runs import Run
-        from t2t_keras.runs.exports.engine_exports import export_for_cpus
 
-        export_for_cpus(Run(folder), show)
+        Run(folder).renew_exports(show)
     folder = shlex.quote(str(Path(folder)))
     show(f"{folder} is a run now. Try it: t2t-translate {folder}")
 

@@ -52,6 +52,7 @@ def run(main, resolve=lambda arguments, known: arguments):
             arguments that absl parses.
     """
     streams.begin()
+    show_messages_alone()
     logging.get_absl_handler().python_handler.setStream(sys.stderr)
     command = Path(sys.argv[0]).name
 

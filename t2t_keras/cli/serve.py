@@ -151,6 +151,7 @@ LIMITS = (
 
 def main(arguments):
     from t2t_keras.cli.served_versions import find_models, split_name
+    from t2t_keras.runs.exports.freshness import warn_if_stale
     from t2t_keras.translating.find import is_export, needs_tensorflow
 
     show_info("%(asctime)s %(message)s")
@@ -167,6 +168,8 @@ def main(arguments):
             # TensorFlow warns of each failed assertion, so clients could fill the disk.
             os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         newest = [versions[max(versions)] for each in models if (versions := each.versions())]
+        for version in newest:
+            warn_if_stale(version)
         if any(map(needs_tensorflow, newest)):
             load_backend()
             add_thread()

@@ -18,6 +18,8 @@ RUN/
 
 import contextlib
 
+from absl import logging
+
 from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
@@ -51,6 +53,7 @@ class Run(RunFolder, TrainedModel):
         run.evaluate(sources, references).scores
         run.attention("The dog sleeps.").save("attention")
         run.average(last=5)
+        run.renew_exports()
         run.export(dtype="int8")
         run.report(sources, references)
     """
@@ -182,6 +185,8 @@ class Run(RunFolder, TrainedModel):
     def average(self, last=5, made_by="t2t-average"):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
 
+        The run's exports keep the earlier weights until `renew_exports`.
+
         Args:
             last: number of checkpoints. An older checkpoint that was kept because it is the best
                 does not count.
@@ -261,6 +266,19 @@ class Run(RunFolder, TrainedModel):
 
         with full_disk_named(folder or self.folder):
             return export(self, folder, format, weights, **options)
+
+    def renew_exports(self, show=logging.info):
+        """Exports the run again in each way in which it was exported before it changed.
+
+        It also writes an export for LiteRT, if there is none of the run's weights.
+
+        Args:
+            show: called with a line about each export.
+        """
+        from t2t_keras.runs.exports.exporting import renew
+
+        with full_disk_named(self.folder):
+            renew(self, show, at_least=("export_litert",))
 
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.

@@ -2,6 +2,7 @@
 
 from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.runs.exports.export_record import weights_digest
+from t2t_keras.runs.exports.freshness import warn_if_stale
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.translating import find
@@ -83,5 +84,7 @@ def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, 
         trust: see `Run`. An export executes no plug-in file.
     """
     if len(folders) == 1 and weights is None and find.is_export(folders[0]):
-        return find.load_translator(folders[0], to, engine, dtype)
+        translator = find.load_translator(folders[0], to, engine, dtype)
+        warn_if_stale(translator.engine.name)
+        return translator
     return load_runs(folders, to, trust).translator(weights, engine, dtype)

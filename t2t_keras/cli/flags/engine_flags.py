@@ -47,6 +47,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=
         to: the flag for the tag of texts.
         method: see `chosen_engine`.
     """
+    from t2t_keras.runs.exports.freshness import warn_if_stale
     from t2t_keras.translating.find import is_export, load_engine
 
     if any(map(is_export, folders)):
@@ -56,6 +57,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
         load_backend_of(folders[0])
         found = load_engine(folders[0], ENGINE.value, DTYPE.value)
+        warn_if_stale(found.name)
         return Opened(found, to.value or found.tag, identity_of(found, found.digest()))
     trust_given(folders)
     engine, dtype, is_resumed = ENGINE.value, DTYPE.value, False

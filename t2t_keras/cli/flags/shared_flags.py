@@ -54,7 +54,10 @@ def dtype_flag():
 @functools.cache
 def export_flag():
     return flags.DEFINE_bool(
-        "export", True, "Write a model for LiteRT of the new weights, which translates on CPUs."
+        "export",
+        True,
+        "Export the new weights for LiteRT, which translates on CPUs, and in the other formats in "
+        "which the run's folder has exports. With --noexport, those keep the earlier weights.",
     )
 
 

@@ -14,6 +14,7 @@ from pipelines.atomic_files import read_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import ENGINES, LITERT_DTYPES, LITERT_RECORD, versions_in
+from t2t_keras.runs.exports.freshness import warn_if_stale
 from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.export_record import RECORD
@@ -123,6 +124,7 @@ def opened(run, kind, dtype, weights, method=None):
     except ValueError as error:
         raise DamagedExport(str(error)) from error
     engine.name = run.folder
+    warn_if_stale(folder)
     return engine
 
 

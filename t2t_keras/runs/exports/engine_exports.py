@@ -12,8 +12,10 @@ from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.formats import LITERT_DTYPES, LITERT_RECORD, PORTABLE_RECORD, versions_in
 from t2t_keras.export.litert.convert import save_litert, save_portable
-from t2t_keras.runs.exports.engine_choice import NoExport, fitting
+from t2t_keras.export.model_code import code_of
+from t2t_keras.models import model_class
 from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
+from t2t_keras.runs.exports.freshness import asked_for
 from t2t_keras.translating.export_record import write_record
 
 
@@ -45,10 +47,9 @@ def export_litert(
     check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
     allowed = "a method without random numbers, such as 'beam', in an export"
     check(not needs_draws(config), "method", config.method, allowed)
-    model, facts = loaded(run, weights, config.with_results(n_best), dtype, languages)
+    options = {"n_best": n_best, "languages": languages, **search}
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype, options)
     facts["tags"] = list(run.tags())
-    if (tag := tag_before(tokenizer)) is not None:
-        facts["tag"] = tag
     folder = folder or run.folder / ("export_portable" if portable else "export_litert")
     folder.mkdir(parents=True, exist_ok=True)
     with only_one(folder):
@@ -95,7 +96,8 @@ def export_ctranslate2(
             f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
             "a SavedModel"
         )
-    model, facts = loaded(run, weights, config.with_results(n_best), dtype, languages)
+    options = {"n_best": n_best, "languages": languages, **search}
+    model, facts = loaded(run, weights, config.with_results(n_best), dtype, options)
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
         save_ctranslate2(
@@ -113,7 +115,7 @@ def export_ctranslate2(
     return folder
 
 
-def loaded(run, weights, config, dtype, languages):
+def loaded(run, weights, config, dtype, options):
     """Returns the model of a run and the record of its export.
 
     Args:
@@ -121,16 +123,20 @@ def loaded(run, weights, config, dtype, languages):
         weights: see `TrainedModel`.
         config: the `SearchConfig`.
         dtype: type of the stored weights.
-        languages: see `export_litert`.
+        options: further arguments of the export, among them `languages`.
     """
     config.validate()
     model, steps, file = run.loaded_with_file(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
+    facts["asked"] = asked_for(run, weights, **options)
+    facts["code"] = code_of(model_class(run.experiment().model))
     facts["split"] = not run.prepared_with("leaves")
-    facts["languages"] = languages or run.languages()
+    facts["languages"] = options["languages"] or run.languages()
     choice = run.alignment_choice()
     facts["alignment"] = choice and dataclasses.asdict(choice)
+    if (tag := tag_before(run.tokenizer())) is not None:
+        facts["tag"] = tag
     return model, facts
 
 
@@ -146,28 +152,3 @@ def vocabulary_files(tokenizer, folder):
         path.rename(folder / name.replace("/", "."))
         for path, name in zip(paths, names, strict=True)
     ]
-
-
-def export_for_cpus(run, show):
-    """Exports a run for LiteRT in float32, unless its weights are already exported.
-
-    Args:
-        run: a `Run`.
-        show: called with a line about the export, or with the reason for not exporting.
-
-    Returns:
-        Whether an export was written.
-    """
-    try:
-        fitting(run, "litert", "float32")
-    except NoExport:
-        pass
-    else:
-        return False
-    try:
-        version = run.export(format="litert")
-    except ValueError as error:
-        show(f"There is no export for LiteRT, so TensorFlow translates: {error}")
-        return False
-    show(f"{version}: for LiteRT, which translates on CPUs")
-    return True

@@ -10,28 +10,22 @@ from pipelines.atomic_files import (
     atomic_folder,
     check_links,
     only_one,
-    read_json,
     write_json,
 )
 from pipelines.tokenizers import graphs_of, save_tokenizer
-from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check_choice
-from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import versions_in
 from t2t_keras.export.loading import write_manifest
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.exports.argos_package import export_argos
-from t2t_keras.runs.exports.engine_exports import export_ctranslate2, export_litert
+from t2t_keras.runs.exports.engine_exports import export_ctranslate2, export_litert, loaded
 from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
+from t2t_keras.runs.exports.freshness import PLACES, is_default, records_in, stale
 from t2t_keras.runs.exports.hub_folder import export_hub
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_saved_model
 from t2t_keras.translating.export_record import RECORD
-
-# Entries of the record of an export that depend neither on the weights nor on the search.
-BESIDE_WEIGHTS = ("tag", "split", "longest")
 
 
 def export(run, folder=None, format="saved_model", weights=None, **options):
@@ -73,17 +67,12 @@ def export_saved_model(
         languages: the `Languages`, for the record. None: those of the run.
         **search: changes to the run's search settings.
     """
-    config = run.search(**search)
-    config = config.with_results(n_best)
-    config.validate()
-    trees = tree_constraint(run, config)
-    (model, steps), tokenizer = run.loaded_with_steps(weights), run.tokenizer()
+    config = run.search(**search).with_results(n_best)
+    tokenizer, trees = run.tokenizer(), tree_constraint(run, config)
+    options = {"n_best": n_best, "languages": languages, **search}
+    model, facts = loaded(run, weights, config, dtype, options)
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
-    facts = facts_of(model, steps, dtype=dtype, search=config)
-    facts["split"], facts["longest"] = not run.prepared_with("leaves"), model.longest
-    if (tag := tag_before(tokenizer)) is not None:
-        facts["tag"] = tag
     with only_one(folder):
         remove_unfinished(folder)
         version = folder / str(max(versions_in(folder), default=0) + 1)
@@ -117,37 +106,6 @@ def graph_languages(tokenizer):
     return result
 
 
-def is_exported(run):
-    """Returns whether RUN/export has an export of the run's default weights and search settings.
-
-    An export for any tag counts. An export by an older version of this package does not name its
-    weights. It counts if the averaged weights are also from an older version.
-    """
-    search = run.search()
-    config = search.with_results(None)
-    expected = facts_of(*run.loaded_with_steps(), dtype="float32", search=config)
-    accepted = [expected]
-    if run.averaged.record()["made_by"] is None:
-        accepted.append({name: expected[name] for name in ("dtype", "search")})
-    return any(
-        record_of(path) in accepted
-        for path in versions_in(run.folder / "export").values()
-        if is_saved_model(path)
-    )
-
-
-def record_of(version):
-    """Returns the record of an export, with defaults for settings that it does not contain.
-
-    Facts that do not depend on the weights are left out.
-    """
-    record = read_json(version / "config.json", {}, EXPORT_AGAIN).get("export")
-    if isinstance(record, dict) and isinstance(record.get("search"), dict):
-        record = {name: value for name, value in record.items() if name not in BESIDE_WEIGHTS}
-        record = {**record, "search": as_recorded(record["search"])}
-    return record
-
-
 def export_keras(run, path=None, weights=None):
     """Writes one file for `keras.saving.load_model`, which needs this package to be installed."""
     path = path or run.folder / "model.keras"
@@ -176,3 +134,34 @@ EXPORTS = {
     "argos": export_argos,
     "hub": export_hub,
 }
+
+
+def renew(run, show, at_least=()):
+    """Exports a run again in each way in which it was exported before it changed.
+
+    Args:
+        run: a `Run`.
+        show: called with a line about each export, or with the reason for not exporting.
+        at_least: names in `PLACES`, where an export in float32 is also written if there is none.
+
+    Returns:
+        {name in `PLACES`: path of the newest export that was written}.
+    """
+    written = {}
+    for name, place in PLACES.items():
+        records = records_in(run, name)
+        newest = {record["dtype"]: record for record in records}
+        again = [(dtype, record["asked"]) for dtype, record in newest.items() if stale(run, record)]
+        fresh = [record for record in records if is_default(record) and not stale(run, record)]
+        if name in at_least and "float32" not in [record["dtype"] for record in fresh]:
+            again = [each for each in again if each[0] != "float32"]
+            again.append(("float32", {"weights": None, "to": run.to, "options": {}}))
+        for dtype, asked in again:
+            each = run if asked["to"] == run.to else type(run)(run.folder, asked["to"])
+            options = place.options | asked["options"] | {"dtype": dtype}
+            try:
+                written[name] = each.export(weights=asked["weights"], **options)
+                show(f"{written[name]}: {place.purpose}")
+            except ValueError as error:
+                show(f"Not exported as a {place.purpose}: {error}")
+    return written

@@ -3,8 +3,7 @@
 from absl import logging
 
 from pipelines.atomic_files import digest
-from t2t_keras.runs.exports.engine_exports import export_for_cpus
-from t2t_keras.runs.exports.exporting import is_exported
+from t2t_keras.runs.exports.exporting import renew
 from t2t_keras.runs.training.final_weights import AVERAGED, FinalWeights
 from t2t_keras.training.logs.console import example_lines
 
@@ -29,9 +28,8 @@ def finish(run, trainer, export, show):
     final = FinalWeights(run, trainer.held_out)
     chosen = final.choose_if_missing(show)
     scored = score_if_missing(run, final, show)
-    version = export_if_missing(run, show) if export else None
-    beside = export_for_cpus(run, show) if export and is_exported(run) else False
-    if not any((averaged, chosen, scored, version, beside)):
+    exported = export_if_missing(run, show) if export else {}
+    if not any((averaged, chosen, scored, exported)):
         if trainer.stopped_early:
             show(
                 f"{run.folder} ended at step {trainer.step:,}: {trainer.early_stopping.reason}. "
@@ -39,7 +37,7 @@ def finish(run, trainer, export, show):
             )
         else:
             show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
-    return version
+    return exported.get("export")
 
 
 def average_if_missing(run, trainer, show):
@@ -93,13 +91,10 @@ def score_if_missing(run, final, show):
 
 
 def export_if_missing(run, show):
-    if is_exported(run):
-        return None
+    """Renews the run's exports, and writes those that it lacks; see `renew`."""
     try:
         run.tokenizer()
     except ValueError as error:
         show(f"There is no SavedModel yet. {error} in t2t-export")
-        return None
-    version = run.export()
-    show(f"{version}: SavedModel with text in and text out")
-    return version
+        return {}
+    return renew(run, show, at_least=("export", "export_litert"))

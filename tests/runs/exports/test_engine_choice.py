@@ -5,14 +5,12 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
 from t2t_keras.runs import Run, RunEnsemble
 from t2t_keras.runs.exports import engine_choice, engine_exports
 from t2t_keras.runs.exports.engine_choice import NoExport, chosen_engine, fitting, has_gpu
-from t2t_keras.runs.exports.engine_exports import export_for_cpus
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines import litert
 from t2t_keras.translating.engines.litert import LiteRTEngine
@@ -187,25 +185,3 @@ def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch, visible, devices, exp
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert has_gpu() is expected
-
-
-def test_an_export_is_left_beside_new_weights_once(copied, monkeypatch):
-    lines = []
-    assert export_for_cpus(copied, lines.append)
-    assert not export_for_cpus(copied, lines.append)
-    save_checkpoint(copied, 8)
-    copied.average(last=1)
-    assert export_for_cpus(copied, lines.append)
-    assert [line.partition(":")[0][-1] for line in lines] == ["1", "2"]
-    copied.average(last=2)
-
-    def fail(*arguments):
-        raise ValueError("this MoE cannot be exported for LiteRT: LiteRT has no UpperBound")
-
-    monkeypatch.setattr(engine_exports, "save_litert", fail)
-    assert not export_for_cpus(copied, lines.append)
-    assert lines[2:] == [
-        "There is no export for LiteRT, so TensorFlow translates: this MoE cannot be exported for "
-        "LiteRT: LiteRT has no UpperBound"
-    ]
-    assert len([*copied.folder.glob("export_litert/[0-9]*")]) == 2

@@ -4,8 +4,6 @@ import types
 
 import pytest
 
-from pipelines.atomic_files import read_json
-from t2t_keras.runs.exports.exporting import is_exported
 from t2t_keras.runs.training.final_weights import FinalWeights, sample
 from t2t_keras.runs.training.weights_comparison import Compared, best_of
 
@@ -156,18 +154,3 @@ def test_chosen_weights_that_are_lost_are_named_and_others_can_be_used(averaged,
     with pytest.raises(ValueError, match=r"step 6, which were better .* give --weights=averaged"):
         averaged.model()
     averaged.model("averaged")
-
-
-def test_an_export_of_the_averaged_weights_is_not_one_of_the_chosen(averaged, outputs, monkeypatch):
-    monkeypatch.setattr(
-        "t2t_keras.runs.exports.exporting.save_text_model",
-        lambda folder, *_: (folder / "saved_model.pb").touch(),
-    )
-    averaged.export()
-    assert is_exported(averaged)
-    outputs |= {"averaged": WORSE, "6": REFERENCES, "4": WORSE}
-    chosen(averaged, held_out())
-    assert not is_exported(averaged)
-    version = averaged.export()
-    assert read_json(version / "config.json")["export"]["weights"]["steps"] == [6]
-    assert is_exported(averaged)

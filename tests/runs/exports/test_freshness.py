@@ -1,0 +1,126 @@
+"""All exports inside a run are renewed together; a stale one is named when it is opened."""
+
+import pytest
+from support.runs.untrained import save_checkpoint
+
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.export import model_code
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, PORTABLE_MODEL
+from t2t_keras.runs.exports import engine_exports, exporting
+from t2t_keras.runs.exports.exporting import renew
+from t2t_keras.runs.exports.freshness import PLACES, records_in, stale, warn_if_stale
+
+
+@pytest.fixture(autouse=True)
+def quick_exports(monkeypatch):
+    """Makes exports without graphs and programs; folders for CTranslate2 are complete."""
+
+    def touch(name):
+        return lambda folder, *_: (folder / name).touch()
+
+    for module, function, name in (
+        (exporting, "save_text_model", "saved_model.pb"),
+        (exporting, "save_ids_model", "saved_model.pb"),
+        (engine_exports, "save_litert", LITERT_MODEL),
+        (engine_exports, "save_portable", PORTABLE_MODEL),
+    ):
+        monkeypatch.setattr(module, function, touch(name))
+
+
+def newest(run, name):
+    return records_in(run, name)[-1]
+
+
+def renewed(run, *at_least):
+    return {name: path.name for name, path in renew(run, lambda line: None, at_least).items()}
+
+
+@pytest.fixture
+def exported(copied):
+    """A run with an export in each of the `PLACES`, with options."""
+    for place in PLACES.values():
+        copied.export(**place.options, beam=3, n_best=2)
+    copied.export(format="litert", dtype="int8")
+    return copied
+
+
+def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(exported):
+    assert renewed(exported) == {}, "nothing has changed"
+    exported.average(last=2)
+    versions = {name: "2" for name in PLACES}
+    own = {"export_litert": "4", "export_ctranslate2": "export_ctranslate2"}
+    assert renewed(exported) == versions | own, "LiteRT twice: float32, int8"
+    for name in PLACES:
+        record = newest(exported, name)
+        assert record["weights"]["steps"] == [4, 6] and not stale(exported, record)
+    for record in records_in(exported, "export_litert")[2:]:
+        beam = {"float32": (3, 2), "int8": (4, 4)}[record["dtype"]]
+        assert (record["search"]["beam"], record["search"]["n_best"]) == beam
+    assert renewed(exported) == {}
+
+
+def test_weights_that_the_user_chose_for_an_export_stay(copied):
+    copied.export(weights="4")
+    copied.average(last=2)
+    assert renewed(copied) == {}
+    assert renewed(copied, "export", "export_litert") == {"export": "2", "export_litert": "1"}
+    assert renewed(copied, "export", "export_litert") == {}, "they are there now"
+
+
+def test_a_changed_search_is_exported_but_a_search_of_the_export_itself_stays(exported):
+    settings = read_json(exported.config_file)
+    settings["experiment"]["search"]["alpha"] = 0.9
+    write_json(exported.config_file, settings)
+    assert set(renewed(exported)) == set(PLACES)
+    assert newest(exported, "export")["search"]["alpha"] == 0.9
+    assert newest(exported, "export")["search"]["beam"] == 3
+
+
+def test_an_edited_formula_makes_an_export_stale_and_opening_it_says_so(
+    exported, monkeypatch, caplog
+):
+    version = exported.folder / "export" / "1"
+    warn_if_stale(version)
+    assert not caplog.text
+    sha256 = model_code.sha256
+
+    def edited(path):
+        return "edited" if path.name == "scaled_dot_product.py" else sha256(path)
+
+    monkeypatch.setattr(model_code, "sha256", edited)
+    for name, flags in (
+        ("export/1", "--format=saved_model --dtype=float32"),
+        ("export_ids/1", "--format=saved_model --dtype=float32 --ids_only"),
+        ("export_ctranslate2", "--format=ctranslate2 --dtype=float32 --force"),
+    ):
+        caplog.clear()
+        warn_if_stale(exported.folder / name)
+        assert "changed since: t2t_keras/layers/scaled_dot_product.py. t2t-export" in caplog.text
+        assert f"{exported.folder} {flags} renews it" in caplog.text
+    assert set(renewed(exported)) == set(PLACES)
+    assert renewed(exported) == {}
+    monkeypatch.setattr(model_code.t2t_keras, "__version__", "99")
+    assert not stale(exported, newest(exported, "export")), "versions are not compared"
+
+
+def test_a_reason_for_not_exporting_is_shown_once(copied, monkeypatch):
+    def fail(*arguments):
+        raise ValueError("this MoE cannot be exported for LiteRT: LiteRT has no UpperBound")
+
+    monkeypatch.setattr(engine_exports, "save_litert", fail)
+    lines = []
+    assert renew(copied, lines.append, ["export_litert"]) == {}
+    assert lines == [
+        "Not exported as a model for LiteRT, which translates on CPUs: this MoE cannot be exported "
+        "for LiteRT: LiteRT has no UpperBound"
+    ]
+
+
+@pytest.mark.parametrize("damage", [b"{", b"[]"])
+def test_a_damaged_record_stops_neither_renewing_nor_opening(copied, damage):
+    version = copied.export(format="litert")
+    (version / LITERT_RECORD).write_bytes(damage)
+    warn_if_stale(version)
+    save_checkpoint(copied, 8)
+    copied.average(last=1)
+    assert renewed(copied, "export_litert") == {"export_litert": "2"}
