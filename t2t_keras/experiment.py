@@ -68,6 +68,8 @@ class Experiment:
     def validate(self):
         """Raises `ValueError` for the first setting that is wrong or contradicts another part."""
         self.validate_parts()
+        with settings_of("training"):
+            self.training.validate()
         for name, value in self.flat().items():
             allowed = "a value that config.json can hold: text, numbers, lists or tuples of them, "
             allowed += "or a dict of them by text"
@@ -84,9 +86,14 @@ class Experiment:
     def validate_parts(self):
         check_models()
         architecture_of(self.model)
-        for part in ("model", "training", "search"):
+        checks = {
+            "model": self.model.validate,
+            "training": self.training.validate_values,
+            "search": self.search.validate,
+        }
+        for part, check_part in checks.items():
             with settings_of(part):
-                getattr(self, part).validate()
+                check_part()
         self.data.validate()
         check_method(self.search.method)
 

@@ -182,7 +182,8 @@ def executed(contents, path, digest):
             raise
         finally:
             BASE.reset(token)
-    register_models(added.get(MODELS, ()))
+    if MODELS in added:  # loads Keras
+        register_models(added[MODELS])
     return Plugin(path, digest, module, added)
 
 

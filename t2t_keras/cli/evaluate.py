@@ -25,11 +25,10 @@ from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import compressing
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, TRUST, opened_model
+from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, IMPORTS, TRUST, opened_model
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
-    imports_flag,
     load_imports,
     refuse_unused,
     to_flag,
@@ -48,7 +47,6 @@ from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS
 
 TO = to_flag()
 WEIGHTS = weights_flag()
-IMPORTS = imports_flag()
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_multi_string(

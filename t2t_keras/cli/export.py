@@ -30,6 +30,8 @@ from t2t_keras.cli.flags.search_flags import (
     search_changes,
 )
 from t2t_keras.cli.flags.shared_flags import (
+    imports_flag,
+    load_imports,
     refuse_unused,
     to_flag,
     trust_flag,
@@ -44,6 +46,7 @@ from t2t_keras.translating.languages import Languages
 
 TO = to_flag()
 TRUST = trust_flag()
+IMPORTS = imports_flag()
 WEIGHTS = weights_flag()
 
 OUTPUT = flags.DEFINE_string(
@@ -111,6 +114,7 @@ def main(arguments):
     is_file = FORMAT.value in ("keras", "argos")
     check_output_folder(output.parent if is_file else output)
     load_backend()
+    load_imports(IMPORTS.value)
     from t2t_keras.runs import Run
 
     if FORMAT.value == "hub":  # the longest export

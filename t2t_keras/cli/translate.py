@@ -44,6 +44,7 @@ from absl import flags
 
 from pipelines.progress import Progress
 from pipelines.text.opened_text import opened, text_in
+from t2t_keras.cli.flags.engine_flags import IMPORTS
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
@@ -82,6 +83,7 @@ def main(arguments):
     if CONFIDENCE.value and not JSON.value:
         raise ValueError("--confidence is a field of the JSON objects: give --json, too")
     if APACHE_BEAM.value:
+        refuse_unused([IMPORTS], "with --apache_beam, whose workers execute no plug-in file")
         translate_on_beam(arguments, INPUT.value, OUTPUT.value, output_format())
         return
     refuse_unused([BEAM_OPTIONS], "without --apache_beam")

@@ -12,7 +12,7 @@ from t2t_keras.checks import (
     check_positive,
     check_rate,
 )
-from t2t_keras.losses import named_loss
+from t2t_keras.losses import LOSSES, named_loss
 from t2t_keras.schedules import OF_PEAK, SCHEDULES, named_schedule
 from t2t_keras.training.optimizers import ADAPTIVE, OPTIMIZERS, optimizer_options
 
@@ -97,7 +97,20 @@ class TrainingConfig:
     patience: int = 0
 
     def validate(self):
-        """Raises `ValueError` for the first invalid setting."""
+        """Raises `ValueError` for the first invalid setting.
+
+        Loss and schedule are built, because they check their own options.
+        """
+        self.validate_values()
+        named_loss(self.loss, self.loss_options, self.label_smoothing)
+        optimizer_options(self.optimizer, self.optimizer_options)
+        self.learning_rates(d_model=512)  # any width will do
+
+    def validate_values(self):
+        """Raises `ValueError` for the first invalid setting; builds nothing.
+
+        So a run translates without the files that its loss may need.
+        """
         for name in ("steps", "warmup_steps", "accumulate", "log_every", "evaluate_every", "keep"):
             check_integer(name, getattr(self, name))
         for name in ("seed", "checkpoint_every", "patience"):
@@ -105,9 +118,8 @@ class TrainingConfig:
         check(self.seed < 2**32, "seed", self.seed, "below 2^32")
         check_rate("label_smoothing", self.label_smoothing)
         check_positive("learning_rate", self.learning_rate)
-        named_loss(self.loss, self.loss_options, self.label_smoothing)
-        optimizer_options(self.optimizer, self.optimizer_options)
-        check_choice("schedule", self.schedule, SCHEDULES)
+        for name, table in (("loss", LOSSES), ("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
+            check_choice(name, getattr(self, name), table)
         check(
             self.schedule != "linear" or self.warmup_steps <= self.steps,
             "warmup_steps",
@@ -123,7 +135,6 @@ class TrainingConfig:
             f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
             "after the warm-up",
         )
-        self.learning_rates(d_model=512)  # checks the options; any width will do
         for name in ("clip_norm", "r_drop", "checkpoint_minutes"):
             check_not_negative(name, getattr(self, name))
         is_list = isinstance(self.freeze, tuple | list)

@@ -59,6 +59,22 @@ def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
     assert identities[0] == identities[1] and len(set(identities)) == 6
 
 
+def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_path):
+    lines = (
+        "from t2t_keras.decoding.beam_search import BeamSearch",
+        "from t2t_keras.decoding.search import METHODS",
+        "METHODS['imported'] = type('Imported', (BeamSearch,), {})",
+    )
+    found = []
+    for end in ("", "# edited"):
+        file = tmp_path / f"imported{len(end)}.py"
+        file.write_text("\n".join([*lines, end]).replace("'imported'", f"'imported{end[2:]}'"))
+        method = f"--method=imported{end[2:]}"
+        found.append(identity(run.folder, f"--imports={file}", method))
+        assert found[-1]["search"]["method"] == method[9:]
+    assert found[0]["imports"] != found[1]["imports"]
+
+
 def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):
     with parsed_flags("translation_model", "--split=off", "--confidence") as module:
         names = {"split", "prefix", "markup", "alignments", "confidence"}

@@ -6,8 +6,11 @@ from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import load_experiment
+from t2t_keras.losses import LOSSES
 from t2t_keras.runs.config_file import corpora_facts
 from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
+from t2t_keras.schedules import SCHEDULES
+from t2t_keras.training.optimizers import OPTIMIZERS
 from t2t_keras.translating.languages import languages_of
 
 
@@ -27,6 +30,24 @@ def test_the_settings_of_a_run_are_a_config(tmp_path):
         load_experiment("settings_of")
     with pytest.raises(ValueError, match=r"nowhere is not a run"):
         load_experiment("settings_of:nowhere")
+
+
+@pytest.mark.parametrize(
+    ("table", "name"), [(LOSSES, "loss"), (OPTIMIZERS, "optimizer"), (SCHEDULES, "schedule")]
+)
+def test_settings_are_read_without_building_the_parts_of_a_training(
+    monkeypatch, tmp_path, table, name
+):
+    def of_a_file(path="weights.txt"):
+        raise ValueError(f"{path} is gone")
+
+    monkeypatch.setitem(table, "of_a_file", of_a_file)
+    experiment = load_experiment("multi30k")
+    setattr(experiment.training, name, "of_a_file")
+    write_settings(tmp_path / "config.json", experiment)
+    assert read_settings(tmp_path / "config.json").new_model
+    with pytest.raises(ValueError, match="gone|argument"):
+        experiment.compiled_model()
 
 
 def test_versions_and_command_are_recorded(tmp_path):

@@ -7,6 +7,8 @@ from absl import logging
 from t2t_keras.cli.flags.shared_flags import (
     dtype_flag,
     engine_flag,
+    imports_flag,
+    load_imports,
     refuse_unused,
     to_flag,
     trust_flag,
@@ -14,9 +16,11 @@ from t2t_keras.cli.flags.shared_flags import (
     weights_flag,
 )
 from t2t_keras.cli.process.backend import load_backend, load_backend_of, stderr_filter
+from t2t_keras.plugins import read_plugin, sha256_of
 
 DTYPE = dtype_flag()
 ENGINE = engine_flag()
+IMPORTS = imports_flag()
 TO = to_flag()
 TRUST = trust_flag()
 WEIGHTS = weights_flag()
@@ -50,6 +54,7 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=
     from t2t_keras.runs.exports.freshness import warn_if_stale
     from t2t_keras.translating.find import is_export, load_engine
 
+    load_imports(IMPORTS.value)
     if any(map(is_export, folders)):
         if len(folders) > 1:
             raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
@@ -118,4 +123,6 @@ def of_export(folders, engine, dtype, is_resumed, can, method):
 
 def identity_of(engine, digests):
     asked = [ENGINE.value, DTYPE.value]
-    return {"asked": asked, "engine": engine.kind, "dtype": engine.dtype} | digests
+    imports = [sha256_of(read_plugin(path)) for path in IMPORTS.value]
+    facts = {"asked": asked, "engine": engine.kind, "dtype": engine.dtype, "imports": imports}
+    return facts | digests

@@ -10,7 +10,8 @@ SAMPLE = flags.DEFINE_bool("sample", False, "Sample tokens at random instead of 
 METHOD = flags.DEFINE_string(
     "method",
     None,
-    "Search method: beam, sample, or one of a plug-in file of the run. Default: that of the run.",
+    "Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a "
+    "file of the run). Default: that of the run.",
 )
 # No flags for three fields: the method has its own, commands with n-best lists define --n_best, and
 # early stopping does not change the results.

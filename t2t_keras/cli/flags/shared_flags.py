@@ -67,7 +67,8 @@ def imports_flag():
         "imports",
         [],
         "Comma-separated Python files that add entries to the tables of this package, such as "
-        "models, cleaning rules or metrics, in addition to those of --config. Default: none.",
+        "models, search methods or metrics, in addition to those of --config or of the run. "
+        "Default: none.",
     )
 
 
