@@ -26,8 +26,7 @@ COMMON = (
     ("--version", "Show the versions of t2t_keras and of the libraries that compute."),
     (
         "--verbosity=N",
-        "Show more messages: 0 also says why an engine was chosen, 1 shows all messages of "
-        "libraries. Default: -1.",
+        "Show more messages: 0 adds our own, 1 those of libraries. Default: -1.",
     ),
     ("--flagfile=FILE", "Read further flags from a file, one per line."),
 )

@@ -4,8 +4,6 @@ import functools
 import re
 from pathlib import Path
 
-from absl import logging
-
 from pipelines.atomic_files import read_json
 from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
@@ -13,6 +11,7 @@ from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
+from t2t_keras.translating.engines.preferred import tell_fallback
 from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
 from t2t_keras.translating.languages import is_pair, languages_in_name, languages_of
 
@@ -123,12 +122,12 @@ def in_run(folder, engine, dtype):
         find = functools.partial(versions_of_run, RunFolder(folder), dtype or "float32")
         try:
             if not must and has_gpu():
-                raise NoExport("there is a GPU")
+                raise NoExport("there is a GPU, which it uses")
             find.func(*find.args)
         except NoExport as error:
             if must:
                 raise
-            logging.info("TensorFlow is used: %s", error)
+            tell_fallback(error)
         else:
             load = functools.partial(load_litert, RunFolder(folder))
             return litert, {"find": functools.partial(without_errors, find), "load": load}

@@ -46,7 +46,7 @@ def test_settings_are_read_without_building_the_parts_of_a_training(
     setattr(experiment.training, name, "of_a_file")
     write_settings(tmp_path / "config.json", experiment)
     assert read_settings(tmp_path / "config.json").new_model
-    with pytest.raises(ValueError, match="gone|argument"):
+    with pytest.raises(ValueError, match=r"gone|argument"):
         experiment.compiled_model()
 
 

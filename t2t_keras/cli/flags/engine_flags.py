@@ -2,8 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from absl import logging
-
 from t2t_keras.cli.flags.shared_flags import (
     dtype_flag,
     engine_flag,
@@ -90,6 +88,7 @@ def of_export(folders, engine, dtype, is_resumed, can, method):
     """
     from t2t_keras.runs.exports.engine_choice import NoExport, chosen_engine
     from t2t_keras.translating.engines.engine import Unsupported
+    from t2t_keras.translating.engines.preferred import tell_fallback
 
     is_default = engine in ("auto", "tensorflow") and dtype in (None, "float32")
     must = not is_resumed and not is_default
@@ -116,7 +115,7 @@ def of_export(folders, engine, dtype, is_resumed, can, method):
     except ValueError as error:
         if must or not isinstance(error.__cause__, Unsupported):
             raise
-        logging.info("TensorFlow is used: %s", error)
+        tell_fallback(error)
         return None
     return choice.engine
 

@@ -36,7 +36,7 @@ def engine_flag():
         "auto",
         ENGINES,
         "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights "
-        "and LiteRT can do what is asked; else TensorFlow. --verbosity=0 says why.",
+        "and LiteRT can do what is asked; else TensorFlow, and standard error says why.",
     )
 
 

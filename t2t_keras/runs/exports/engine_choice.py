@@ -8,8 +8,6 @@ import glob
 import os
 from typing import Any, NamedTuple
 
-from absl import logging
-
 from pipelines.atomic_files import read_json
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
@@ -17,6 +15,7 @@ from t2t_keras.export.formats import ENGINES, LITERT_DTYPES, LITERT_RECORD, vers
 from t2t_keras.runs.exports.freshness import warn_if_stale
 from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.engines.preferred import tell_fallback
 from t2t_keras.translating.export_record import RECORD
 
 
@@ -25,18 +24,16 @@ class Choice(NamedTuple):
 
     Args:
         engine: the engine of an export. None: TensorFlow.
-        reason: why TensorFlow is used, without a period.
-        is_damaged: whether the reason is a damaged export.
+        reason: why TensorFlow replaces LiteRT, without a period. "": it was to be used.
     """
 
     engine: Any
     reason: str = ""
-    is_damaged: bool = False
 
     def tell(self):
-        """Logs why TensorFlow is used."""
-        log = logging.warning if self.is_damaged else logging.info
-        log("TensorFlow is used: %s", self.reason)
+        """Says why TensorFlow, which starts slower, replaces LiteRT."""
+        if self.reason:
+            tell_fallback(self.reason)
 
 
 def chosen_engine(folder, engine="auto", dtype=None, weights=None, method=None):
@@ -54,23 +51,19 @@ def chosen_engine(folder, engine="auto", dtype=None, weights=None, method=None):
     """
     kind, must = requested(engine, dtype)
     if kind == "tensorflow":
-        return Choice(None, "--engine=tensorflow")
+        return Choice(None)
     if not must and has_gpu():
-        return Choice(None, "there is a GPU")
+        return Choice(None)
     try:
         return Choice(opened(RunFolder(folder), kind, dtype, weights, method))
     except NoExport as error:
         if must:
             raise
-        return Choice(None, str(error), isinstance(error, DamagedExport))
+        return Choice(None, str(error))
 
 
 class NoExport(ValueError):
     """A run has no export of the requested weights for an engine."""
-
-
-class DamagedExport(NoExport):
-    """A run's export for an engine cannot be used."""
 
 
 def requested(engine, dtype):
@@ -122,7 +115,7 @@ def opened(run, kind, dtype, weights, method=None):
         if kind == "litert":
             engine.align_with(run.alignment_head())
     except ValueError as error:
-        raise DamagedExport(str(error)) from error
+        raise NoExport(str(error)) from error
     engine.name = run.folder
     warn_if_stale(folder)
     return engine
@@ -171,7 +164,7 @@ def fitting_versions(run, kind, dtype, weights=None):
     for reason, has in reasons:
         fit = {number: record for number, record in fit.items() if has(record)}
         if not fit:
-            raise DamagedExport(damaged) if damaged else NoExport(f"{reason}. {remedy}")
+            raise NoExport(damaged or f"{reason}. {remedy}")
     return {number: folder_of(folder, kind, number) for number in fit}
 
 

@@ -1,7 +1,5 @@
 """An engine that passes unsupported searches to a second engine, which is created on demand."""
 
-import functools
-
 from absl import logging
 
 from t2t_keras.translating.engines.engine import Engine, Unsupported
@@ -20,7 +18,7 @@ class PreferredEngine(Engine):
     """
 
     def __init__(self, first, make_other):
-        self.first, self.other = first, functools.cache(make_other)
+        self.first, self.make_other, self.other = first, make_other, None
         vars(self).update({name: getattr(first, name) for name in SAME})
         for name in ("check_attention", "attention_sizes", "log_p", "attention", "all_attention"):
             setattr(self, name, getattr(first, name))
@@ -29,8 +27,10 @@ class PreferredEngine(Engine):
         try:
             return self.first.engine_for(config, prefix, phrases)
         except Unsupported as reason:
-            logging.info("%s. TensorFlow does it instead", reason)
-            return self.other().engine_for(config, prefix, phrases)
+            if self.other is None:
+                tell_fallback(reason)
+                self.other = self.make_other()
+            return self.other.engine_for(config, prefix, phrases)
 
     def check(self, config, prefix, phrases):
         self.engine_for(config, prefix, phrases)
@@ -40,3 +40,8 @@ class PreferredEngine(Engine):
 
     def digest(self):
         return self.first.digest()
+
+
+def tell_fallback(reason):
+    """Says on standard error why TensorFlow, which is slower on CPUs, replaces another engine."""
+    logging.warning("TensorFlow translates, which takes longer: %s", reason)

@@ -47,7 +47,7 @@ def exported(copied):
 def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(exported):
     assert renewed(exported) == {}, "nothing has changed"
     exported.average(last=2)
-    versions = {name: "2" for name in PLACES}
+    versions = dict.fromkeys(PLACES, "2")
     own = {"export_litert": "4", "export_ctranslate2": "export_ctranslate2"}
     assert renewed(exported) == versions | own, "LiteRT twice: float32, int8"
     for name in PLACES:
