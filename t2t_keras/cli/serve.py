@@ -92,6 +92,12 @@ SPLIT = flags.DEFINE_enum(
     "with options can choose otherwise. Default: auto, but off for a run that was trained on parse "
     "trees.",
 )
+GLOSSARY = define_list(
+    "glossary",
+    [],
+    "Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with "
+    "several models NAME=FILE,NAME=FILE. A changed file is read again. Default: none.",
+)
 DEFAULTS = Limits()
 
 
@@ -150,7 +156,7 @@ LIMITS = (
 
 
 def main(arguments):
-    from t2t_keras.cli.served_versions import find_models, split_name
+    from t2t_keras.cli.served_versions import find_models, split_name, with_glossaries
     from t2t_keras.runs.exports.freshness import warn_if_stale
     from t2t_keras.translating.find import is_export, needs_tensorflow
 
@@ -163,6 +169,7 @@ def main(arguments):
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
     trust_given(folders)
     models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
+    models = with_glossaries(models, GLOSSARY.value)
     with listening(HOST.value, PORT.value) as sock:
         if flags.FLAGS["verbosity"].value < 1:
             # TensorFlow warns of each failed assertion, so clients could fill the disk.

@@ -54,6 +54,28 @@ def split_name(argument):
     return name, folder
 
 
+def with_glossaries(models, given):
+    """Returns the `ModelSource`s with their glossaries.
+
+    Args:
+        models: the `ModelSource`s.
+        given: the values of --glossary.
+    """
+    glossaries, names = {}, [model.name for model in models]
+    for value in given:
+        name, path = split_name(value)
+        if name is None and len(models) == 1:
+            name = names[0]
+        if name not in names or name in glossaries:
+            raise ValueError(
+                "--glossary must name one file for a model: FILE, or with several models NAME=FILE "
+                f"with NAME among {', '.join(names)}. Received: {','.join(given)}"
+            )
+        with open(path, "rb"):  # fails now rather than after loading the models
+            glossaries[name] = Path(path)
+    return [model._replace(glossary=glossaries.get(model.name)) for model in models]
+
+
 def check_names(names):
     for name in names:
         if not re.fullmatch(r"[^/:\x00-\x1f]+", name):

@@ -95,7 +95,8 @@ class Predictor:
                 requests = make_requests()
             else:
                 requests = await self.steps.in_thread(client, make_requests)
-            connection.hold(glossary_memory(requests) + markup_memory(requests))
+            glossaries = glossary_memory(requests, version.translations.default_glossary)
+            connection.hold(glossaries + markup_memory(requests))
             is_short = is_short and not is_slow(requests)
             admitted = rows
 

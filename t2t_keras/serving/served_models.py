@@ -25,6 +25,7 @@ class ModelSource(NamedTuple):
     load: Callable | None = None  # None: `load_model`
     find: Callable = versions_in
     languages: Languages | None = None
+    glossary: Path | None = None
 
     def versions(self):
         """Returns {number: folder} of the versions that exist now."""
@@ -43,7 +44,8 @@ class ServedModels:
     def __init__(self, sources, workers, load):
         self.all = {
             each.name: Versions(
-                each.name, each.folder, workers, each.load or load, each.find, each.languages
+                *(each.name, each.folder, workers, each.load or load, each.find),
+                *(each.languages, each.glossary),
             )
             for each in sources
         }

@@ -9,13 +9,14 @@ import typing
 
 import numpy as np
 
+from pipelines.glossaries.glossary import Glossary
 from t2t_keras.checks import check
 from t2t_keras.export.signature_names import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.signatures import ServedSignature, metadata_of
 from t2t_keras.serving.tensors import Spec
 from t2t_keras.translating.request import Request, TextError
-from t2t_keras.translating.required_phrases import glossary_in
+from t2t_keras.translating.required_phrases import glossary_in, loaded_glossary
 from t2t_keras.translating.translator import Translator
 
 TEXTS = Spec("string", (None,))
@@ -42,6 +43,7 @@ class Translations:
         self.config, self.widths = engine.config, {BEST: None, LISTS: engine.most}
         self.widths[OPTIONS] = engine.config.beam
         self.glossary = functools.lru_cache(GLOSSARIES)(self.parsed_glossary)
+        self.default_glossary = None
         options = {"text": TEXTS} | {name: self.spec(name) for name in sorted(self.offered())}
         inputs = {BEST: {"text": TEXTS}, LISTS: {"text": TEXTS}, OPTIONS: options}
         self.signatures = {
@@ -82,6 +84,19 @@ class Translations:
             outputs["source_words"] = TEXTS
         return outputs
 
+    def use_glossary(self, path):
+        """Applies the glossary in a file to each request without a glossary of its own."""
+        engine = self.translator.engine
+        found = loaded_glossary(path, engine.tokenizer.normalization, engine)
+        self.translator.check({"glossary": found})
+        self.default_glossary = found
+
+    def chosen_glossary(self, given):
+        """Returns the `Glossary` of a request, given as text or dict; without one, the model's."""
+        if isinstance(given, dict):
+            return Glossary(given, self.translator.engine.tokenizer.normalization)
+        return self.glossary(given) if given else self.default_glossary
+
     def parsed_glossary(self, text):
         return glossary_in(text, self.translator.engine)
 
@@ -112,8 +127,7 @@ class Translations:
                 row[name] = [each for each in row[name].split("\t") if each.strip()]
         for name in row.keys() & {"markup", "to", "banned", "first"}:
             row[name] = row[name] or None
-        if "glossary" in row:
-            row["glossary"] = self.glossary(row["glossary"]) if row["glossary"] else None
+        row["glossary"] = self.chosen_glossary(row.get("glossary"))
         # A value that equals the server's setting when rounded to float32 means that setting.
         for name, value in row.items():
             own = getattr(self.config, name, None)
@@ -174,9 +188,10 @@ def is_slow(requests):
     return any(getattr(each, name) for each in requests for name in SLOW)
 
 
-def glossary_memory(requests):
-    """Estimates the memory of all glossaries of requests, in bytes."""
+def glossary_memory(requests, default=None):
+    """Estimates the memory of all glossaries of requests, except the model's own, in bytes."""
     glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
+    glossaries.pop(id(default), None)
     return GLOSSARY_ENTRY * sum(map(len, glossaries.values()))
 
 

@@ -137,10 +137,14 @@ class Versions:
             an `EngineModel`.
         find: function that takes `folder` and returns {number: folder of the version}.
         languages: the `Languages` of versions that do not record theirs, or None.
+        glossary: path of the glossary of all requests without their own, or None. A change of the
+            file counts as one of the version.
     """
 
-    def __init__(self, name, folder, workers, load, find=versions_in, languages=None):
-        self.name, self.folder, self.workers = name, folder, workers
+    def __init__(
+        self, name, folder, workers, load, find=versions_in, languages=None, glossary=None
+    ):
+        self.name, self.folder, self.workers, self.glossary = name, folder, workers, glossary
         self.load, self.find_folders, self.languages = load, find, languages
         workers.metrics.begins(name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
@@ -166,7 +170,7 @@ class Versions:
 
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. If that fails, raises and keeps the current one."""
-        files = files_in(folder)
+        files = self.files_of(folder)
         version = Version(number, files)
         if self.current is None or number != self.current.number:
             self.known[number] = version
@@ -216,6 +220,10 @@ class Versions:
 
     def load_and_warm_up(self, folder):
         model = self.load(folder)
+        if self.glossary:
+            if model.translations is None:
+                raise ValueError("--glossary: it is no model of this package")
+            model.translations.use_glossary(self.glossary)
         model.warm_up()
         return model, languages_of(folder) or self.languages
 
@@ -232,7 +240,7 @@ class Versions:
     def is_to_be_loaded(self, number, folder):
         """Whether a version is complete, differs from the current one, and is due to be tried."""
         try:
-            files = files_in(folder)
+            files = self.files_of(folder)
         except OSError:  # just removed
             return False
         before, self.seen[number] = self.seen.get(number), files
@@ -246,6 +254,10 @@ class Versions:
             or files != failure.files
             or asyncio.get_running_loop().time() >= failure.again
         )
+
+    def files_of(self, folder):
+        """Returns `files_in` of a version, and the same of the glossary."""
+        return files_in(folder) + (files_at([self.glossary]) if self.glossary else ())
 
     def find(self, number=None):
         """Returns the `Version` with a number, by default the current one."""
@@ -294,5 +306,9 @@ def described(version):
 def files_in(folder):
     """Returns the path, size and modification time of each file in a folder."""
     paths = (os.path.join(parent, file) for parent, _, files in os.walk(folder) for file in files)
-    found = ((path, os.stat(path)) for path in sorted(paths))
+    return files_at(sorted(paths))
+
+
+def files_at(paths):
+    found = ((path, os.stat(path)) for path in paths)
     return tuple((path, status.st_size, status.st_mtime_ns) for path, status in found)

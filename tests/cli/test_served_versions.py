@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
-from t2t_keras.cli.served_versions import find_models, find_versions
+from t2t_keras.cli.served_versions import find_models, find_versions, with_glossaries
 from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.runs.exports.engine_choice import NoExport
 
@@ -53,6 +53,21 @@ def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(c
     assert found(copy) == ("export", [1, 2, 3])
     with pytest.raises(NoExport, match=r"has the weights of .*export/3"):
         find_versions(copy, "litert")
+
+
+def test_each_model_may_have_a_glossary(copy, tmp_path):
+    (tmp_path / "terms.tsv").write_text("dog\tHund\n")
+    terms = str(tmp_path / "terms.tsv")
+    two = find_models([f"a={copy}", f"b={copy}"])
+    glossaries = [str(each.glossary) for each in with_glossaries(two, [f"b={terms}"])]
+    assert glossaries == ["None", terms]
+    (one,) = with_glossaries(find_models([str(copy)]), [terms])
+    assert str(one.glossary) == terms
+    for wrong in ([terms], [f"c={terms}"], [f"a={terms}", f"a={terms}"]):
+        with pytest.raises(ValueError, match="--glossary must name one file for a model"):
+            with_glossaries(two, wrong)
+    with pytest.raises(FileNotFoundError):
+        with_glossaries(two, ["a=missing.tsv"])
 
 
 def test_one_kind_of_export_is_enough(tmp_path):

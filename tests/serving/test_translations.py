@@ -128,6 +128,24 @@ def test_glossary_phrases_markup_and_words_of_one_request():
         assert row["words"] == row["alignments"] == row["confidence"] == [""] * 4
 
 
+def test_the_models_glossary_applies_where_a_request_has_none(tmp_path):
+    (tmp_path / "terms.tsv").write_text("dog\tder Hund\n")
+    translations = Translations(EchoEngine())
+    translations.use_glossary(tmp_path / "terms.tsv")
+    inputs = {"text": np.array([b"The dog.", b"The cat."], object)}
+    own = inputs | {"glossary": np.array([b"", b"cat\tKatze"], object)}
+    for name, given, expected in (
+        ("serving_default", inputs, ["der Hund", "der Hund"]),
+        (OPTIONS, own, ["der Hund", "Katze"]),
+    ):
+        requests = translations.requests(name, given, split=True)
+        assert [[*each.glossary.targets.values()] for each in requests] == [[e] for e in expected]
+    default = translations.default_glossary
+    assert glossary_memory(requests[:1], default) == 0 < glossary_memory(requests, default)
+    with pytest.raises(ValueError, match="no phrases"):
+        Translations(Lacking()).use_glossary(tmp_path / "terms.tsv")
+
+
 def test_one_row_may_have_all_kinds_of_options():
     row = {"text": "<b>The dog</b> sleeps. Two", "markup": "xml", "glossary": "dog\tHund"}
     row |= {"prefix": "Nun", "alignments": True, "confidence": True, "alpha": 1}

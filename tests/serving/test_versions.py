@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from support.serving.served_model import write_version
@@ -92,6 +93,29 @@ def test_a_new_version_compiles_what_requests_needed_before(tmp_path):
     until(lambda: models[1].shapes.ready)
     assert compiled == [(4, 16), (4, 16)]
     versions.current.retire()
+
+
+def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
+    glossary, read = tmp_path / "terms.tsv", []
+    add(tmp_path, 1)
+    glossary.write_text("dog\tHund\n")
+
+    def load(folder):
+        model = FakeModel(folder)
+        read_it = SimpleNamespace(use_glossary=lambda path: read.append(path.read_text()))
+        model.translations = SimpleNamespace(signatures={}, **vars(read_it))
+        return model
+
+    async def serve():
+        versions = Versions("m", tmp_path, Workers(Limits(), Metrics()), load, glossary=glossary)
+        await versions.start()
+        for text in ("dog\tHündchen\n", None):
+            glossary.write_text(text) if text else glossary.unlink()
+            for _ in range(3):  # a change is noticed, seen to have ended, and then loaded once
+                await versions.check_folder()
+
+    asyncio.run(serve())
+    assert read == ["dog\tHund\n", "dog\tHündchen\n"], "and a missing file changes nothing"
 
 
 def states(status):

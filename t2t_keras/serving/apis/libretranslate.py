@@ -4,7 +4,7 @@ Fields, answers, statuses and messages are those of LibreTranslate 1.6. GET /tra
 alternatives of HTML are additions.
 """
 
-from t2t_keras.serving.apis.forms import fields_of
+from t2t_keras.serving.apis.forms import MOST_FIELDS, fields_of
 from t2t_keras.serving.apis.libretranslate_query import (
     AUTO,
     FORMATS,
@@ -32,6 +32,7 @@ from t2t_keras.serving.predictor import are_short
 from t2t_keras.translating.languages import code_of, name_of
 from t2t_keras.translating.request import Request
 
+KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 CERTAIN = 100.0  # confidence, in percent, in a language that is the only one
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
@@ -87,7 +88,8 @@ class LibreTranslate:
             yield Route(name, "POST", f"/{name}", disabled(what), f"{what}: disabled", DISABLED)
 
     async def translate(self, request):
-        query = query_of(await self.checked_fields(request), self.limits)
+        values = await self.checked_fields(request)
+        query = query_of(values, self.limits)
         connection = request[CONNECTION]
         with self.requests.computing():
             source, confidence = await self.source_of(query, connection.client)
@@ -100,6 +102,8 @@ class LibreTranslate:
             answer["alternatives"] = [others for _, *others in results]
         if not query.is_list:
             answer = {name: values[0] for name, values in answer.items()}
+        if ignored := sorted(values.keys() - KNOWN):
+            answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
         return json_response(answer)
 
     async def checked_fields(self, request):
@@ -157,9 +161,14 @@ class LibreTranslate:
             lead = f"{pair.code} " if pair.code else ""
 
             def requests():
+                try:
+                    options["glossary"] = version.translations.chosen_glossary(query.glossary)
+                except ValueError as error:
+                    raise Refusal(400, f"Invalid request: {error}") from error
                 return [Request(lead + text, **options) for text in query.texts]
 
             is_short = are_short(sum(map(len, query.texts)), len(query.texts))
+            is_short = is_short and query.glossary is None
             arguments = requests, len(query.texts), is_short, version, connection
             results = await self.predictor.translations(*arguments)
         return [unique([each.text for each in of_text]) for of_text in results]

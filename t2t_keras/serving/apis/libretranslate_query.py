@@ -7,6 +7,7 @@ from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.tensors import check_rows, check_unicode
 
 AUTO, HTML = "auto", "html"
+LONGEST_GLOSSARY = 1_000_000  # characters
 FORMATS = ("text", HTML)
 DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
 
@@ -20,6 +21,7 @@ class Query(NamedTuple):
     target: str
     format: str
     alternatives: int
+    glossary: str | dict | None
 
 
 def query_of(values, limits):
@@ -38,7 +40,19 @@ def query_of(values, limits):
         names["format"] = FORMATS[0]
     for name, value in names.items():
         check_string(name, value)
-    return Query(texts, is_list, **names, alternatives=count_in(values.get("alternatives", 0)))
+    alternatives = count_in(values.get("alternatives", 0))
+    return Query(texts, is_list, **names, alternatives=alternatives, glossary=terms_in(values))
+
+
+def terms_in(values):
+    """Returns the glossary in a request: the text of a glossary's file, a dict, or None."""
+    given = values.get("glossary") or None
+    texts = [*given, *given.values()] if isinstance(given, dict) else [given]
+    for text in texts if given is not None else ():
+        check_string("glossary", text)
+    if given is not None and sum(map(len, texts)) > LONGEST_GLOSSARY:
+        raise Refusal(413, f"A glossary may have at most {LONGEST_GLOSSARY:,} characters")
+    return given
 
 
 def texts_in(values, limits):

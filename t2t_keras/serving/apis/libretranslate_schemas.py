@@ -8,7 +8,11 @@ NAME = TEXT | {"minLength": 1}
 TEXT_OR_TEXTS = {"anyOf": [NAME, list_of(TEXT, minItems=1)]}
 API_KEY = TEXT | {"description": "API key, if the server requires one"}
 NO_KEY = API_KEY | {"type": ["string", "null"]}
+GLOSSARY = TEXT | {
+    "description": "lines of a source phrase, a tab and a target phrase; an addition to the API"
+}
 COUNT = {"type": "integer", "default": 0, "description": "number of further translations"}
+TERMS = {"type": "object", "additionalProperties": TEXT, "description": "{phrase: translation}"}
 REQUIRED = ("q", "source", "target")
 FIELDS = {
     "q": NAME | {"description": "text to translate"},
@@ -16,6 +20,7 @@ FIELDS = {
     "target": TARGET,
     "format": {"enum": [*FORMATS, ""], "default": FORMATS[0]},
     "alternatives": COUNT,
+    "glossary": GLOSSARY,
     "api_key": API_KEY,
 }
 TRANSLATION = object_of(FIELDS, REQUIRED)
@@ -24,6 +29,7 @@ JSON_FIELDS = {
     "q": TEXT_OR_TEXTS,
     "format": {"enum": [*FORMATS, "", None], "default": FORMATS[0]},
     "alternatives": {"anyOf": [COUNT, {"type": "string", "pattern": DIGITS}, {"type": "null"}]},
+    "glossary": {"anyOf": [GLOSSARY, TERMS, {"type": "null"}]},
     "api_key": NO_KEY,
 }
 TRANSLATION_BODIES = {
@@ -46,6 +52,7 @@ TRANSLATED = object_of(
         "translatedText": {"anyOf": [TEXT, list_of(TEXT)]},
         "alternatives": list_of({"anyOf": [TEXT, list_of(TEXT)]}),
         "detectedLanguage": {"anyOf": [DETECTED, list_of(DETECTED)]},
+        "ignoredFields": list_of(TEXT),
     },
     ["translatedText"],
 )

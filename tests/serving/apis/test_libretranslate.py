@@ -98,9 +98,32 @@ def test_lists_html_and_detection_have_their_own_shapes(address):
     assert asked(address, "detect", {"q": "12"}) == (200, [{"confidence": 0.0, "language": "en"}])
 
 
+def test_a_glossary_is_a_text_or_an_object_and_unknown_fields_are_named(address):
+    fields = {"q": "The dog. A cat.", **PAIR}
+    expected = {"translatedText": "der Hund The dog. A cat."}
+    for kind, glossary in (
+        ("form", "dog\tder Hund"),
+        ("query", "dog\tder Hund"),
+        ("json", "dog\tder Hund"),
+        ("json", {"dog": "der Hund"}),
+    ):
+        data = fields | {"glossary": glossary, "secret": "x", "alternatives": 0}
+        assert asked(address, data=data, kind=kind) == (200, expected)
+    answer = asked(address, data=fields | {"glosary": "dog\tHund", "beams": 3}, kind="json")[1]
+    assert answer == {"translatedText": fields["q"], "ignoredFields": ["beams", "glosary"]}
+    assert asked(address, data=fields | {"glossary": None}, kind="json")[0] == 200
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
+        ({"glossary": 5}, "Invalid request: glossary parameter is not a string"),
+        ({"glossary": {"dog": None}}, "Invalid request: glossary parameter is not a string"),
+        (
+            {"glossary": "dog Hund"},
+            "Invalid request: `glossary`, line 1: must be a source phrase, a tab and a target "
+            "phrase. Received: 'dog Hund'",
+        ),
         ({"q": ""}, "Invalid request: missing q parameter"),
         ({"q": []}, "Invalid request: missing q parameter"),
         ({"source": None}, "Invalid request: missing source parameter"),
