@@ -6,6 +6,19 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+# The tests passed with these versions. Keras and TensorFlow change behavior between minor versions,
+# so a new one is allowed only after it has been tested.
+TRAIN = [
+    "flatbuffers>=25,<26",
+    "importlib-resources>=6,<8",  # an undeclared dependency of tensorflow-datasets 4.9
+    "keras>=3.15,<3.16",
+    "matplotlib>=3.10,<4",
+    "sacrebleu>=2.5,<3",
+    "tensorboard>=2.20,<3",  # holds tf.summary; TensorFlow no longer requires it
+    "tensorflow>=2.21,<2.22",
+    "tensorflow-datasets>=4.9.9,<5",
+    "tensorflow-text>=2.21,<2.22",
+]
 MODULES = {"import": "import_model"}  # modules of commands that are Python's keywords
 
 
@@ -46,30 +59,21 @@ setup(
         "t2t_keras.serving.page": ["page.html", "page.css", "page_*.js"],
         "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
     },
-    # The tests passed with these versions. Keras and TensorFlow change behavior between minor
-    # versions, so a new one is allowed only after it has been tested.
+    # What translates and serves with LiteRT; an extra cannot leave out TensorFlow.
     install_requires=[
         "absl-py>=2.3,<3",
         # LiteRT. Its calls without copies are private: see translating/engines/litert_runtime.py.
         "ai-edge-litert>=2.3,<2.4; sys_platform != 'darwin' or platform_machine == 'arm64'",
         "aiohttp>=3.14,<4",
-        "flatbuffers>=25,<26",
-        "importlib-resources>=6,<8",  # an undeclared dependency of tensorflow-datasets 4.9
-        "keras>=3.15,<3.16",
-        "matplotlib>=3.10,<4",
         "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
         "prometheus-client>=0.26,<1",
-        "sacrebleu>=2.5,<3",
         "sacremoses>=0.2,<0.3",
         "sentencepiece>=0.2.2,<0.3",
-        "tensorboard>=2.20,<3",  # holds tf.summary; TensorFlow no longer requires it
-        "tensorflow>=2.21,<2.22",
-        "tensorflow-datasets>=4.9.9,<5",
-        "tensorflow-text>=2.21,<2.22",
     ],
     extras_require={
-        "gpu": ["tensorflow[and-cuda]>=2.21,<2.22"],
+        "train": TRAIN,
+        "gpu": [*TRAIN, "tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
         # Models of the Hugging Face Hub. Its module file_download is not public.
@@ -81,6 +85,7 @@ setup(
         # ipykernel run the notebook, and selenium tests the server's page in a browser, if one is
         # installed.
         "test": [
+            *TRAIN,
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
             "ctranslate2>=4.8,<5",

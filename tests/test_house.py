@@ -197,7 +197,7 @@ def test_the_top_level_holds_the_house_and_nothing_else():
 
 
 def test_declared_dependencies_are_those_imported():
-    declared = set(re.findall(r'^        "([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
+    declared = set(re.findall(r'^(?: {4}){1,2}"([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
     names = {"absl-py": "absl", "ml-collections": "ml_collections", "pytest": None}
     declared = {names.get(name, name.replace("-", "_")) for name in declared}
     used = {module.split(".")[0] for path in sources() for module in imports(path)}

@@ -115,11 +115,12 @@ def workplace(toy_run, toy_data, tmp_path_factory):
 def test_python_blocks_run(path, workplace, tmp_path, request):
     """In order, in one process per README; training is made short."""
     code = START + "\n".join(BLOCK.findall(path.read_text(encoding="utf-8")))
-    if (export := "runs/mine/export") + "/" in code and not (workplace / export).exists():
+    for run, name in re.findall(r"(runs/\w+)/(export\w*)", code):
         _, exported = request.getfixturevalue("exported_toy_run")
-        shutil.copytree(exported / "export", workplace / export)
+        shutil.copytree(exported / name, workplace / run / name, dirs_exist_ok=True)
     code = re.sub(r"\bepochs=\d+", "epochs=1", code)
     code = re.sub(r"training\.steps = [\d_]+", "training.steps = 4", code)
+    code = code.replace("vocabulary.size = 4_000", "vocabulary.size = 300")
     code = code.replace('"runs/toy")', '"runs/toy", export=False)')
     (tmp_path / "blocks.py").write_text(code, encoding="utf-8")
     result = script(tmp_path / "blocks.py", cwd=workplace)
@@ -227,6 +228,13 @@ def test_commands_in_shell_blocks_have_such_flags_settings_and_configs(path, kno
 def test_commands_are_found_in_shell_blocks():
     text = "x\n\n    $ t2t-train --run=a \\\n        --steps=3  # why\n    cat a | t2t-score b\n"
     assert list(commands_in(text)) == [("t2t-train", ["--run=a", "--steps=3"])]
+
+
+def test_the_package_leads_to_every_tutorial_and_how_to():
+    text = (ROOT / "t2t_keras" / "README.md").read_text("utf-8")
+    pages = [path for path in READMES if "how_to" in path.name]
+    pages += [path for path in READMES if path.name.startswith(("tutorial", "on_"))]
+    assert not [path.name for path in pages if f"/{path.name})" not in text]
 
 
 def test_the_readmes_are_short():

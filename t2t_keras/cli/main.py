@@ -65,6 +65,8 @@ def run(main, resolve=lambda arguments, known: arguments):
             fail(command, error)
         except OSError as error:  # no such folder, no permission, no space left
             fail(command, message_of(error))
+        except ModuleNotFoundError as error:
+            fail(command, missing_package(error))
 
     def parse(argv):
         signal.signal(signal.SIGINT, interrupted)
@@ -87,11 +89,19 @@ def run(main, resolve=lambda arguments, known: arguments):
             fail(command, re.sub(words, "must be true or false", str(error)))
         except OSError as error:  # the help could not be written
             fail(command, message_of(error))
+        except ModuleNotFoundError as error:
+            fail(command, missing_package(error))
         # A value that was set explicitly: absl would raise its default, WARNING, to INFO.
         flags.FLAGS.verbosity = flags.FLAGS.verbosity
         return arguments
 
     app.run(guarded, flags_parser=parse)
+
+
+def missing_package(error):
+    """Returns the message about a package that only the extra `train` installs."""
+    name = error.name.partition(".")[0]
+    return f"needs the package {name}, which pip install 't2t-keras[train]' installs"
 
 
 def unknown_flag(error):
@@ -164,7 +174,7 @@ def show_messages_alone(form="%(message)s"):
     Args:
         form: format of a line, as in the module `logging`.
     """
-    logging.get_absl_handler().setFormatter(Formatter(form))
+    logging.get_absl_handler().setFormatter(Formatter(form, "%Y-%m-%d %H:%M:%S"))
 
 
 class Formatter(python_logging.Formatter):

@@ -70,8 +70,8 @@ ACCESS_LOG = flags.DEFINE_string(
     "access_log",
     None,
     "File to which a line per request is appended, in the combined format of Apache and nginx, "
-    "without texts and keys; -: standard output. A renamed file is opened again, also at SIGHUP. "
-    "Default: no access log.",
+    "then the seconds it took, without texts and keys; -: standard output. A renamed file is "
+    "opened again, also at SIGHUP. Default: no access log.",
 )
 NAME = flags.DEFINE_string(
     "name",

@@ -107,7 +107,7 @@ def main(arguments):
         show_settings(experiment, given)
         return
     will_resume()
-    show_info()
+    show_info("%(asctime)s  %(message)s")  # as the console's lines of steps
     set_from_flags(experiment, replace=config_is("settings_of"))
     keep_cpu_memory()
     load_backend()

@@ -1,12 +1,11 @@
 """The source files that define a model, and their digests: what an export was traced from."""
 
 import hashlib
+import importlib.metadata
 import inspect
 from pathlib import Path
 
-import t2t_keras
-
-PACKAGE = Path(t2t_keras.__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 def code_of(model_class):
@@ -19,13 +18,17 @@ def code_of(model_class):
     paths = [path for path in paths if path.is_relative_to(PACKAGE)]
     paths += PACKAGE.glob("layers/**/*.py")
     files = {path.relative_to(PACKAGE).as_posix(): sha256(path) for path in sorted(paths)}
-    return {"version": t2t_keras.__version__, "files": files}
+    return {"version": version(), "files": files}
 
 
 def changed_code(recorded):
     """Returns the files that have changed since `code_of` recorded them, in the same version."""
-    files = recorded["files"] if recorded["version"] == t2t_keras.__version__ else {}
+    files = recorded["files"] if recorded["version"] == version() else {}
     return [name for name, digest in files.items() if sha256(PACKAGE / name) != digest]
+
+
+def version():
+    return importlib.metadata.version("t2t-keras")
 
 
 def sha256(path):

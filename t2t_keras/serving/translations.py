@@ -9,7 +9,6 @@ import typing
 
 import numpy as np
 
-from pipelines.glossaries.glossary import Glossary
 from t2t_keras.checks import check
 from t2t_keras.export.signature_names import ATTENTION_LONGEST, BEST, LISTS, NO_SCORE, OPTIONS
 from t2t_keras.serving.limits import Refusal
@@ -94,7 +93,7 @@ class Translations:
     def chosen_glossary(self, given):
         """Returns the `Glossary` of a request, given as text or dict; without one, the model's."""
         if isinstance(given, dict):
-            return Glossary(given, self.translator.engine.tokenizer.normalization)
+            return loaded_glossary(given, self.translator.engine.tokenizer.normalization)
         return self.glossary(given) if given else self.default_glossary
 
     def parsed_glossary(self, text):

@@ -175,6 +175,7 @@ _t2t_words() {
         force
         format=saved_model|litert|keras|ctranslate2|argos|hub
         ids_only
+        imports=@file
         languages=
         license=
         method=@file
@@ -333,6 +334,7 @@ _t2t_words() {
       arguments='@folder' words='
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
+        imports=@file
         json
         lines=
         output=@file
@@ -362,6 +364,7 @@ _t2t_words() {
         nocompile
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
+        glossary=@file
         grace_seconds=
         host=
         max_attention_text_bytes=
@@ -418,6 +421,7 @@ _t2t_words() {
         extra_length=
         first=
         glossary=@file
+        imports=@file
         input=@file
         json
         lines=

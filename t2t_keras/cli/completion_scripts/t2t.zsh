@@ -208,7 +208,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--gold=[File with the word alignments of --source and --target]:gold:_files' \
-        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
+        '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Output folder]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
@@ -227,8 +227,8 @@ _t2t() {
         '*:argument:_files -/' ;;
     t2t-average)
       _arguments $common \
-        '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
-        '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--export[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
+        '--noexport[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
         '--last=[Number of last checkpoints to average]:last: ' \
         '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '*:argument:_files -/' ;;
@@ -244,7 +244,7 @@ _t2t() {
         '--dev_target=[headline: reference translations of --dev_source]:dev_target: ' \
         '--documents=[documents: number of documents of each length]:documents: ' \
         '--heads=[attention: number of heads h]:heads: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
         '--lengths=[attention: sequence lengths n]:lengths: ' \
@@ -282,7 +282,7 @@ _t2t() {
         '--dev_target=[File with the translations of --dev_source]:dev_target:_files' \
         '--dtype=[Type of the teacher'\''s weights in its export, as in t2t-translate]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes the translations, as in t2t-translate]:engine:(auto litert tensorflow ctranslate2)' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--keep=[Share of the translations to keep, the best ones for --reverse]:keep: ' \
         '--mono=[Further source text to translate: a file, a glob, or several separated by commas; compressed or not]:mono:_files' \
         '--n_best=[Number of translations that --choose=reference chooses from]:n_best: ' \
@@ -309,11 +309,11 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--hypotheses=[File with translations to score, one per line]:hypotheses:_files' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--json[Print the scores as a JSON object]' \
         '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
-        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
+        '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter; and those of plug-in files]:metrics:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
@@ -345,9 +345,10 @@ _t2t() {
         '--force[Replace an existing CTranslate2 folder]' \
         '--format=[Output format]:format:(saved_model litert keras ctranslate2 argos hub)' \
         '--ids_only[Write a SavedModel that takes and returns ids]' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
-        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
+        '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--n_best=[Translations per text in translate_n_best, as served]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
@@ -364,8 +365,8 @@ _t2t() {
         '*:argument:_files -/' ;;
     t2t-import)
       _arguments $common \
-        '--export[Write a model for LiteRT of the new weights, which translates on CPUs]' \
-        '--noexport[Write a model for LiteRT of the new weights, which translates on CPUs]' \
+        '--export[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
+        '--noexport[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
         '--format=[Format of the model, such as ctranslate2]:format: ' \
         '--languages=[Source and target language, such as en,de]:languages: ' \
         '--num_heads=[Number of heads of a model of OpenNMT-tf]:num_heads: ' \
@@ -381,7 +382,7 @@ _t2t() {
       _arguments $common \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--diagram=[PNG file for a diagram of the model of --config, like the paper'\''s Figures 1 and 2]:diagram:_files' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' ;;
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' ;;
     t2t-prepare)
       _arguments $common \
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
@@ -389,7 +390,7 @@ _t2t() {
         '--best=[Share of the pairs to keep, those with the highest --scores, such as 0.8]:best: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
         '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
@@ -418,7 +419,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--limit=[Maximum number of test set lines to translate]:limit: ' \
-        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
+        '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Page to write]:output: ' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
@@ -448,7 +449,7 @@ _t2t() {
         '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
         '--first=[table4: config to train with first, such as one for short sentences]:first: ' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
         '--layers=[table2: numbers of layers to choose from by short trainings, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
@@ -477,6 +478,7 @@ _t2t() {
       _arguments $common \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--json[Write a JSON object per pair]' \
         '--lines=[Number of pairs that are sorted and batched by length together]:lines: ' \
         '--output=[File to write]:output:_files' \
@@ -492,7 +494,7 @@ _t2t() {
         '*:argument:_files -/' ;;
     t2t-serve)
       _arguments $common \
-        '--access_log=[File to which a line per request is appended, in the combined format of Apache and nginx, without texts and keys; -: standard output]:access_log:_files' \
+        '--access_log=[File to which a line per request is appended, in the combined format of Apache and nginx, then the seconds it took, without texts and keys; -: standard output]:access_log:_files' \
         '--allowed_hosts=[Host names under which the server may be addressed, separated by commas, besides localhost, IP addresses and --host]:allowed_hosts: ' \
         '--allowed_origins=[Other sites whose web pages may use the server, such as https://example.com, separated by commas; *: all sites]:allowed_origins: ' \
         '--api_key_file=[Text file with an API key per line; lines that begin with # are ignored]:api_key_file:_files' \
@@ -502,6 +504,7 @@ _t2t() {
         '--nocompile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
+        '--glossary=[Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with several models NAME=FILE,NAME=FILE]:glossary:_files' \
         '--grace_seconds=[Time to finish the requests in flight when the server stops, in seconds]:grace_seconds: ' \
         '--host=[Address to listen on; 0.0.0.0: all]:host: ' \
         '--max_attention_text_bytes=[Maximum size in bytes of a text in an attention request, whose answer grows with the square of the text'\''s length; requests with a larger text get HTTP 413]:max_attention_text_bytes: ' \
@@ -528,7 +531,7 @@ _t2t() {
         '--export[Write a SavedModel and a model for LiteRT when training ends]' \
         '--noexport[Write a SavedModel and a model for LiteRT when training ends]' \
         '--freeze=[Comma-separated layers that are not trained, such as encoder,embedding]:freeze: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, cleaning rules or metrics, in addition to those of --config]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--init=[Run whose weights the training starts from]:init:_files -/' \
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \
@@ -549,11 +552,12 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--glossary=[Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file]:glossary:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--input=[Text file to translate, or several with --apache_beam]:input:_files' \
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
         '--markup=[Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and e-mail addresses]:markup:(html xml placeholders)' \
-        '--method=[Search method: beam, sample, or one of a plug-in file of the run]:method:_files' \
+        '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--n_best=[Translations per input line]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File to write, or folder with --apache_beam]:output:_files' \

@@ -1,4 +1,5 @@
-"""The access log, in the combined format of Apache and nginx. It contains no texts and no keys.
+"""The access log: Apache's combined format and the seconds that a request took, without texts and
+keys.
 
 A thread writes the lines, so that a slow or full disk delays no request.
 """
@@ -122,10 +123,10 @@ class AccessLogger(AbstractAccessLogger):
 
     def log(self, request, response, time):
         size = 0 if request.method == "HEAD" else response.content_length
-        self.logger.add(line_of(request, response.status, size))
+        self.logger.add(line_of(request, response.status, size, time))
 
 
-def line_of(request, status, size):
+def line_of(request, status, size, seconds):
     """Returns the line for an answer. Queries are left out, because they contain texts and keys."""
     now = datetime.datetime.now().astimezone().strftime("%d/%b/%Y:%H:%M:%S %z")
     version = f"HTTP/{request.version.major}.{request.version.minor}"
@@ -135,7 +136,7 @@ def line_of(request, status, size):
     sent = size or "-"
     return (
         f'{request.remote or "-"} - - [{now}] "{escaped(first)}" {status} {sent} '
-        f'"{escaped(without_query(referrer))}" "{escaped(agent)}"\n'
+        f'"{escaped(without_query(referrer))}" "{escaped(agent)}" {seconds:.3f}\n'
     )
 
 

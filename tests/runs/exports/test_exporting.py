@@ -36,8 +36,8 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
     search = settings["export"]["search"]
     assert (search["beam"], search["alpha"], search["n_best"]) == (3, 1.0, 3)
     assert settings["experiment"] == json.loads(run.config_file.read_text())["experiment"]
-    expected = {"steps": None, "digest": weights_digest(run.model())}
-    assert settings["export"]["weights"] == expected
+    weights = settings["export"]["weights"]
+    assert (weights["steps"], weights["digest"]) == (None, weights_digest(run.model()))
     _, config, dtype, trees = empty_models[-1]
     assert (config.beam, config.n_best, dtype, trees) == (3, 3, "int8", None)
 
@@ -45,7 +45,7 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
 def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
     path = copied.export(ids_only=True, weights="4")
     weights = json.loads((path / "config.json").read_text())["export"]["weights"]
-    assert weights == {"steps": [4], "digest": weights_digest(copied.model("4"))}
+    assert (weights["steps"], weights["digest"]) == ([4], weights_digest(copied.model("4")))
 
 
 def test_leftovers_of_a_killed_export_are_removed(run, tmp_path, empty_models):

@@ -99,7 +99,7 @@ def test_an_edited_formula_makes_an_export_stale_and_opening_it_says_so(
         assert f"{exported.folder} {flags} renews it" in caplog.text
     assert set(renewed(exported)) == set(PLACES)
     assert renewed(exported) == {}
-    monkeypatch.setattr(model_code.t2t_keras, "__version__", "99")
+    monkeypatch.setattr(model_code, "version", lambda: "99")
     assert not stale(exported, newest(exported, "export")), "versions are not compared"
 
 
