@@ -1,8 +1,7 @@
-"""Warns before training if files or settings are probably not those that the user meant."""
+"""Warns before training if files are probably not those that the user meant."""
 
 import numpy as np
 
-from pipelines.atomic_files import read_json
 from pipelines.batches.id_store import SIDES
 
 SAMPLE = 200_000  # maximum number of ids per side and shard that are counted
@@ -45,21 +44,3 @@ def token_log_p(store, side, size):
     for shard in store.shards:
         counts += np.bincount(shard.of_side(side)[:SAMPLE], minlength=size)
     return np.log(counts / counts.sum())
-
-
-def vocabulary_warnings(folder, config):
-    """Yields a warning if the data was prepared with different vocabulary settings.
-
-    Args:
-        folder: the `Path` of a prepared folder.
-        config: the `VocabularyConfig` of the training.
-    """
-    prepared = read_json(folder / "preparation.json", {}).get("vocabulary", {})
-    for name in ("kind", "size"):
-        ours, theirs = getattr(config, name), prepared.get(name)
-        if theirs is not None and ours != theirs:
-            yield (
-                f"{folder} was prepared with data.vocabulary.{name}={theirs}, which counts. "
-                f"Training has data.vocabulary.{name}={ours}, without effect: perhaps --config is "
-                "not the one of t2t-prepare"
-            )

@@ -22,7 +22,7 @@ from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
 from t2t_keras.runs.plugins.decoding_check import check_decoding
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
+from t2t_keras.runs.training.data_warnings import swapped_warnings
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.hardware_record import HardwareRecord
 from t2t_keras.runs.training.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
@@ -147,10 +147,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             join(run, experiment, vocabulary)
     tree_constraint(run, experiment.search)  # fails now rather than in the final export
     if machines.is_chief:
-        warnings = [*swapped_warnings(texts, store, tokenizer)]
-        if not initial:  # with an initial run, vocabulary settings are not used
-            warnings += vocabulary_warnings(vocabulary.parent, experiment.data.vocabulary)
-        for text in warnings:
+        for text in swapped_warnings(texts, store, tokenizer):
             logging.warning(text)
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)

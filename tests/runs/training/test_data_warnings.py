@@ -3,13 +3,11 @@
 import pytest
 from support.runs.untrained import learned_tokenizer, tiny_experiment
 
-from pipelines.atomic_files import write_json
 from pipelines.batches.id_store import IdStore, Shard
-from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import pairs
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import train
-from t2t_keras.runs.training.data_warnings import swapped_warnings, vocabulary_warnings
+from t2t_keras.runs.training.data_warnings import swapped_warnings
 
 ENGLISH, GERMAN = zip(*pairs(300), strict=True)
 
@@ -42,25 +40,6 @@ def test_training_in_both_directions_and_few_words_have_no_warning():
     swapped = [(german, english) for english, german in pairs(99, "test")]
     assert warnings_of({"": swapped}, ENGLISH + GERMAN, GERMAN + ENGLISH) == []
     assert warnings_of({"": [("Ein Hund.", "A dog.")]}) == []
-
-
-@pytest.mark.parametrize(
-    ("vocabulary", "names"),
-    [
-        ({"kind": "bpe", "size": 400}, []),
-        ({"kind": "bpe", "size": 500}, ["size=500"]),
-        ({"kind": "word_pieces", "size": 500}, ["kind=word_pieces", "size=500"]),
-        ({"contents": "a digest, if the user chose a vocabulary"}, []),
-        (None, []),
-    ],
-)
-def test_settings_that_the_vocabulary_of_the_data_overrules_are_named(tmp_path, vocabulary, names):
-    if vocabulary:
-        write_json(tmp_path / "preparation.json", {"vocabulary": vocabulary})
-    warnings = list(vocabulary_warnings(tmp_path, VocabularyConfig(size=400)))
-    assert len(warnings) == len(names)
-    for name, warning in zip(names, warnings, strict=True):
-        assert f"{tmp_path} was prepared with data.vocabulary.{name}, which counts" in warning
 
 
 def test_a_training_warns_before_it_begins(tmp_path, caplog, monkeypatch):
