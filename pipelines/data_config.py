@@ -5,7 +5,6 @@ import math
 
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.checks import check_whole_number
-from pipelines.old_names import accepts_old_names
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import check_rules
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
@@ -13,7 +12,6 @@ from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 
 
-@accepts_old_names("data")
 @dataclasses.dataclass
 class DataConfig:
     """Settings for the data of a run.

@@ -5,7 +5,6 @@ import contextlib
 import importlib.util
 from pathlib import Path
 
-from pipelines.old_names import CONFIGS
 from t2t_keras.checks import nearest
 from t2t_keras.plugins import load_plugins, loading_from, unchanged_entries
 
@@ -14,7 +13,7 @@ def find_config(name):
     """Returns the file at the path `name` or, if there is none, the shipped config `name`."""
     if Path(name).is_file():
         return Path(name)
-    shipped, name = shipped_configs(), CONFIGS.get(name, name)
+    shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
     raise ValueError(

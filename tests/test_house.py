@@ -43,7 +43,7 @@ MAY_USE_PIPELINES = {
     *("reproduction", "distillation", "cli"),
 }
 # These modules of pipelines import nothing of it, and know no data: all parts may use them.
-WITHOUT_DATA = [["pipelines", "old_names"], ["pipelines", "printable"]]
+WITHOUT_DATA = [["pipelines", "printable"]]
 ON_JAX = {
     *("layers", "decoding", "decoding_cache", "ops"),
     *("sequence_model", "rivals", "models"),
@@ -171,7 +171,6 @@ def test_every_test_file_is_named_after_a_module_or_a_room():
         "test_docstrings",
         "test_imports",
         "test_calls",
-        "test_earlier_versions",
         "test_one_hour",
     }
     for path in ROOT.glob("tests/**/test_*.py"):

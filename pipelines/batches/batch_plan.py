@@ -16,10 +16,8 @@ import numpy as np
 from pipelines.batches.encodings import Encodings
 from pipelines.batches.mix import drawn
 from pipelines.checks import check_whole_number
-from pipelines.old_names import accepts_old_names
 
 
-@accepts_old_names("data.batches")
 @dataclasses.dataclass
 class BatchConfig:
     """Settings for grouping examples into batches.

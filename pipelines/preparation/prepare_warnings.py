@@ -7,7 +7,7 @@ import numpy as np
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
-from pipelines.text.cleaning import fingerprint, judge, with_current_names
+from pipelines.text.cleaning import fingerprint, judge
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import BUILT_IN, RULES
 from pipelines.text.sources import shown
@@ -38,7 +38,6 @@ def text_warnings(source, counts, cleaning, cleaned):
 
 def drop_warnings(source, counts, cleaning):
     """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
-    counts = with_current_names(counts)
     often = {name for name in RULES if counts.get(name, 0) > allowed_share(name) * counts["read"]}
     examples = first_dropped(source, often, cleaning) if often else {}
     for name, rule in RULES.items():

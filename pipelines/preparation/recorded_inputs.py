@@ -5,25 +5,7 @@ import json
 
 from pipelines.atomic_files import digest, read_json, write_json
 from pipelines.languages.language_codes import normalized
-from pipelines.old_names import with_current_names
-from pipelines.text.cleaning import CHANGES
-from pipelines.text.cleaning_config import CleaningConfig
 
-# Defaults of the settings that earlier versions did not have, so that they recorded none.
-RECORDED = (
-    *CHANGES,
-    "empty",
-    "invalid_utf8",
-    "identical",
-    "duplicates",
-    "max_characters",
-    "max_ratio",
-)
-NOT_RECORDED = {
-    field.name: field.default
-    for field in dataclasses.fields(CleaningConfig)
-    if field.name not in RECORDED
-}
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
 
@@ -49,27 +31,23 @@ def inputs_of(source, config, tokenizer, tag=None, languages=()):
         languages: codes of the languages that the cleaning depends on, or ().
     """
     cleaning = dataclasses.asdict(config.cleaning)
-    for name, default in NOT_RECORDED.items():
-        if cleaning[name] == default:
-            del cleaning[name]
     if languages:
         cleaning["languages"] = list(languages)
     if tokenizer is None:
         vocabulary = dataclasses.asdict(config.vocabulary)
-        if not vocabulary["tags"]:  # the default, which earlier versions did not record
-            del vocabulary["tags"]
     else:
         normalization = dataclasses.asdict(tokenizer.normalization)
-        if normalization["space_sign"]:  # the default, which earlier versions did not record
-            del normalization["space_sign"]
         cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
         vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
-    origin = {"format": FORMAT, **source.fingerprint(), "cleaning": cleaning}
-    if config.encodings.per_sentence > 1:  # earlier versions recorded no encodings
-        origin["encodings"] = dataclasses.asdict(config.encodings)
-    if tag is not None:  # earlier versions recorded no tag
-        origin["tag"] = tag
-    return json.loads(json.dumps({**origin, "vocabulary": vocabulary}))
+    origin = {
+        "format": FORMAT,
+        **source.fingerprint(),
+        "cleaning": cleaning,
+        "encodings": dataclasses.asdict(config.encodings),
+        "tag": tag,
+        "vocabulary": vocabulary,
+    }
+    return json.loads(json.dumps(origin))
 
 
 def cleaned_from(origin):
@@ -112,8 +90,6 @@ def is_begun(folder, origin):
     known = read_json(folder / "preparation.json")
     if known is None:
         return False
-    if "encodings" in known:
-        known["encodings"] = with_current_names(known["encodings"], "data.encodings")
     changes = []
     for name in sorted((known.keys() | origin.keys()) - {"languages"}):
         before, now = known.get(name), origin.get(name)

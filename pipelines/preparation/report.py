@@ -8,7 +8,7 @@ from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.id_store import SIDES
 from pipelines.printable import printable
 from pipelines.special_ids import UNKNOWN
-from pipelines.text.cleaning import CHANGES, with_current_names
+from pipelines.text.cleaning import CHANGES
 from pipelines.text.cleaning_rules import RULES
 
 EXAMPLES = 3  # of each rule in the text
@@ -109,7 +109,7 @@ def report_text(report):
 
 def example_lines(report):
     """Yields a few random examples of the pairs that each rule dropped."""
-    counts = with_current_names(report["counts"])
+    counts = report["counts"]
     yield "examples of dropped pairs (more in report.json)"
     for name, rule in RULES.items():
         examples = report["examples"].get(name, ())
@@ -138,7 +138,7 @@ def dropout_line(report):
 
 def dropped_text(counts):
     """Returns the number of pairs dropped by each rule, as text."""
-    return listed(with_current_names(counts), {name: rule.reason for name, rule in RULES.items()})
+    return listed(counts, {name: rule.reason for name, rule in RULES.items()})
 
 
 def listed(counts, words):

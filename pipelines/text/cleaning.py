@@ -20,8 +20,6 @@ CHANGES = {
     "control_characters": "control characters removed",
     "replaced": "malformed UTF-8 replaced",
 }
-# {former name of a count: current name}. Data prepared by earlier versions has former names.
-FORMER_NAMES = {"too_long": "max_characters", "ratio": "max_ratio", "duplicate": "duplicates"}
 
 
 class Judged(NamedTuple):
@@ -120,11 +118,6 @@ def changes_of(text, normalization):
         yield "control_characters"
     if normalization.nfc and Normalization(nfc=False)(text) != Normalization()(text):
         yield "nfc"
-
-
-def with_current_names(counts):
-    """Returns counts with former names replaced by current ones."""
-    return {FORMER_NAMES.get(name, name): count for name, count in counts.items()}
 
 
 def fingerprint(texts):

@@ -13,7 +13,6 @@ import re
 import numpy as np
 
 from pipelines.checks import check_whole_number
-from pipelines.old_names import accepts_old_names
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -21,7 +20,6 @@ from pipelines.tokenizers.byte_pairs import BytePairTokenizer
 CELLS = 2**16  # characters in one array, including padding
 
 
-@accepts_old_names("data.encodings")
 @dataclasses.dataclass
 class EncodingsConfig:
     """Settings for encoding each sentence several ways; each epoch of training picks one.

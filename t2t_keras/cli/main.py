@@ -15,7 +15,6 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
-from pipelines.old_names import current_flags
 from pipelines.printable import printable
 from t2t_keras.cli.help_text import define_answers
 from t2t_keras.cli.process import streams
@@ -74,10 +73,7 @@ def run(main, resolve=lambda arguments, known: arguments):
         try:
             streams.check_output()
             arguments = flags.FLAGS.read_flags_from_files(argv[1:])
-            given, notes = current_flags(command_of(main), arguments)
-            for note in notes:
-                print(printable(f"{command}: {note}"), file=sys.stderr)
-            argv = [argv[0], *given]
+            argv = [argv[0], *arguments]
             known = check_flags(argv)
             # ml_collections reads overrides from sys.argv, not from the list passed to absl.
             sys.argv = [argv[0], *resolve(argv[1:], known)]
@@ -115,13 +111,6 @@ def unknown_flag(error):
     if known:
         message = f"Unknown command line flag {error.flagname!r}. Did you mean: {known[0]}?"
     return message if message[-1] == "?" else f"{message}."
-
-
-def command_of(main):
-    """Returns the name of a command, such as "t2t-serve", whatever file starts it."""
-    module = main.__module__.rpartition(".")[2]
-    name = Path(sys.argv[0]).resolve().stem if module == "__main__" else module
-    return f"t2t-{name.removeprefix('t2t-')}"
 
 
 def check_flags(argv):

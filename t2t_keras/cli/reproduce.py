@@ -37,7 +37,6 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.old_names import TABLES as OLD_TABLES
 from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.flags.list_flag import define_list
@@ -83,9 +82,7 @@ def main(arguments):
             "takes one table: table1, table2, table3 or table4, or: claims. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
-    table = OLD_TABLES.get(arguments[0], arguments[0])
-    if table != arguments[0]:
-        print(f"{command}: {arguments[0]} is now called {table}", file=sys.stderr)
+    (table,) = arguments
     if table != "table1":  # it has no stages
         will_resume()
     load_backend(on_jax=table == "table1")

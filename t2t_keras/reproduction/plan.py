@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines import old_names
 from pipelines.text.treebank import LEAVES
 from t2t_keras.checks import check_choice, check_integer, check_positive
 from t2t_keras.reproduction.timing import sorted_lengths
@@ -192,7 +191,6 @@ class Plan:
     )
 
     def __post_init__(self):
-        self.table = old_names.TABLES.get(self.table, self.table)
         check_choice("TABLE", self.table, TABLES)
         self.check_tables()
         self.normalize()
@@ -204,13 +202,7 @@ class Plan:
     @property
     def folder(self):
         """The output folder."""
-        if self.output:
-            return Path(self.output)
-        folder = Path("reproduced") / self.table
-        for old, new in old_names.TABLES.items():
-            if new == self.table and (folder.parent / old).is_dir() and not folder.is_dir():
-                return folder.parent / old
-        return folder
+        return Path(self.output or Path("reproduced") / self.table)
 
     @property
     def has_text(self):
@@ -229,9 +221,6 @@ class Plan:
 
     def normalize(self):
         """Converts paths to strings, and lengths to sorted integers."""
-        if self.overrides:
-            names = old_names.SETTINGS
-            self.overrides = {names.get(name, name): v for name, v in self.overrides.items()}
         lists = ("rows", "lengths", "learning_rates", "layers", "test_source", "test_target")
         for name in lists:
             if isinstance(value := getattr(self, name), str):

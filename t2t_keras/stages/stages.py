@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 from pipelines.atomic_files import json_digest, read_json, write_json
-from pipelines.old_names import current_arguments
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
@@ -122,11 +121,7 @@ class Stages:
         self.history.append([*words, digest, depends_on])
         record = self.folder / "stages.json"
         finished = read_json(record, {})
-        known = [
-            [command, current_arguments(words), *others]
-            for command, words, *others in finished.get(stage, ())
-        ]
-        if known == self.history and Path(creates).exists():
+        if finished.get(stage) == self.history and Path(creates).exists():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         if finished.pop(stage, None) is not None:  # its output is about to change

@@ -30,6 +30,9 @@ UNREADABLE = (
 )
 
 
+NOTES = ("step", "previous", "keep", "arrays", "on_schedule")  # that every checkpoint has
+
+
 class DamagedCheckpoint(ValueError):
     """A checkpoint file is incomplete, altered or missing."""
 
@@ -103,8 +106,7 @@ class Checkpoints:
         if not steps:
             return
         counted = self.counted(steps)
-        # The notes of older versions do not contain `keep`.
-        keep = self.notes(steps[-1]).get("keep") or len(counted)
+        keep = self.notes(steps[-1])["keep"]
         for old in set(steps) - set(counted[-keep:]) - {self.best()}:
             self.path(old).unlink()
 
@@ -115,7 +117,7 @@ class Checkpoints:
     def is_on_schedule(self, step):
         """Returns whether a checkpoint is on schedule. Damaged checkpoints count as on schedule."""
         with contextlib.suppress(DamagedCheckpoint):
-            return self.notes(step).get("on_schedule", True)
+            return self.notes(step)["on_schedule"]
         return True
 
     def counted(self, steps):
@@ -133,8 +135,7 @@ class Checkpoints:
             with opened(path) as file:
                 state = {name: numbers(name, file[name]) for name in file.files}
             notes = parsed_notes(state.pop("notes"))
-            # The notes of older versions do not contain the number of arrays.
-            if (arrays := notes.get("arrays", len(state))) != len(state):
+            if (arrays := notes["arrays"]) != len(state):
                 raise ValueError(f"it has {len(state)} of {arrays} arrays")
         return state, notes
 
@@ -164,10 +165,7 @@ class Checkpoints:
         steps, latest = self.counted(self.steps()), []
         while steps:
             latest.insert(0, steps.pop())
-            notes = self.notes(latest[0])
-            # The notes of older versions do not contain the previous step.
-            in_a_row = "previous" not in notes and len(latest) < self.keep
-            if not in_a_row and notes.get("previous") not in steps[-1:]:
+            if self.notes(latest[0])["previous"] not in steps[-1:]:
                 break
         return latest
 
@@ -176,8 +174,8 @@ class Checkpoints:
         notes = [self.notes(step) for step in self.latest()]
         # If a later checkpoint's `keep` is no more than the number left, the earlier one was
         # deleted on purpose.
-        was_kept = notes and min(each.get("keep", 0) for each in notes) > len(notes)
-        return notes[0].get("previous") if was_kept else None
+        was_kept = notes and min(each["keep"] for each in notes) > len(notes)
+        return notes[0]["previous"] if was_kept else None
 
     def load_newest(self, warn):
         """Returns the newest usable checkpoint, or None if the run has no checkpoints.
@@ -212,14 +210,8 @@ class Checkpoints:
         steps = self.steps()
         for step in reversed(steps):
             with contextlib.suppress(DamagedCheckpoint):
-                best = self.notes(step).get("best_step", self.best_of_older_version())
+                best = self.notes(step).get("best_step")
                 return best if best in steps else None
-        return None
-
-    def best_of_older_version(self):
-        """Returns the best step from best.json, which earlier versions wrote, or None."""
-        with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-            return json.loads((self.folder / "best.json").read_text())["step"]
         return None
 
 
@@ -265,8 +257,8 @@ def shape_in(archive, name):
 
 def parsed_notes(array):
     notes = json.loads(array.tobytes())
-    if not isinstance(notes, dict):
-        raise ValueError("its notes are not an object")
+    if not isinstance(notes, dict) or not {*NOTES} <= notes.keys():
+        raise ValueError(f"its notes are not an object with {', '.join(NOTES)}")
     return notes
 
 

@@ -1,7 +1,5 @@
 """Records the best evaluation, and ends training early if no better one follows."""
 
-import math
-
 from t2t_keras.checks import check, check_choice
 from t2t_keras.training.dataset_batches import HeldOutBatches
 
@@ -66,11 +64,8 @@ class EarlyStopping:
             state: the notes of a checkpoint.
             warn: called with a message if the record starts over.
         """
-        # Earlier versions recorded only the loss.
-        metric = state.get("best_metric") or "loss"
-        value = state["best_value"] if "best_metric" in state else state["best_loss"]
-        # Earlier versions recorded NaN, and no loss compares as lower than NaN.
-        if value is None or not math.isfinite(value):
+        metric, value = state["best_metric"], state["best_value"]
+        if value is None:
             return
         if self.metric is None:
             self.metric, self.texts = metric, state.get("best_texts")

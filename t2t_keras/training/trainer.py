@@ -312,8 +312,6 @@ class Trainer:
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
         self.records.intervals.restore(notes.get("interval"), self.tokens, self.cost.seconds)
-        # Earlier versions recorded the best checkpoint in a separate file.
-        notes = {"best_step": self.checkpoints.best(), **notes}
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-from pipelines.old_names import accepts_old_names
 from t2t_keras.checks import (
     check,
     check_boolean,
@@ -17,7 +16,6 @@ from t2t_keras.schedules import OF_PEAK, SCHEDULES, named_schedule
 from t2t_keras.training.optimizers import ADAPTIVE, OPTIMIZERS, optimizer_options
 
 
-@accepts_old_names("training")
 @dataclasses.dataclass
 class TrainingConfig:
     """Settings for optimization, evaluation and checkpoints.

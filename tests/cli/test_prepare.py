@@ -77,7 +77,7 @@ def test_noisy_text_is_cleaned_strictly_and_by_scores(toy_data, toy_corpus):
     recorded = json.loads((toy_corpus / "strict" / "preparation.json").read_text())
     assert recorded["min_score"] == 2 and recorded["cleaning"]["languages"] == ["en", "de"]
     assert recorded["cleaning"]["min_digits"] == STRICT["min_digits"]
-    assert "max_similarity" not in recorded["cleaning"]
+    assert recorded["cleaning"]["max_similarity"] == 0, "an override stays"
 
 
 DROPOUT = ["--config.data.encodings.per_sentence=8", "--config.data.encodings.bpe_dropout=0.1"]

@@ -3,7 +3,6 @@ import json
 import pytest
 
 from pipelines.atomic_files import read_json, write_json
-from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import load_experiment
 from t2t_keras.losses import LOSSES
@@ -77,24 +76,6 @@ def test_the_corpora_are_recorded_as_far_as_they_are_known(toy_corpus, toy_data,
     mix = f"{toy_data[1]}:1,{tmp_path}:4"
     assert corpora_facts(mix) == [facts, unknown] and corpora_facts("") == []
     assert [each["pairs"] for each in corpora_facts("gone/a:b,gone/c")] == [None]
-
-
-def test_settings_without_a_search_have_the_papers_search(tmp_path):
-    path = tmp_path / "config.json"
-    write_settings(path, load_experiment("parsing"))
-    settings = json.loads(path.read_text())
-    del settings["experiment"]["search"], settings["checksum"]  # as an earlier version wrote it
-    path.write_text(json.dumps(settings))
-    assert read_settings(path).search == load_experiment("base").search
-
-
-def test_settings_of_earlier_versions_have_one_encoding(tmp_path):
-    path = tmp_path / "config.json"
-    write_settings(path, load_experiment("base"))
-    settings = json.loads(path.read_text())
-    del settings["experiment"]["data"]["encodings"], settings["checksum"]
-    path.write_text(json.dumps(settings))
-    assert read_settings(path).data.encodings == EncodingsConfig(per_sentence=1)
 
 
 def test_only_the_model_and_the_seed_are_compared(tmp_path):

@@ -57,14 +57,6 @@ def test_the_newest_readable_checkpoint_notes_which_one_is_the_best(tmp_path):
     assert checkpoints.best() is None
 
 
-def test_the_best_checkpoint_of_an_older_version_is_kept(tmp_path):
-    checkpoints = saved(tmp_path, [1, 2], keep=1)
-    assert checkpoints.best() is None
-    (tmp_path / "best.json").write_text('{"step": 2}\n')
-    assert checkpoints.best() == 2
-    assert saved(tmp_path, [3, 4], keep=1).steps() == [2, 4]
-
-
 def test_old_checkpoints_are_deleted_after_an_interrupted_save(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoints, "delete_old", lambda checkpoints: None)
@@ -225,12 +217,6 @@ def test_a_checkpoint_off_schedule_that_a_killed_process_left_is_not_averaged(
 def test_the_best_checkpoint_is_averaged_if_it_is_one_of_the_last(tmp_path):
     checkpoints = saved(tmp_path, [1, 2, 3], keep=2, best_step=2)
     assert average(checkpoints, 2)[1] == [2, 3]
-
-
-def test_of_checkpoints_of_older_versions_the_newest_kept_ones_are_in_a_row(tmp_path, monkeypatch):
-    saved(tmp_path, [1, 5, 6])
-    monkeypatch.setattr(Checkpoints, "notes", lambda checkpoints, step: {"step": step})
-    assert Checkpoints(tmp_path, keep=2).latest() == [5, 6]
 
 
 def test_a_digest_is_that_of_the_contents(tmp_path):

@@ -46,20 +46,6 @@ def test_restored_state_counts_against_the_new_patience():
     assert longer.is_exhausted
 
 
-def test_a_lowest_loss_that_is_nan_is_forgotten():
-    stopping = EarlyStopping(patience=2)
-    notes = {"best_loss": float("nan"), "best_step": 1, "worse": 2}
-    stopping.restore(notes, warn=None)
-    assert not stopping.is_exhausted and stopping.record(5.0, 2)
-
-
-def test_the_record_of_an_earlier_version_is_that_of_the_loss():
-    stopping = EarlyStopping(patience=2)
-    stopping.restore({"best_loss": 2.0, "best_step": 10, "worse": 1, "step": 20}, warn=None)
-    assert not stopping.record(2.5, 30)
-    assert stopping.is_exhausted and stopping.best_step == 10
-
-
 def test_a_record_of_a_different_metric_starts_over_with_a_warning():
     stopping, warnings = EarlyStopping(patience=2, metric="mine/bleu"), []
     notes = EarlyStopping(patience=2).state()

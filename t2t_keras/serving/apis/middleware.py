@@ -88,7 +88,8 @@ class Middleware:
         except asyncio.CancelledError:
             self.metrics.answered(label, DISCONNECTED, started)
             if self.access_log:
-                self.access_log.add(line_of(request, DISCONNECTED, 0))
+                seconds = time.perf_counter() - started
+                self.access_log.add(line_of(request, DISCONNECTED, 0, seconds))
             raise
         except Exception:
             logging.exception("%s failed", label)

@@ -43,6 +43,4 @@ class TrainingCost:
 
     def restore(self, state):
         """Continues from the `state` of an earlier process."""
-        self.seconds = state["seconds"]
-        # Earlier versions recorded no operations.
-        self.flops = state.get("flops", self.seconds * self.rate)
+        self.seconds, self.flops = state["seconds"], state["flops"]

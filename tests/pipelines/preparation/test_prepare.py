@@ -225,12 +225,9 @@ def test_sentences_are_encoded_several_times(prepared, tmp_path):
     )
 
 
-def test_changed_encodings_are_refused_by_name(prepared, tmp_path):
-    with pytest.raises(ValueError, match=r"different input or settings. Changed: encodings\. Give"):
+def test_changed_encodings_are_refused_by_name(prepared):
+    with pytest.raises(ValueError, match=r"Changed: encodings.per_sentence \(was 1, is 3\)"):
         prepare(Pairs(CORPUS), prepared[0], config(encodings=3))
-    prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=3, size=320))
-    with pytest.raises(ValueError, match=r"Changed: encodings.per_sentence \(was 3, is 2\)"):
-        prepare(Pairs(CORPUS[:20]), tmp_path / "toy", config(encodings=2, size=320))
 
 
 def test_dropout_on_word_pieces_is_refused_before_anything_is_written(tmp_path):

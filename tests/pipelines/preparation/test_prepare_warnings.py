@@ -1,13 +1,11 @@
 """Text and settings that are probably a mistake are warned about; sound ones are not."""
 
-from collections import Counter
-
 import pytest
 
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare
-from pipelines.preparation.prepare_warnings import drop_warnings, text_warnings, vocabulary_warnings
+from pipelines.preparation.prepare_warnings import text_warnings, vocabulary_warnings
 from pipelines.text.cleaned_text import clean_all, total_counts
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import Cleaning
@@ -55,14 +53,6 @@ def test_sound_text_has_no_warnings(tmp_path):
 def test_a_rule_that_drops_many_pairs_is_named_with_the_first_of_them(tmp_path, bad, message):
     (warning,) = warnings_about([*GOOD, *bad], tmp_path)
     assert message in warning
-
-
-def test_counts_under_their_former_names_have_warnings():
-    bad = [(b"word", b"word " * 40)] * 9
-    counts = Counter(read=409, ratio=9)
-    cleaning = Cleaning.of(CleaningConfig(duplicates=False))
-    (warning,) = drop_warnings(Pairs(GOOD + bad), counts, cleaning)
-    assert "lengths too different" in warning
 
 
 def test_two_sides_of_the_same_language_have_a_warning(tmp_path):

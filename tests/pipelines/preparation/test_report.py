@@ -36,11 +36,6 @@ def test_the_text_lists_what_was_dropped_and_changed():
     assert "rows × width: 64 × 5" in text
 
 
-def test_counts_under_their_former_names_are_reported():
-    counts = Counter(too_long=1, ratio=2, duplicate=3)
-    assert dropped_text(counts) == "1 too long, 2 lengths too different, 3 duplicates"
-
-
 def test_counts_of_zero_are_not_reported():
     assert dropped_text(Counter(empty=0)) == "nothing"
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from pipelines.text import cleaning
-from pipelines.text.cleaning import CHANGES, FORMER_NAMES, Seen, clean
+from pipelines.text.cleaning import CHANGES, Seen, clean
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import RULES, Cleaning
 from pipelines.text.dropped_examples import DroppedExamples
@@ -47,7 +47,6 @@ def test_every_setting_is_a_rule_or_a_change():
     settings = {field.name for field in dataclasses.fields(CleaningConfig)} - {"rules"}
     rules = {*RULES} - {"low_score"}  # which --scores turns on
     assert settings == rules | (CHANGES.keys() - {"replaced"})
-    assert set(FORMER_NAMES.values()) <= settings
 
 
 def test_fewer_than_twenty_characters_count_as_twenty():

@@ -32,9 +32,3 @@ def test_each_process_adds_its_seconds_at_its_own_rate(clock):
     clock.now += 2
     cost.stop()
     assert cost.state() == {"seconds": 7.0, "flops": 2050.0}
-
-
-def test_a_checkpoint_of_an_older_version_counts_at_the_present_rate():
-    cost = TrainingCost(rate=10.0)
-    cost.restore({"seconds": 5.0})
-    assert cost.flops == 50.0

@@ -15,7 +15,6 @@ from t2t_keras import (
 from t2t_keras.training import Adam
 from t2t_keras.training.optimizers import named_optimizer
 from t2t_keras.training.step.compile_options import (
-    CompileOptions,
     dropout_seeds,
     refuse_tensorflow_options,
 )
@@ -117,19 +116,6 @@ def test_frozen_layers_stay_frozen(tmp_path):
         v.path for v in model.trainable_variables
     ]
     assert "frozen" not in compiled().get_config()
-
-
-def test_files_of_earlier_versions_are_loaded_and_compiled(tmp_path, monkeypatch):
-    """They lack our options and the seeds of dropout."""
-    model = compiled()
-    model.optimizer.build(model.trainable_variables)
-    for name in ("get_compile_config", "save_own_variables"):
-        monkeypatch.setattr(CompileOptions, name, getattr(keras.Model, name))
-    model.save(tmp_path / "model.keras")
-    monkeypatch.undo()
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert loaded.compiled and loaded.optimizer.built
-    np.testing.assert_array_equal(array(loaded(INPUTS)), array(model(INPUTS)))
 
 
 def test_a_class_with_a_compile_of_its_own_is_left_to_itself(tmp_path):
