@@ -226,7 +226,7 @@ def test_sentences_are_encoded_several_times(prepared, tmp_path):
 
 
 def test_changed_encodings_are_refused_by_name(prepared):
-    with pytest.raises(ValueError, match=r"Changed: encodings.per_sentence \(was 1, is 3\)"):
+    with pytest.raises(ValueError, match=r"encodings.per_sentence \(was 1, is 3\)"):
         prepare(Pairs(CORPUS), prepared[0], config(encodings=3))
 
 
