@@ -7,6 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from support.processes.commands import command
+from support.processes.in_process import ended
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 IMAGES = {"encoder-1-self_attention", "decoder-1-self_attention", "decoder-1-cross_attention"}
@@ -91,7 +92,7 @@ def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
-    result = command("attention", *(argument.format(run) for argument in arguments))
+    result = ended("attention", *(argument.format(run) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

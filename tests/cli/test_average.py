@@ -2,6 +2,7 @@
 
 import pytest
 from support.processes.commands import command
+from support.processes.in_process import ended
 from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 
@@ -49,7 +50,7 @@ def test_it_says_that_the_averages_replace_the_weights_that_were_chosen(run):
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
     before = run.averaged_weights.read_bytes()
-    result = command("average", *(argument.format(run.folder) for argument in arguments))
+    result = ended("average", *(argument.format(run.folder) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

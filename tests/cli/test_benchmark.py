@@ -7,6 +7,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 from support.processes.commands import command
+from support.processes.in_process import ended
 from support.runs.reproduced import write_lines
 from support.runs.untrained import toy_tokenizer, untrained_run
 from support.serving.serving_client import served
@@ -49,7 +50,7 @@ def get_config():
 
 def benchmark(*arguments):
     """Runs t2t-benchmark and returns the lines of its output."""
-    result = command("benchmark", *arguments)
+    result = ended("benchmark", *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines()
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 from support.processes.commands import command
-from support.processes.in_process import call
+from support.processes.in_process import call, ended
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.toy.grammar import pairs
@@ -178,7 +178,7 @@ FILE = ["--hypotheses={0}/worse", "--reference={0}/reference"]
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, message):
-    result = command("evaluate", *(each.format(folder) for each in arguments))
+    result = ended("evaluate", *(each.format(folder) for each in arguments))
     assert result.returncode == 2 and "Traceback" not in result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert result.stdout == "" and not (folder / "out").exists()

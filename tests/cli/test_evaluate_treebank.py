@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from support.processes.commands import command
-from support.processes.in_process import call
+from support.processes.in_process import call, ended
 
 DOG = "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT a) (NN cat))) (. .)))"
 FOUR = "(S (NP (DT a) (NN b)) (VP (VB c) (RB d)))"
@@ -73,7 +73,7 @@ def test_mistakes_end_with_one_message_and_exit_code_2(tmp_path, arguments, mess
     write(tmp_path / "one", [FOUR])
     write(tmp_path / "two", [FOUR, FOUR])
     write(tmp_path / "bad", [FOUR, "(S (NN a)"])
-    result = command("evaluate", *(each.format(tmp_path) for each in arguments))
+    result = ended("evaluate", *(each.format(tmp_path) for each in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from support.processes.commands import command
+from support.processes.in_process import ended
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 
@@ -60,7 +61,7 @@ UNUSED = {
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
-    result = command("export", *(argument.format(run.folder) for argument in arguments))
+    result = ended("export", *(argument.format(run.folder) for argument in arguments))
     assert result.returncode == 2 and "Traceback" not in result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert not list(run.folder.glob("export/[0-9]*"))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.processes.commands import SMALL_CORPUS, command
+from support.processes.in_process import ended
 
 from pipelines.batches.corpora import read_corpora
 from pipelines.text.cleaning_config import STRICT
@@ -136,7 +137,7 @@ PAIRS = ["--pairs={0}/train.tsv", "--output={0}/z"]
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(toy_data, toy_corpus, arguments, message):
-    result = command("prepare", *(argument.format(toy_corpus) for argument in arguments))
+    result = ended("prepare", *(argument.format(toy_corpus) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

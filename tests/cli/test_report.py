@@ -2,6 +2,7 @@
 
 import pytest
 from support.processes.commands import command
+from support.processes.in_process import ended
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 LINES = 16
@@ -68,7 +69,7 @@ def test_the_page_is_written_without_a_test_set(run, tmp_path):
     ],
 )
 def test_mistakes_end_with_one_message_and_exit_code_2(run, arguments, message):
-    result = command("report", *(argument.format(run) for argument in arguments))
+    result = ended("report", *(argument.format(run) for argument in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from support.processes.commands import command
-from support.processes.in_process import call, parsed_flags
+from support.processes.in_process import call, ended, parsed_flags
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
@@ -266,7 +266,7 @@ def test_mistakes_end_with_one_message_and_exit_code_2(folder, arguments, messag
     (folder / "link").unlink(missing_ok=True)
     (folder / "link").symlink_to(folder / "one")
     (folder / "long").write_text("a\tb\na\t" + "Hund " * 50 + "\n")
-    result = command("score", *(each.format(folder) for each in arguments))
+    result = ended("score", *(each.format(folder) for each in arguments))
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr and result.stdout == ""

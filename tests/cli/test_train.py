@@ -9,7 +9,7 @@ import shutil
 import pytest
 from absl import flags
 from support.processes.commands import TINY_RUN, command
-from support.processes.in_process import parsed_flags
+from support.processes.in_process import ended, parsed_flags
 from support.runs.untrained import tiny_experiment, toy_tokenizer
 
 from t2t_keras.decoding.search_config import SearchConfig
@@ -108,7 +108,7 @@ def test_mistakes_end_with_one_message_and_change_nothing(toy_run, tmp_path, arg
     (tmp_path / "thesis.tex").write_text("years of work")
     settings = (toy_run[1] / "config.json").read_bytes()
     arguments = [argument.format(tmp_path, toy_run[1]) for argument in arguments]
-    result = command("train", *arguments)
+    result = ended("train", *arguments)
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr and "names this place" not in result.stderr

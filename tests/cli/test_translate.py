@@ -12,7 +12,7 @@ import time
 
 import pytest
 from support.processes.commands import UGLY, command, running
-from support.processes.in_process import call
+from support.processes.in_process import call, ended
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
@@ -300,7 +300,7 @@ def test_mistakes_end_with_one_message_and_exit_code_2(run, tmp_path, arguments,
     (tmp_path / "export" / "1" / "saved_model.pb").touch()
     shutil.copytree(run, tmp_path / "other")
     save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
-    result = command("translate", *(each.format(run, tmp_path) for each in arguments), stdin="a\n")
+    result = ended("translate", *(each.format(run, tmp_path) for each in arguments), stdin="a\n")
     assert result.returncode == 2, result.stderr
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr and result.stdout == ""

@@ -4,8 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-from support.processes.commands import command
-from support.processes.in_process import parsed_flags
+from support.processes.in_process import ended, parsed_flags
 
 from t2t_keras.cli.help_text import command_flags
 from t2t_keras.reproduction import Plan, reproduce
@@ -133,7 +132,7 @@ def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(
     ],
 )
 def test_a_wrong_command_ends_with_one_message(arguments, message):
-    result = command("reproduce", *arguments)
+    result = ended("reproduce", *arguments)
     assert result.returncode == 2
     assert message in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
