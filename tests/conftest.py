@@ -1,7 +1,9 @@
 import fcntl
+import hashlib
 import os
 import pickle
 import shutil
+import tempfile
 from pathlib import Path
 
 # Fast compilation matters more here than fast code. Must be set before a backend is imported.
@@ -13,54 +15,82 @@ os.environ.setdefault(
 # TensorFlow logs notes at level ERROR, at any time. A test that fails raises an error.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras
 import pytest
-from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
+from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, fork_server
 
 from pipelines.toy.grammar import pairs
 
-if keras.config.backend() == "tensorflow":
-    import tensorflow as tf
+MAKERS = ("t2t_keras", "pipelines", "configs", "tests/support")
+KEPT = 4  # states of the code whose folders are kept
 
-    # Two logical devices for the tests of strategies. Must be set before TensorFlow is used.
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-    )
+
+def pytest_configure(config):
+    """Prepares the backend where tests run: in each worker of xdist, but not in its controller."""
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        import keras
+
+        if keras.config.backend() == "tensorflow":
+            import tensorflow as tf
+
+            fork_server()  # before TensorFlow starts threads and has two devices
+            # Two logical devices for the tests of strategies. Must be set before it is used.
+            tf.config.set_logical_device_configuration(
+                tf.config.list_physical_devices("CPU")[0],
+                [tf.config.LogicalDeviceConfiguration()] * 2,
+            )
 
 
 @pytest.fixture(scope="session")
 def replicas():
     """A strategy with two replicas. Two such strategies in one process mix up their exchanges."""
+    import tensorflow as tf
+
     return tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
 
 
 @pytest.fixture(autouse=True)
 def same_start():
     """Starts every test from the same random state."""
+    import keras
+
     keras.utils.set_random_seed(0)
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory, worker_id):
-    """A function that makes a folder once for all test processes.
+def shared():
+    """A function that makes a folder once for all test processes and later test runs.
 
-    It takes a name and a function of the folder, and returns that function's result. CI names a
-    folder in T2T_SHARED_FIXTURES, in which later test runs find what the first one has made.
+    It takes a name and a function of the folder, and returns that function's result. Folders are
+    kept until the code changes.
     """
-    base = tmp_path_factory.getbasetemp()
-    base = base if worker_id == "master" else base.parent
-    base = Path(os.environ.get("T2T_SHARED_FIXTURES") or base)
+    base = Path(tempfile.gettempdir()) / f"t2t_keras_tests_{os.getuid()}" / code_digest()
+    base.mkdir(parents=True, exist_ok=True)
 
     def made_once(name, make):
-        folder, result = base / "shared" / name, base / f"{name}.pickle"
+        folder, result = base / name, base / f"{name}.pickle"
         with open(base / f"{name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not result.exists():
-                folder.mkdir(parents=True)
-                result.write_bytes(pickle.dumps(make(folder)))
+                shutil.rmtree(folder, ignore_errors=True)  # of a test run that was killed
+                folder.mkdir()
+                unfinished = base / f"{name}.unfinished"
+                unfinished.write_bytes(pickle.dumps(make(folder)))
+                unfinished.rename(result)
         return pickle.loads(result.read_bytes())
 
+    old = sorted(base.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
     return made_once
+
+
+def code_digest():
+    """Returns a digest of the code that makes the folders of `shared`."""
+    root, digest = Path(__file__).parents[1], hashlib.sha256()
+    paths = [path for name in MAKERS for path in sorted((root / name).rglob("*.py"))]
+    for path in [*paths, Path(__file__)]:
+        digest.update(f"{path}\n".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,10 @@
 """Runs the package's commands, each in a process that starts at once.
 
-Importing TensorFlow takes seconds. One process imports it, and every command is a fork of that
-process with its own arguments, flags, streams and exit code, as if a shell had started it.
+Importing TensorFlow takes seconds. The process of the tests, which has imported it, forks a server
+before it uses TensorFlow, and every command is a fork of that server with its own arguments, flags,
+streams and exit code, as if a shell had started it.
 """
 
-import atexit
 import contextlib
 import importlib
 import itertools
@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 HELPERS = "support.processes."  # package of the modules beside this one
-PARENT = None
+SERVER = None
 # Flags for data of 1,200 sentences, and for a run that takes seconds.
 SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
 TINY_RUN = [
@@ -165,45 +165,59 @@ def request_of(name, arguments, folder):
 
 def answer_to(request):
     """Sends a request to the parent process and returns the integer that it answers."""
-    process = parent_process()
-    process.stdin.write(json.dumps(request) + "\n")
-    process.stdin.flush()
-    return int(process.stdout.readline())
+    server().write(json.dumps(request) + "\n")
+    server().flush()
+    return int(server().readline())
 
 
-def parent_process():
-    global PARENT
-    if PARENT is None:
-        PARENT = subprocess.Popen(
-            [sys.executable, __file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
-        )
-        atexit.register(PARENT.kill)
-    return PARENT
+def server():
+    """Returns the socket file of the process that forks commands."""
+    if SERVER is None:  # on JAX, where few tests need one
+        fork_server()
+    return SERVER
 
 
-def serve():
-    """Imports what commands need, then forks a command for each request."""
-    for module in ("tensorflow_text", "t2t_keras.runs"):
-        importlib.import_module(module)
-    for line in sys.stdin:
+def fork_server():
+    """Forks the process that forks commands from this one, which has loaded the backend."""
+    global SERVER
+    ours, theirs = socket.socketpair()
+    if not os.fork():
+        try:
+            serve(theirs)
+        finally:
+            os._exit(0)
+    theirs.close()
+    SERVER = ours.makefile("rw")
+
+
+def serve(connection):
+    """Forks a command for each request, until the process of the tests ends."""
+    # Nothing of the tests' process stays open here: its end must be noticed.
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in range(3):
+        os.dup2(nothing, stream)
+    connection = socket.socket(fileno=os.dup2(connection.detach(), 3))
+    os.closerange(4, os.sysconf("SC_OPEN_MAX"))
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    requests = connection.makefile("rw")
+    os.chdir(ROOT)
+    for line in requests:
+        for module in ("tensorflow_text", "t2t_keras.runs.run", "t2t_keras.runs.training.train"):
+            importlib.import_module(module)
         request = json.loads(line)
         child = request.get("wait_for") or os.fork()
         if not child:
             run(request)
         if request.get("background"):
-            print(child, flush=True)
-            continue
-        if request["interrupt_after"] is not None:
-            with contextlib.suppress(ChildProcessError):
-                signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])
-                os.kill(child, signal.SIGINT)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            answer = child
+        else:
+            if request["interrupt_after"] is not None:
+                with contextlib.suppress(ChildProcessError):
+                    signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])
+                    os.kill(child, signal.SIGINT)
+            answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        requests.write(f"{answer}\n")
+        requests.flush()
 
 
 def run(request):
@@ -314,8 +328,3 @@ def start_stages_from(server, at_stage):
             os.kill(self.pid, number)
 
     stages.start_command = Stage
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGCHLD, lambda *_: None)
-    serve()
