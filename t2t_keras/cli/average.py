@@ -12,11 +12,18 @@ run's folder that had its earlier default weights are written again.
 
 from absl import flags
 
-from t2t_keras.cli.flags.shared_flags import export_flag, trust_flag, trust_given
+from t2t_keras.cli.flags.shared_flags import (
+    export_flag,
+    imports_flag,
+    load_imports,
+    trust_flag,
+    trust_given,
+)
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT = export_flag()
+IMPORTS = imports_flag()
 TRUST = trust_flag()
 
 LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
@@ -26,6 +33,7 @@ def main(arguments):
     folder = one_run(arguments)
     trust_given([folder])
     load_backend()
+    load_imports(IMPORTS.value)
     from t2t_keras.runs import Run
 
     trained = Run(folder)

@@ -83,6 +83,12 @@ LANGUAGES = flags.DEFINE_string(
     None,
     "Source and target language, such as en,de, for the record. Default: as the run records them.",
 )
+RENEW = flags.DEFINE_bool(
+    "renew",
+    False,
+    "Write again, each with its own options, all exports in the run's folder that do not have the "
+    "run's present weights, settings or code of the model.",
+)
 N_BEST = flags.DEFINE_integer(
     "n_best",
     None,
@@ -106,6 +112,9 @@ def main(arguments):
     folder = one_run(arguments)
     trust_given([folder])
     refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
+    if RENEW.value:
+        renew_all(folder)
+        return
     options = search_changes()
     options |= {flag.name: flag.value for flag in OPTIONS if flag.present}
     if LANGUAGES.present:
@@ -124,6 +133,17 @@ def main(arguments):
     if FORMAT.value == "hub":
         for line in advice(path):
             print(line)
+
+
+def renew_all(folder):
+    """Renews the exports of a run."""
+    given = [OUTPUT, FORMAT, WEIGHTS, TO, LANGUAGES, *OPTIONS, *SEARCH_FLAGS]
+    refuse_unused(given, "with --renew, which repeats the options of each export")
+    load_backend()
+    load_imports(IMPORTS.value)
+    from t2t_keras.runs import Run
+
+    Run(folder).renew_exports(print)
 
 
 def given_languages():

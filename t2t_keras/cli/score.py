@@ -63,7 +63,7 @@ def main(arguments):
     with contextlib.ExitStack() as files:
         pairs, count, interactive = given_pairs(files)
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
-        recorded = output.recorded({}) or {}
+        recorded = output.recorded() or {}
         model, identity = opened_scorer(arguments, recorded, TO)
         reverse = None
         if REVERSE.value:

@@ -71,8 +71,9 @@ def with_glossaries(models, given):
                 "--glossary must name one file for a model: FILE, or with several models NAME=FILE "
                 f"with NAME among {', '.join(names)}. Received: {','.join(given)}"
             )
-        with open(path, "rb"):  # fails now rather than after loading the models
-            glossaries[name] = Path(path)
+        if not Path(path).is_file():
+            raise ValueError(f"--glossary: there is no file {path}")
+        glossaries[name] = Path(path)
     return [model._replace(glossary=glossaries.get(model.name)) for model in models]
 
 

@@ -75,8 +75,6 @@ OUTPUT = flags.DEFINE_string(
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
-# The engine in records of earlier versions, which do not contain it.
-EARLIER = {"asked": ["auto", None], "engine": "tensorflow", "dtype": "float32"}
 
 
 def main(arguments):
@@ -101,11 +99,11 @@ def main(arguments):
         required = LinesBeside(REQUIRE)
         total = None if interactive else line_count(source)
         check_lines(total, [prefixes, required])
-        model = load_model(arguments, output.recorded(EARLIER))
+        model = load_model(arguments, output.recorded())
         style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
-        output.begin(model.identity | output_format() | beside, EARLIER)
+        output.begin(model.identity | output_format() | beside)
         if is_stream:
             source = text_in(source)  # after loading the model: may wait for a pipe's first bytes
         if interactive:

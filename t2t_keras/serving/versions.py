@@ -256,8 +256,9 @@ class Versions:
         )
 
     def files_of(self, folder):
-        """Returns `files_in` of a version, and the same of the glossary."""
-        return files_in(folder) + (files_at([self.glossary]) if self.glossary else ())
+        """Returns `files_in` of a version, and the same of the glossary, if it is there."""
+        glossary = [self.glossary] if self.glossary and self.glossary.is_file() else []
+        return files_in(folder) + files_at(glossary)
 
     def find(self, number=None):
         """Returns the `Version` with a number, by default the current one."""

@@ -51,6 +51,7 @@ UNUSED = {
         (["{0}", "--format=keras", "--output={0}/model.h5"], "ends in .keras"),
         (["{0}", "--format=argos", "--languages=en,d"], "--languages: a language must be given"),
         (["{0}", "--format=argos", "--output={0}/model.zip"], "ends in .argosmodel"),
+        (["{0}", "--renew", "--beam=2"], "--beam has no effect with --renew, which repeats"),
         (["{0}", "--output={0}/config.json"], "Not a directory"),
         (["{0}", "--format=keras", "--output={0}/config.json/x.keras"], "Not a directory"),
         *(

@@ -66,7 +66,7 @@ def test_each_model_may_have_a_glossary(copy, tmp_path):
     for wrong in ([terms], [f"c={terms}"], [f"a={terms}", f"a={terms}"]):
         with pytest.raises(ValueError, match="--glossary must name one file for a model"):
             with_glossaries(two, wrong)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(ValueError, match=r"there is no file missing\.tsv"):
         with_glossaries(two, ["a=missing.tsv"])
 
 

@@ -39,6 +39,7 @@ _t2t_words() {
       arguments='@folder' words='
         export
         noexport
+        imports=@file
         last=
         trust
         help
@@ -184,6 +185,7 @@ _t2t_words() {
         output=@folder
         penalty=gnmt|marian
         portable
+        renew
         sample
         seed=
         temperature=

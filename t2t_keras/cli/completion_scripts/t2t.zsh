@@ -229,6 +229,7 @@ _t2t() {
       _arguments $common \
         '--export[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
         '--noexport[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--last=[Number of last checkpoints to average]:last: ' \
         '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '*:argument:_files -/' ;;
@@ -354,6 +355,7 @@ _t2t() {
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
         '--portable[With --format=litert: write one file with the whole search, ids in and out]' \
+        '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights, settings or code of the model]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \

@@ -58,10 +58,10 @@ class DirectOutput:
     def __init__(self, file):
         self.file = file
 
-    def recorded(self, absent):
+    def recorded(self):
         return None
 
-    def begin(self, command, absent=()):
+    def begin(self, command):
         pass
 
     def keep(self, block):
@@ -100,24 +100,19 @@ class ResumableOutput:
             raise
         return self
 
-    def recorded(self, absent):
-        """Returns the command of an earlier process that began this output, or None.
-
-        Args:
-            absent: defaults for entries that the records of earlier versions lack.
-        """
+    def recorded(self):
+        """Returns the command of an earlier process that began this output, or None."""
         lines = lines_of(self.journal_path)
-        return dict(absent) | lines[0] if lines and self.size() else None
+        return lines[0] if lines and self.size() else None
 
-    def begin(self, command, absent=()):
+    def begin(self, command):
         """Reads what an earlier process wrote for the same command.
 
         Args:
             command: everything that affects the output besides the input, in JSON types.
-            absent: see `recorded`.
         """
         self.command = json.loads(json.dumps(command))
-        before = self.recorded(absent)
+        before = self.recorded()
         if before is None:
             return
         _, *self.earlier = lines_of(self.journal_path)

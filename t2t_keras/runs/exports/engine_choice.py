@@ -140,8 +140,9 @@ def fitting(run, kind, dtype, weights=None):
 def fitting_versions(run, kind, dtype, weights=None):
     """Returns {number: folder} of the exports that belong to a run's weights; see `fitting`."""
     folder = run.folder / f"export_{kind}"
-    force = " --force" if kind == "ctranslate2" else ""
-    remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{force} writes one"
+    flags = " --force" if kind == "ctranslate2" else ""
+    flags += f" --weights={weights}" if weights else ""
+    remedy = f"t2t-export {run.folder} --format={kind} --dtype={dtype}{flags} writes one"
     search, settings = comparable(run.search_settings()), run.settings_digest()
     digest = run.weights_file_digest(weights)
     records, damaged = records_in(folder, kind)

@@ -9,6 +9,7 @@ from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search import needs_draws
+from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.formats import LITERT_DTYPES, LITERT_RECORD, PORTABLE_RECORD, versions_in
 from t2t_keras.export.litert.convert import save_litert, save_portable
@@ -47,7 +48,7 @@ def export_litert(
     check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
     allowed = "a method without random numbers, such as 'beam', in an export"
     check(not needs_draws(config), "method", config.method, allowed)
-    options = {"n_best": n_best, "languages": languages, **search}
+    options = {"n_best": n_best, "languages": languages, "portable": portable, **search}
     model, facts = loaded(run, weights, config.with_results(n_best), dtype, options)
     facts["tags"] = list(run.tags())
     folder = folder or run.folder / ("export_portable" if portable else "export_litert")
@@ -96,7 +97,7 @@ def export_ctranslate2(
             f"{run.folder} puts a tag before each source, which CTranslate2 folders cannot. Export "
             "a SavedModel"
         )
-    options = {"n_best": n_best, "languages": languages, **search}
+    options = {"n_best": n_best, "languages": languages, "force": True, **search}
     model, facts = loaded(run, weights, config.with_results(n_best), dtype, options)
     folder = folder or run.folder / "export_ctranslate2"
     with tempfile.TemporaryDirectory() as temporary:
@@ -129,7 +130,8 @@ def loaded(run, weights, config, dtype, options):
     model, steps, file = run.loaded_with_file(weights)
     facts = facts_of(model, steps, dtype=dtype, search=config, longest=model.longest)
     facts["weights"]["file"], facts["settings"] = file, run.settings_digest()
-    facts["asked"] = asked_for(run, weights, **options)
+    facts["asked"] = asked_for(run, weights, dtype, **options)
+    facts["search_of_run"] = as_recorded(run.search_settings())
     facts["code"] = code_of(model_class(run.experiment().model))
     facts["split"] = not run.prepared_with("leaves")
     facts["languages"] = options["languages"] or run.languages()

@@ -69,7 +69,7 @@ def export_saved_model(
     """
     config = run.search(**search).with_results(n_best)
     tokenizer, trees = run.tokenizer(), tree_constraint(run, config)
-    options = {"n_best": n_best, "languages": languages, **search}
+    options = {"n_best": n_best, "languages": languages, "ids_only": ids_only, **search}
     model, facts = loaded(run, weights, config, dtype, options)
     folder = folder or run.folder / ("export_ids" if ids_only else "export")
     folder.mkdir(parents=True, exist_ok=True)
@@ -142,25 +142,23 @@ def renew(run, show, at_least=()):
     Args:
         run: a `Run`.
         show: called with a line about each export, or with the reason for not exporting.
-        at_least: names in `PLACES`, where an export in float32 is also written if there is none.
+        at_least: names in `PLACES`, where an export with the run's own search, in float32, is also
+            written if there is none.
 
     Returns:
         {name in `PLACES`: path of the newest export that was written}.
     """
     written = {}
     for name, place in PLACES.items():
-        records = records_in(run, name)
-        newest = {record["dtype"]: record for record in records}
-        again = [(dtype, record["asked"]) for dtype, record in newest.items() if stale(run, record)]
-        fresh = [record for record in records if is_default(record) and not stale(run, record)]
-        if name in at_least and "float32" not in [record["dtype"] for record in fresh]:
-            again = [each for each in again if each[0] != "float32"]
-            again.append(("float32", {"weights": None, "to": run.to, "options": {}}))
-        for dtype, asked in again:
+        records = {json.dumps(record["asked"]): record for record in records_in(run, name)}
+        again = [record["asked"] for record in records.values() if stale(run, record)]
+        if name in at_least and not any(map(is_default, records.values())):
+            again.append({"weights": None, "to": run.to, "options": {}})
+        for asked in again:
             each = run if asked["to"] == run.to else type(run)(run.folder, asked["to"])
-            options = place.options | asked["options"] | {"dtype": dtype}
             try:
-                written[name] = each.export(weights=asked["weights"], **options)
+                options = {"format": place.format, "weights": asked["weights"], **asked["options"]}
+                written[name] = each.export(**options)
                 show(f"{written[name]}: {place.purpose}")
             except ValueError as error:
                 show(f"Not exported as a {place.purpose}: {error}")

@@ -5,6 +5,7 @@ model. This module imports neither TensorFlow nor Keras.
 """
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,33 +24,22 @@ class Place(NamedTuple):
 
     Args:
         record: name of the file with the record of an export.
-        options: the arguments of `Run.export`.
+        format: the argument of `Run.export`.
         purpose: purpose of such an export, for messages.
     """
 
     record: str
-    options: dict
+    format: str
     purpose: str
 
 
+# The small ones first, in case the disk is full.
 PLACES = {
-    "export": Place(
-        "config.json", {"format": "saved_model"}, "SavedModel with text in and text out"
-    ),
-    "export_ids": Place(
-        "config.json",
-        {"format": "saved_model", "ids_only": True},
-        "SavedModel with ids in and ids out",
-    ),
-    "export_litert": Place(
-        LITERT_RECORD, {"format": "litert"}, "model for LiteRT, which translates on CPUs"
-    ),
-    "export_portable": Place(
-        PORTABLE_RECORD, {"format": "litert", "portable": True}, "portable file with the search"
-    ),
-    "export_ctranslate2": Place(
-        RECORD, {"format": "ctranslate2", "force": True}, "folder for CTranslate2"
-    ),
+    "export_litert": Place(LITERT_RECORD, "litert", "model for LiteRT, which translates on CPUs"),
+    "export_portable": Place(PORTABLE_RECORD, "litert", "portable file with the search"),
+    "export_ctranslate2": Place(RECORD, "ctranslate2", "folder for CTranslate2"),
+    "export": Place("config.json", "saved_model", "SavedModel with text in and text out"),
+    "export_ids": Place("config.json", "saved_model", "SavedModel with ids in and ids out"),
 }
 
 
@@ -72,40 +62,36 @@ def record_of(version, name):
     return record.get("export", {}) if "experiment" in record else record
 
 
-def asked_for(run, weights, **options):
+def asked_for(run, weights, dtype, **options):
     """Returns what an export was asked for, for its record.
 
     Args:
         run: the `RunFolder`.
-        weights, **options: arguments of `Run.export`.
+        weights, dtype, **options: arguments of `Run.export`.
     """
-    return {"weights": weights, "to": run.to, "options": options, "search": search_of(run)}
-
-
-def search_of(run):
-    return as_recorded(run.search_settings())
+    given = {name: value for name, value in options.items() if value}
+    return {"weights": weights, "to": run.to, "options": given | {"dtype": dtype}}
 
 
 def is_default(record):
     """Returns whether an export has the weights and the search that its run has by default."""
-    asked = record["asked"]
-    given = (name for name, value in asked["options"].items() if value is not None)
-    return asked["weights"] is None and {*given} <= {"n_best", "languages"}
+    asked, free = record["asked"], {"n_best", "languages", "dtype", "force"}
+    is_float32 = record["dtype"] == "float32"
+    return is_float32 and asked["weights"] is None and {*asked["options"]} <= free
 
 
 def stale(run, record):
-    """Returns why an export does not belong to a run as it is now, or "".
-
-    Weights that the user chose for the export are not compared.
+    """Returns why the same export would differ now, or "".
 
     Args:
         run: the `RunFolder`.
         record: the record of the export.
     """
-    asked = record["asked"]
-    if asked["weights"] is None and record["weights"]["file"] != run.weights_file_digest():
-        return f"it does not have the present weights of {run.folder}"
-    if record["settings"] != run.settings_digest() or asked["search"] != search_of(run):
+    with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
+        if record["weights"]["file"] != run.weights_file_digest(record["asked"]["weights"]):
+            return f"it does not have the present weights of {run.folder}"
+    settings = run.settings_digest(), as_recorded(run.search_settings())
+    if settings != (record["settings"], record["search_of_run"]):
         return f"it does not have the present settings of {run.folder}"
     if changed := changed_code(record["code"]):
         return f"the code of the model has changed since: t2t_keras/{changed[0]}"
@@ -120,14 +106,9 @@ def warn_if_stale(version):
     """
     version = Path(version).resolve()
     for place in (version, version.parent):
-        if place.name not in PLACES or not (place.parent / "config.json").is_file():
-            continue
-        run, options = RunFolder(place.parent), PLACES[place.name].options
-        with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
-            record = record_of(version, place.name)
-            if reason := stale(run, record):
-                flags = f"--format={options['format']} --dtype={record['dtype']}"
-                flags += "".join(f" --{name}" for name in options if name != "format")
-                logging.warning(
-                    "%s: %s. t2t-export %s %s renews it", version, reason, run.folder, flags
-                )
+        if place.name in PLACES and (place.parent / "config.json").is_file():
+            run = RunFolder(place.parent)
+            with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
+                if reason := stale(run, record_of(version, place.name)):
+                    command = shlex.join(["t2t-export", str(run.folder), "--renew"])
+                    logging.warning("%s: %s. %s exports it again", version, reason, command)

@@ -28,7 +28,7 @@ def finish(run, trainer, export, show):
     final = FinalWeights(run, trainer.held_out)
     chosen = final.choose_if_missing(show)
     scored = score_if_missing(run, final, show)
-    exported = export_if_missing(run, show) if export else {}
+    exported = renew(run, show, at_least=("export", "export_litert")) if export else {}
     if not any((averaged, chosen, scored, exported)):
         if trainer.stopped_early:
             show(
@@ -88,13 +88,3 @@ def score_if_missing(run, final, show):
             named[each.name] = facts
         run.averaged.add(key, **({"bleu_by_set": named} if each.name else {"bleu": facts}))
     return bool(missing)
-
-
-def export_if_missing(run, show):
-    """Renews the run's exports, and writes those that it lacks; see `renew`."""
-    try:
-        run.tokenizer()
-    except ValueError as error:
-        show(f"There is no SavedModel yet. {error} in t2t-export")
-        return {}
-    return renew(run, show, at_least=("export", "export_litert"))

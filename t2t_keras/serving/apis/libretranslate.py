@@ -103,7 +103,8 @@ class LibreTranslate:
         if not query.is_list:
             answer = {name: values[0] for name, values in answer.items()}
         if ignored := sorted(values.keys() - KNOWN):
-            answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
+            names = [name[:80].encode(errors="replace").decode() for name in ignored]
+            answer["ignoredFields"] = names[:MOST_FIELDS]
         return json_response(answer)
 
     async def checked_fields(self, request):

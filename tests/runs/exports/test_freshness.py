@@ -1,11 +1,15 @@
 """All exports inside a run are renewed together; a stale one is named when it is opened."""
 
 import pytest
-from support.runs.untrained import save_checkpoint
+from support.runs.untrained import save_checkpoint, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
+from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
+from pipelines.toy.grammar import pairs
 from t2t_keras.export import model_code
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, PORTABLE_MODEL
+from t2t_keras.runs import Run
 from t2t_keras.runs.exports import engine_exports, exporting
 from t2t_keras.runs.exports.exporting import renew
 from t2t_keras.runs.exports.freshness import PLACES, records_in, stale, warn_if_stale
@@ -35,36 +39,71 @@ def renewed(run, *at_least):
     return {name: path.name for name, path in renew(run, lambda line: None, at_least).items()}
 
 
+WAYS = {
+    "export": {},
+    "export_ids": {"ids_only": True},
+    "export_litert": {"format": "litert"},
+    "export_portable": {"format": "litert", "portable": True},
+    "export_ctranslate2": {"format": "ctranslate2"},
+}
+
+
 @pytest.fixture
 def exported(copied):
     """A run with an export in each of the `PLACES`, with options."""
-    for place in PLACES.values():
-        copied.export(**place.options, beam=3, n_best=2)
+    assert WAYS.keys() == PLACES.keys()
+    for way in WAYS.values():
+        copied.export(**way, beam=3, n_best=2)
     copied.export(format="litert", dtype="int8")
     return copied
 
 
-def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(exported):
+@pytest.mark.parametrize("at_least", [(), ("export", "export_litert")])
+def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(
+    exported, at_least
+):
     assert renewed(exported) == {}, "nothing has changed"
     exported.average(last=2)
     versions = dict.fromkeys(PLACES, "2")
-    own = {"export_litert": "4", "export_ctranslate2": "export_ctranslate2"}
-    assert renewed(exported) == versions | own, "LiteRT twice: float32, int8"
+    own = {"export_litert": "4", "export_ctranslate2": "export_ctranslate2"}  # float32 and int8
+    if at_least:  # the run's own search, too
+        own |= {"export": "3", "export_litert": "5"}
+    assert renewed(exported, *at_least) == versions | own
     for name in PLACES:
         record = newest(exported, name)
         assert record["weights"]["steps"] == [4, 6] and not stale(exported, record)
-    for record in records_in(exported, "export_litert")[2:]:
+    for record in records_in(exported, "export_litert")[2:4]:
         beam = {"float32": (3, 2), "int8": (4, 4)}[record["dtype"]]
         assert (record["search"]["beam"], record["search"]["n_best"]) == beam
-    assert renewed(exported) == {}
+    assert newest(exported, "export")["search"]["beam"] == (4 if at_least else 3)
+    assert renewed(exported, *at_least) == {}
 
 
-def test_weights_that_the_user_chose_for_an_export_stay(copied):
+def test_named_weights_are_renewed_as_long_as_they_exist(copied):
     copied.export(weights="4")
+    copied.export(weights="averaged")
     copied.average(last=2)
-    assert renewed(copied) == {}
-    assert renewed(copied, "export", "export_litert") == {"export": "2", "export_litert": "1"}
+    assert renewed(copied) == {"export": "3"}, "the averaged ones have changed"
+    assert renewed(copied, "export", "export_litert") == {"export": "4", "export_litert": "1"}
     assert renewed(copied, "export", "export_litert") == {}, "they are there now"
+    copied.checkpoints.path(4).unlink()
+    assert renewed(copied) == {}, "nothing replaces a checkpoint"
+
+
+def test_every_tag_of_a_run_is_renewed(tmp_path):
+    texts = [text for pair in pairs(200) for text in pair]
+    tokenizer = learn(texts, VocabularyConfig(size=400, tags=("<2de>", "<2fr>")))
+    save_tokenizer(tokenizer, tmp_path / "vocabulary")
+    run = untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer)
+    write_json(run.config_file, read_json(run.config_file) | {"tags": ["<2de>", "<2fr>"]})
+    lines = []
+    assert renew(run, lines.append, ["export"]) == {} and "choose --to" in lines[0]
+    for to in ("de", "fr"):
+        Run(run.folder, to=to).export()
+    save_checkpoint(run, 2)
+    run.average(last=1)
+    assert renewed(run, "export") == {"export": "4"}
+    assert [each["tag"] for each in records_in(run, "export")] == ["<2de>", "<2fr>"] * 2
 
 
 def test_a_changed_search_is_exported_but_a_search_of_the_export_itself_stays(exported):
@@ -88,15 +127,11 @@ def test_an_edited_formula_makes_an_export_stale_and_opening_it_says_so(
         return "edited" if path.name == "scaled_dot_product.py" else sha256(path)
 
     monkeypatch.setattr(model_code, "sha256", edited)
-    for name, flags in (
-        ("export/1", "--format=saved_model --dtype=float32"),
-        ("export_ids/1", "--format=saved_model --dtype=float32 --ids_only"),
-        ("export_ctranslate2", "--format=ctranslate2 --dtype=float32 --force"),
-    ):
+    for name in ("export/1", "export_ids/1", "export_ctranslate2"):
         caplog.clear()
         warn_if_stale(exported.folder / name)
-        assert "changed since: t2t_keras/layers/scaled_dot_product.py. t2t-export" in caplog.text
-        assert f"{exported.folder} {flags} renews it" in caplog.text
+        reason = "changed since: t2t_keras/layers/scaled_dot_product.py. t2t-export"
+        assert f"{reason} {exported.folder} --renew exports it again" in caplog.text
     assert set(renewed(exported)) == set(PLACES)
     assert renewed(exported) == {}
     monkeypatch.setattr(model_code, "version", lambda: "99")

@@ -33,8 +33,8 @@ def finish(toy_run, empty_exports, tmp_path):
         return version, lines
 
     finish.exported = lambda number, litert: [
-        f"{run.folder}/export/{number}: SavedModel with text in and text out",
         f"{run.folder}/export_litert/{litert}: model for LiteRT, which translates on CPUs",
+        f"{run.folder}/export/{number}: SavedModel with text in and text out",
     ]
     finish.run, finish.nothing = (
         run,
@@ -113,7 +113,7 @@ def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish
         patches.setattr(exporting, "save_text_model", raise_interrupt)
         with pytest.raises(KeyboardInterrupt):
             finish()
-    assert finish() == (run.folder / "export" / "1", finish.exported(1, 2)[:1])
+    assert finish() == (run.folder / "export" / "1", finish.exported(1, 2)[1:])
     assert run.averaged_weights.read_bytes() == before
 
 
