@@ -3,6 +3,7 @@ import hashlib
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -26,6 +27,9 @@ KEPT = 4  # states of the code whose folders are kept
 
 def pytest_configure(config):
     """Prepares the backend where tests run: in each worker of xdist, but not in its controller."""
+    # Without bytecode, each process that tests start would compile the package again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         import keras
 

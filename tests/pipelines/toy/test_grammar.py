@@ -1,3 +1,4 @@
+import functools
 import re
 from itertools import islice
 
@@ -6,7 +7,12 @@ import pytest
 from pipelines.toy import grammar as toy_grammar
 from pipelines.toy.grammar import held_out, pairs, sentences
 
-CORPUS = pairs(6000)
+
+@functools.cache
+def corpus():
+    return pairs(6000)
+
+
 FIRST = [
     (
         "We believe that a horse thanked our neighbours.",
@@ -24,7 +30,7 @@ def test_sentences_are_a_function_of_the_seed():
 
 
 def test_sentences_rarely_repeat():
-    assert len(set(CORPUS)) > 0.95 * len(CORPUS)
+    assert len(set(corpus())) > 0.95 * len(corpus())
 
 
 @pytest.mark.long
@@ -53,7 +59,7 @@ def test_combinations_of_the_test_split_never_occur_in_training(monkeypatch):
 
 
 def german_with(pattern):
-    return [german for _, german in CORPUS if re.search(pattern, german)]
+    return [german for _, german in corpus() if re.search(pattern, german)]
 
 
 @pytest.mark.parametrize(
@@ -100,13 +106,13 @@ def test_german_is_grammatical(wrong, right):
 )
 def test_english_is_grammatical(wrong, right):
     # In a question, the verb after the subject is an infinitive.
-    statements = [english for english, _ in CORPUS if not english.endswith("?")]
+    statements = [english for english, _ in corpus() if not english.endswith("?")]
     assert not [english for english in statements if re.search(wrong, english)]
-    assert [english for english, _ in CORPUS if re.search(right, english)]
+    assert [english for english, _ in corpus() if re.search(right, english)]
 
 
 def test_sentences_have_a_capital_letter_and_an_end():
-    for pair in CORPUS:
+    for pair in corpus():
         for text in pair:
             assert text[0].isupper() and text[-1] in ".?"
             assert not re.search(r"  | [,.?]|,,|,[.?]|_", text)

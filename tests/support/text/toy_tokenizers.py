@@ -7,7 +7,7 @@ from pipelines.text.normalization import Normalization
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 from pipelines.toy.grammar import pairs
 
-TOY_TEXTS = [text for pair in pairs(1500) for text in pair]
+TOY_TEXTS = [text for pair in pairs(500) for text in pair]
 UGLY_TEXTS = [
     "",
     "   ",
