@@ -15,7 +15,7 @@ import keras
 
 from pipelines.atomic_files import with_tuples
 from pipelines.data_config import DataConfig
-from t2t_keras.checks import check, check_choice
+from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.config_files import executed, find_config, loading_plugins_of
 from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig
@@ -68,6 +68,7 @@ class Experiment:
     def validate(self):
         """Raises `ValueError` for the first setting that is wrong or contradicts another part."""
         self.validate_parts()
+        check_names(self)
         with settings_of("training"):
             self.training.validate()
         for name, value in self.flat().items():
@@ -170,6 +171,16 @@ def settings_of(part):
     except ValueError as error:
         name = re.compile(r"(?<=^`)(?=[a-z_\d]+[`:])|(?<=Received: )(?=[a-z_\d]+[:=])")
         raise ValueError(name.sub(f"{part}.", str(error))) from error
+
+
+def check_names(settings, prefix=""):
+    """Rejects attributes that are no settings: a misspelled name would have no effect."""
+    names = [field.name for field in dataclasses.fields(settings)]
+    for name, value in vars(settings).items():
+        if name not in names:
+            raise ValueError(f"there is no setting `{prefix}{name}`{nearest(name, names)}")
+        if dataclasses.is_dataclass(value):
+            check_names(value, f"{prefix}{name}.")
 
 
 def freeze(model, names):

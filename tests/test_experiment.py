@@ -73,6 +73,13 @@ def test_a_path_takes_precedence_over_a_shipped_name(tmp_path, monkeypatch):
         load_experiment("base")
 
 
+def test_a_misspelled_setting_is_refused():
+    experiment = load_experiment("quickstart")
+    experiment.training.stps = 3
+    with pytest.raises(ValueError, match=r"no setting `training.stps` \(did you mean 'steps'\?\)"):
+        experiment.validate()
+
+
 @pytest.mark.parametrize(
     ("variant", "shape"),
     [

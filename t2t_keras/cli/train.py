@@ -109,6 +109,8 @@ def main(arguments):
     will_resume()
     show_info("%(asctime)s  %(message)s")  # as the console's lines of steps
     set_from_flags(experiment, replace=config_is("settings_of"))
+    if DATA.present and not RUN.present:
+        raise ValueError("--run=FOLDER is required with --data: the folder of the run")
     keep_cpu_memory()
     load_backend()
     from t2t_keras.runs import Run, train
@@ -133,7 +135,7 @@ def main(arguments):
             file=sys.stderr,
         )
     if result.finished and result.is_chief:
-        print(next_commands(RUN.value))
+        print(next_commands(RUN.value, experiment.data.folder))
 
 
 def show_settings(experiment, given):
@@ -187,6 +189,11 @@ def set_from_flags(experiment, replace):
             setattr(data, name, flag.value)
     if DEV.value is not None:
         data.dev = tuple(DEV.value)
+    if not data.folder and any(flag.value for flag in (DEV_SOURCE, DEV_TARGET, DEV)):
+        raise ValueError(
+            "--dev_source, --dev_target and --dev need --data=FOLDER, which t2t-prepare writes. "
+            "Without --data, the built-in toy grammar is learned"
+        )
     if FREEZE.value is not None:
         experiment.training.freeze = tuple(FREEZE.value)
 
@@ -214,16 +221,23 @@ NEXT = {
     "t2t-translate {run}": "translate: type a sentence, or give a file with < text > translations",
     "t2t-serve {run}": "serve over HTTP, with a page at http://localhost:8501",
     "t2t-report {run}": "write a page about the training",
-    "t2t-average {run} --last=3": "average a different number of checkpoints",
     "tensorboard --logdir={run}/logs": "show the learning curves",
     "t2t-prepare --help": "prepare text of your own",
 }
 
 
-def next_commands(folder):
-    """Returns lines with the commands that use a finished run."""
-    run = shlex.quote(folder)
-    lines = {command.format(run=run): purpose for command, purpose in NEXT.items()}
+def next_commands(folder, data):
+    """Returns lines with the commands that use a finished run.
+
+    Args:
+        folder: the run's folder.
+        data: the setting `data.folder`.
+    """
+    run, left_out = shlex.quote(folder), ["t2t-prepare"] * bool(data)
+    if not any(Path(folder).glob("export*")):
+        left_out.append("t2t-serve")
+    chosen = {name: purpose for name, purpose in NEXT.items() if name.split()[0] not in left_out}
+    lines = {command.format(run=run): purpose for command, purpose in chosen.items()}
     width = max(map(len, lines))
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 

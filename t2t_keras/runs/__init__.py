@@ -7,6 +7,7 @@ print(run.translate(["The dog sleeps."]))
 """
 
 import importlib
+import os
 
 _HOMES = {
     "Run": "t2t_keras.runs.run",
@@ -19,7 +20,8 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    # Imported lazily, because each needs TensorFlow and Keras.
+    # Imported lazily, because each needs TensorFlow and Keras. TensorFlow would print notes.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     return getattr(importlib.import_module(_HOMES[name]), name)

@@ -124,6 +124,7 @@ class RunFolder:
             )
         steps = self.checkpoints.steps()
         if not steps:
+            read_config(self.config_file)  # raises a clear error if the folder is not a run
             raise ValueError(f"{self.folder} has no weights yet: its first checkpoint is to come")
         return str(steps[-1])
 

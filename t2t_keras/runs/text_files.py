@@ -1,5 +1,7 @@
 """Text files as lists of lines."""
 
+from absl import logging
+
 from pipelines.text.opened_text import opened
 from pipelines.text.sources import BYTE_ORDER_MARK
 
@@ -21,7 +23,11 @@ def line_text(line, index):
     """
     if index == 0:
         line = line.removeprefix(BYTE_ORDER_MARK)
-    return line.decode("utf-8", "replace").rstrip("\r\n")
+    text = line.decode("utf-8", "replace").rstrip("\r\n")
+    if "\ufffd" in text and "\ufffd".encode() not in line:
+        message = "Line %d is not UTF-8: its invalid bytes, and those of further lines, are lost"
+        logging.log_first_n(logging.WARNING, message, 1, index + 1)
+    return text
 
 
 def write_lines(path, lines):

@@ -67,6 +67,11 @@ def engine_in(folder):
     if is_ctranslate2(folder):
         return CTranslate2Engine(folder)
     export = find_export(folder)
+    if export is None and (Path(folder) / "config.json").is_file():
+        raise ValueError(
+            f"{folder} is a run. Give one of its exports, such as {folder}/export_litert, or use "
+            "load_translator of t2t_keras.runs"
+        )
     if export is None:
         raise ValueError(f"{Path(folder)} contains no export. t2t-export RUN writes one")
     if is_litert(export):

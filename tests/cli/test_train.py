@@ -91,8 +91,9 @@ def test_the_end_of_training_is_reported(
         (["--data=nowhere", "--run={0}/x"], "nowhere"),
         (["--run={0}"], "is not a run"),
         (["--config.training.steps=0", "--run={0}/x"], "`training.steps` must be a whole number"),
-        (["--dev_source=x", "--run={0}/x"], "`dev_source`"),
-        (["--dev=mine=a.en", "--run={0}/x"], "`dev` must be NAME=SOURCE,TARGET"),
+        (["--dev_source=x", "--run={0}/x"], "need --data=FOLDER, which t2t-prepare writes"),
+        (["--data={0}"], "--run=FOLDER is required with --data"),
+        (["--dev=mine=a.en", "--run={0}/x", "--data={0}"], "`dev` must be NAME=SOURCE,TARGET"),
         ([*TINY_RUN, "--freeze=encodr", "--run={0}/new/x"], "`training.freeze` must be among"),
         (
             ["--config=quickstart", "--config.data.toy_pairs=300", "--run={1}"],

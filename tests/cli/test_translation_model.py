@@ -8,6 +8,7 @@ import threading
 import pytest
 from support.processes.in_process import parsed_flags
 
+from t2t_keras.decoding.search import METHODS
 from t2t_keras.runs import Run
 
 
@@ -65,7 +66,7 @@ def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_pat
         "from t2t_keras.decoding.search import METHODS",
         "METHODS['imported'] = type('Imported', (BeamSearch,), {})",
     )
-    found = []
+    found, known = [], {*METHODS}
     for end in ("", "# edited"):
         file = tmp_path / f"imported{len(end)}.py"
         file.write_text("\n".join([*lines, end]).replace("'imported'", f"'imported{end[2:]}'"))
@@ -73,6 +74,8 @@ def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_pat
         found.append(identity(run.folder, f"--imports={file}", method))
         assert found[-1]["search"]["method"] == method[9:]
     assert found[0]["imports"] != found[1]["imports"]
+    for name in {*METHODS} - known:
+        del METHODS[name]
 
 
 def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):

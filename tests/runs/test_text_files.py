@@ -1,6 +1,7 @@
 import pytest
 
-from t2t_keras.runs.text_files import check_line_counts, read_lines, write_lines
+from t2t_keras.runs import text_files
+from t2t_keras.runs.text_files import check_line_counts, line_text, read_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,13 @@ from t2t_keras.runs.text_files import check_line_counts, read_lines, write_lines
 def test_only_a_line_feed_ends_a_line(tmp_path, contents, lines):
     (tmp_path / "text").write_bytes(contents)
     assert read_lines(tmp_path / "text") == lines
+
+
+def test_bytes_that_are_not_utf8_are_reported(caplog):
+    text_files.logging._log_counter_per_token.clear()
+    assert line_text("\ufffd ä".encode(), 0) == "\ufffd ä" and not caplog.text
+    assert line_text(b"caf\xe9\n", 6) == "caf\ufffd"
+    assert "Line 7 is not UTF-8: its invalid bytes" in caplog.text
 
 
 def test_lines_are_read_as_they_were_written(tmp_path):

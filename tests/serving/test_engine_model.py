@@ -3,6 +3,8 @@
 import pytest
 from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
 
+from pipelines.atomic_files import write_json
+from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
@@ -68,6 +70,12 @@ def test_ctranslate2_takes_prefixes_markup_alignments_and_confidence(engine):
 def test_ctranslate2_does_not_take_the_others(engine, option, message):
     with pytest.raises(Refusal, match=message):
         predictions({"text": "a", **option}, engine=engine)
+
+
+def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
+    write_json(tmp_path / LITERT_RECORD, {"languages": ["en", "de"]})
+    model = EngineModel(EchoEngine(folder=tmp_path, name=tmp_path))
+    assert model.engine.name == "this model" and model.engine.languages() == ("en", "de")
 
 
 def test_the_tag_of_an_engine_precedes_sources_and_its_path_stays_hidden():

@@ -1,5 +1,6 @@
 """The flags --engine and --dtype of the commands that translate, and the engine that they open."""
 
+import os
 from typing import Any, NamedTuple
 
 from t2t_keras.cli.flags.shared_flags import (
@@ -53,6 +54,12 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=
     from t2t_keras.translating.find import is_export, load_engine
 
     load_imports(IMPORTS.value)
+    for folder in folders:
+        if os.path.isfile(folder):
+            raise ValueError(
+                f"takes the folder of a run or an export. Received the file {folder}. Text comes "
+                "from standard input or from the file of a flag, see --help"
+            )
     if any(map(is_export, folders)):
         if len(folders) > 1:
             raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")

@@ -117,7 +117,7 @@ def opened(run, kind, dtype, weights, method=None):
     except ValueError as error:
         raise NoExport(str(error)) from error
     engine.name = run.folder
-    warn_if_stale(folder)
+    warn_if_stale(folder, weights)
     return engine
 
 

@@ -80,15 +80,17 @@ def is_default(record):
     return is_float32 and asked["weights"] is None and {*asked["options"]} <= free
 
 
-def stale(run, record):
+def stale(run, record, weights=None):
     """Returns why the same export would differ now, or "".
 
     Args:
         run: the `RunFolder`.
         record: the record of the export.
+        weights: the weights that the user wants. None: those that the export was asked for.
     """
+    weights = weights or record["asked"]["weights"]
     with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
-        if record["weights"]["file"] != run.weights_file_digest(record["asked"]["weights"]):
+        if record["weights"]["file"] != run.weights_file_digest(weights):
             return f"it does not have the present weights of {run.folder}"
     settings = run.settings_digest(), as_recorded(run.search_settings())
     if settings != (record["settings"], record["search_of_run"]):
@@ -98,17 +100,18 @@ def stale(run, record):
     return ""
 
 
-def warn_if_stale(version):
+def warn_if_stale(version, weights=None):
     """Warns of an export inside a run that does not belong to the run as it is now.
 
     Args:
         version: folder of the export.
+        weights: see `stale`.
     """
     version = Path(version).resolve()
     for place in (version, version.parent):
         if place.name in PLACES and (place.parent / "config.json").is_file():
             run = RunFolder(place.parent)
             with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
-                if reason := stale(run, record_of(version, place.name)):
+                if reason := stale(run, record_of(version, place.name), weights):
                     command = shlex.join(["t2t-export", str(run.folder), "--renew"])
                     logging.warning("%s: %s. %s exports it again", version, reason, command)

@@ -149,6 +149,13 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     if machines.is_chief:
         for text in swapped_warnings(texts, store, tokenizer):
             logging.warning(text)
+        steps, warmup = experiment.training.steps, experiment.training.warmup_steps
+        if steps <= warmup and experiment.training.schedule != "constant":
+            logging.warning(
+                "training.warmup_steps=%d is not less than training.steps=%d: the learning rate "
+                "rises until the end. Try --config.training.warmup_steps=%d",
+                *(warmup, steps, max(steps // 4, 1)),
+            )
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
     if plan.too_long:

@@ -46,11 +46,13 @@ def query_of(values, limits):
 
 def terms_in(values):
     """Returns the glossary in a request: the text of a glossary's file, a dict, or None."""
-    given = values.get("glossary") or None
+    given = values.get("glossary")
+    if given in (None, ""):
+        return None
     texts = [*given, *given.values()] if isinstance(given, dict) else [given]
-    for text in texts if given is not None else ():
+    for text in texts:
         check_string("glossary", text)
-    if given is not None and sum(map(len, texts)) > LONGEST_GLOSSARY:
+    if sum(map(len, texts)) > LONGEST_GLOSSARY:
         raise Refusal(413, f"A glossary may have at most {LONGEST_GLOSSARY:,} characters")
     return given
 

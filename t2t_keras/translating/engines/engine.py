@@ -58,7 +58,7 @@ class Engine:
 
     def languages(self):
         """Returns the `Languages` of the model, or None if its folder does not record them."""
-        return languages_of(Path(self.name))
+        return languages_of(Path(getattr(self, "folder", self.name)))
 
     def check_attention(self):
         """Rejects an engine that cannot align words."""

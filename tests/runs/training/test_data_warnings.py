@@ -52,5 +52,8 @@ def test_a_training_warns_before_it_begins(tmp_path, caplog, monkeypatch):
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
     dev = {name: str(tmp_path / name) for name in files}
     with pytest.raises(InterruptedError):
-        train(tiny_experiment(toy_pairs=300, **dev), tmp_path / "run")
+        experiment = tiny_experiment(toy_pairs=300, **dev)
+        experiment.training.warmup_steps = experiment.training.steps
+        train(experiment, tmp_path / "run")
     assert caplog.text.count("seems to be in the language of the training") == 2
+    assert caplog.text.count("the learning rate rises until the end") == 1
