@@ -52,6 +52,7 @@ def tokens_per_chunk(request, monkeypatch):
     monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * request.param)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("smoothing", "output_bias", "sample_weight", "dtype", "tolerance"),
     [
@@ -103,6 +104,7 @@ def test_large_logits_do_not_overflow():
     assert float(loss) == pytest.approx(2e4)
 
 
+@pytest.mark.jax
 def test_no_array_of_all_logits_is_created(monkeypatch):
     monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 4 * 50)
     layer = Projected(output_bias=False)

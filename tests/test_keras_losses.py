@@ -45,6 +45,7 @@ WEIGHTS = np.array([0.5, 2.0, 0.0], "float32")
 FIRST = int(LABELS[0, 0])
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("loss", "expected", "weights"),
     [

@@ -18,6 +18,7 @@ def expected_losses(labels, logits, smoothing):
     return -(p * log_q).sum(-1)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.2, 0.9])
 def test_the_loss_equals_the_formula(smoothing):
     labels, logits = ids(3, 5, [5, 3, 0]), 5 * vectors(3, 5, 50)
@@ -33,6 +34,7 @@ def test_the_loss_equals_the_formula(smoothing):
     assert float(loss(labels, logits)) == pytest.approx(expected[real].mean(), rel=1e-5)
 
 
+@pytest.mark.jax
 def test_the_gradient_is_the_models_distribution_minus_the_target():
     variable = keras.Variable(vectors(1, 2, 6))
     layer = keras.layers.Layer()
@@ -76,6 +78,7 @@ def test_the_parts_of_a_batch_add_up_to_the_whole():
     assert total / count == pytest.approx(float(loss(labels, logits)), rel=1e-6)
 
 
+@pytest.mark.jax
 def test_fit_minimizes_this_loss():
     model, loss = tiny_model(dropout=0.0, num_layers=1), LabelSmoothedCrossEntropy()
     inputs = {"source": ids(4, 6), "target": ids(4, 5, [5, 4, 1, 1])}

@@ -13,6 +13,7 @@ def batches():
         yield labels, logits
 
 
+@pytest.mark.jax
 def test_metrics_are_means_over_the_real_tokens_of_all_batches():
     accuracy, perplexity = TokenAccuracy(), Perplexity()
     right = tokens = 0

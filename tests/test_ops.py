@@ -69,6 +69,7 @@ CASES = [
 ]
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(("name", "arguments"), [(name, rest) for name, *rest in CASES])
 def test_an_operation_equals_that_of_keras(name, arguments):
     expected = getattr(keras_ops, name)(*arguments)

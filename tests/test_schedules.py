@@ -5,6 +5,7 @@ from t2t_keras import TransformerSchedule
 from t2t_keras.schedules import PeakSchedule, rate_of_last_update
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("d_model", [512, 1024])
 @pytest.mark.parametrize("step", [1, 100, 3999, 4000, 4001, 100_000])
 def test_the_rate_equals_the_formula_with_steps_counted_from_one(d_model, step):

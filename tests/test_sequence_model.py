@@ -54,6 +54,7 @@ def test_every_source_token_matters(model, inputs):
         assert np.abs(array(model(changed))[0] - before[0]).max() > 1e-6
 
 
+@pytest.mark.jax
 def test_cached_decoding_equals_uncached(model, inputs):
     inputs = tensors(inputs)
     expected = array(model(inputs))

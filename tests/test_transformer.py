@@ -24,12 +24,12 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.training import TrainableTransformer
 
 
-@pytest.mark.one_backend
 def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
     config = TransformerConfig(vocab_size=2000)  # only the number of pieces is smaller
     check_against_numpy(disturbed(Transformer(config), scale=0.01), config.vocab_size)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     "settings",
     [
@@ -70,7 +70,6 @@ def check_against_numpy(model, vocab_size):
     np.testing.assert_allclose(array(model(inputs)), expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.one_backend
 @pytest.mark.parametrize("settings", [{}, {"pre_norm": True, "positions": "learned"}])
 def test_later_tokens_do_not_change_earlier_logits(settings):
     model, inputs = tiny_model(**settings), pairs()
@@ -83,7 +82,6 @@ def test_later_tokens_do_not_change_earlier_logits(settings):
         assert not np.allclose(after[:, position], before[:, position])
 
 
-@pytest.mark.one_backend
 def test_padding_is_ignored():
     model, inputs = tiny_model(), pairs()
     short = array(model(inputs))
@@ -111,6 +109,7 @@ PLAIN_AND_ALL_OPTIONS = [
 ]
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
 def test_gradients_reach_every_weight(settings):
     model, inputs = tiny_model(**settings), tensors(pairs(vocab_size=40))
@@ -121,6 +120,7 @@ def test_gradients_reach_every_weight(settings):
         assert gradient is not None and np.any(gradient), weight.path
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
 def test_keras_files_and_configs_restore_the_model(settings, tmp_path):
     model, inputs = tiny_model(**settings, num_layers=1), pairs(vocab_size=40)
@@ -164,6 +164,7 @@ def test_attention_weights_of_every_head_are_returned_by_name():
     assert (cross[2, :, :, 2:] == 0).all()  # padding in the source
 
 
+@pytest.mark.jax
 def test_mixed_precision_keeps_weights_and_logits_in_float32():
     model = tiny_model()
     mixed = Transformer(model.config, dtype="mixed_bfloat16")
@@ -183,6 +184,7 @@ def test_mixed_precision_keeps_weights_and_logits_in_float32():
     np.testing.assert_allclose(array(stepped), array(logits)[:, 0], atol=0.05)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
 def test_a_sentence_of_padding_has_finite_logits_and_gradients(dtype):
     model = tiny_model(dtype=dtype, num_layers=1)
@@ -247,7 +249,6 @@ def test_the_config_of_the_model_is_a_resolved_copy():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_float64_is_searched_and_trained():
     """As Keras' default, it also makes indices of 64 bits."""
     model, source = tiny_model(num_layers=1, dropout=0.0), ops.array(pairs()["source"])

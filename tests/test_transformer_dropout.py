@@ -32,6 +32,7 @@ def test_dropout_is_active_in_training_only():
     assert not np.allclose(first, second)
 
 
+@pytest.mark.jax
 def test_fit_trains_with_dropout_and_evaluates_without():
     model, inputs, loss = (
         tiny_model(dropout=0.5, num_layers=1),

@@ -153,7 +153,6 @@ def largest_array(function, *arguments):
     return max(np.prod(shape) for shape in shapes)
 
 
-@pytest.mark.one_backend
 def test_a_step_may_be_beyond_the_length_of_a_rolling_cache():
     model = tiny_model(num_layers=1, decoder_neighbourhood=2)
     memory, cache = model.start_decoding(ops.array(ids(1, 3)), max_length=100)

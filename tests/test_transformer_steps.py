@@ -6,6 +6,7 @@ from keras import ops
 from support.models.helpers import OTHER_SYSTEMS, array, compiled, ids, pairs, tensors, tiny_model
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     "settings",
     [
@@ -40,7 +41,6 @@ def test_hypotheses_of_a_sentence_share_its_memory():
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
-@pytest.mark.one_backend
 def test_a_hypothesis_may_continue_a_different_one():
     model, source = tiny_model(), pairs()["source"][:1]
     targets = np.array([[1, 5, 6, 7], [1, 5, 9, 4]])  # both continue hypothesis 1
@@ -59,6 +59,7 @@ def test_a_hypothesis_may_continue_a_different_one():
             np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
+@pytest.mark.jax
 def test_a_compiled_step_serves_every_position():
     """The shapes of the cache never change, so XLA compiles the step once."""
     model, inputs = tiny_model(), tensors(pairs())

@@ -40,17 +40,13 @@ def all_hypotheses(model, source, limit, penalty):
     return padded[order], scores[order]
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("settings", "penalty", "num_layers"),
     [
         ({"alpha": 0.6}, lambda length: ((5 + length) / 6) ** 0.6, 2),
-        pytest.param({"alpha": 0.0}, np.ones_like, 1, marks=pytest.mark.one_backend),
-        pytest.param(
-            {"alpha": 1.5, "penalty": "marian"},
-            lambda length: length**1.5,
-            1,
-            marks=pytest.mark.one_backend,
-        ),
+        ({"alpha": 0.0}, np.ones_like, 1),
+        ({"alpha": 1.5, "penalty": "marian"}, lambda length: length**1.5, 1),
     ],
 )
 def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(settings, penalty, num_layers):
@@ -65,7 +61,6 @@ def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(settings, penalty, 
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize(("alpha", "n_bests"), [(0.0, [3]), (0.6, [1, 3])])
 def test_early_stopping_changes_no_result(alpha, n_bests):
     for seed in range(4):
@@ -85,7 +80,6 @@ def test_hypotheses_are_sorted_and_differ():
         assert len({tuple(hypothesis) for hypothesis in hypotheses[exist]}) == exist.sum()
 
 
-@pytest.mark.one_backend
 def test_a_result_depends_neither_on_the_batch_nor_on_padding():
     model = lively_model()
     tokens, scores = run_search(model, SOURCE, LENGTH, n_best=4)
@@ -106,7 +100,6 @@ def test_each_sentence_is_cut_off_at_its_own_limit():
     assert np.isfinite(scores).all()
 
 
-@pytest.mark.one_backend
 def test_beam_1_without_length_penalty_equals_greedy_search():
     model, settings = lively_model(), {"beam": 1, "alpha": 0.0}
     tokens, scores = run_search(model, SOURCE, LENGTH, method_of=BeamSearch, **settings)

@@ -33,12 +33,6 @@ FEW_HYPOTHESES = {
 LIMITS = (1, 2, 3, 4, 4)
 
 
-ONE_BACKEND = [
-    name if name == "beam 4" else pytest.param(name, marks=pytest.mark.one_backend)
-    for name in SEARCHES
-]
-
-
 def tokens_found(model, case, search):
     """Returns the tokens of each hypothesis that a search finds in a case of `FEW_HYPOTHESES`."""
     limit, constraints, _ = FEW_HYPOTHESES[case]
@@ -48,13 +42,12 @@ def tokens_found(model, case, search):
     return {tokens for _, tokens in results}
 
 
-@pytest.mark.parametrize("search", ONE_BACKEND)
+@pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("case", FEW_HYPOTHESES)
 def test_a_search_finds_the_only_hypothesis(case, search):
     assert tokens_found(TableModel(seed=1), case, search) == set(FEW_HYPOTHESES[case][2])
 
 
-@pytest.mark.one_backend
 @pytest.mark.parametrize("case", FEW_HYPOTHESES)
 def test_an_ensemble_finds_the_only_hypothesis(case):
     model = Ensemble([TableModel(seed=1), TableModel(seed=2)])
@@ -62,7 +55,6 @@ def test_an_ensemble_finds_the_only_hypothesis(case):
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize("search", ["greedy", "beam 4", "sampling"])
 def test_random_constraints_leave_every_search_with_an_allowed_hypothesis(search):
     for seed in range(5):
@@ -77,7 +69,6 @@ def test_random_constraints_leave_every_search_with_an_allowed_hypothesis(search
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_a_wide_enough_beam_finds_the_best_hypotheses_that_random_constraints_allow():
     for seed in range(5):
         model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
@@ -89,7 +80,6 @@ def test_a_wide_enough_beam_finds_the_best_hypotheses_that_random_constraints_al
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_a_beam_of_1_is_greedy_search_under_random_constraints():
     for seed in range(5):
         model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)

@@ -36,6 +36,7 @@ def with_options(model, source, prefix, **options):
     return tuple(array(each) for each in search(*inputs))
 
 
+@pytest.mark.jax
 @pytest.mark.long
 def test_each_row_has_the_results_of_a_search_with_its_options():
     model = model_that_ends(seed=2, end=4.0, num_layers=1)
@@ -60,7 +61,6 @@ def test_each_row_has_the_results_of_a_search_with_its_options():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
     model = model_that_ends(num_layers=1)
     set_bias(model, {2: -100.0})  # no hypothesis ends
@@ -75,7 +75,6 @@ def test_rows_are_cut_off_at_their_limits_as_in_a_search_with_their_options():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_rows_with_phrases_have_the_results_of_a_search_with_their_options():
     model, beam = TableModel(6), 3
     follows, source = np.ones(7, bool), ops.array(padded([[2] * 4] * 4))

@@ -15,7 +15,6 @@ def test_an_ensemble_of_equal_models_finds_what_each_finds():
     np.testing.assert_allclose(ensemble_scores, scores, atol=1e-4)
 
 
-@pytest.mark.one_backend
 def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
     models = [model_that_ends(num_layers=1), model_that_ends(2, num_layers=1, d_model=8)]
     tokens = run_search(Ensemble(models), beam=1)[0][:, 0]

@@ -17,6 +17,7 @@ def greedy(model, source=SOURCE):
     return tokens[:, 0], scores[:, 0]
 
 
+@pytest.mark.jax
 def test_every_token_is_the_likeliest_after_the_ones_before_it(model):
     tokens, _ = greedy(model)
     log_p = uncached_log_softmax(model, SOURCE, tokens)
@@ -39,7 +40,6 @@ def test_a_finished_sentence_is_padded():
     np.testing.assert_array_equal(greedy(model)[0], [[2] + [0] * (LENGTH - 1)] * 3)
 
 
-@pytest.mark.one_backend
 def test_rows_do_not_affect_each_other(model):
     tokens, _ = greedy(model)
     for row in range(3):

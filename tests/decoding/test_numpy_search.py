@@ -19,7 +19,6 @@ from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.ops import THREAD, map_structure
 
-pytestmark = pytest.mark.one_backend
 LONGEST = 30
 SOURCE = np.zeros((6, 9), "int32")
 for row, length in enumerate((8, 1, 5, 3, 7, 2)):

@@ -60,6 +60,7 @@ def test_top_p_draws_from_the_fewest_tokens_that_reach_it(top_p):
     assert set(np.flatnonzero(sample(top_p=top_p)[0])) == set(order[:needed])
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("settings", [{}, {"temperature": 0.5, "top_k": 5}])
 def test_a_sample_has_the_log_p_of_the_model(settings):
     _, ids, log_p = sample(**settings)
@@ -67,7 +68,6 @@ def test_a_sample_has_the_log_p_of_the_model(settings):
     np.testing.assert_allclose(log_p, expected[ids], atol=1e-5)
 
 
-@pytest.mark.one_backend
 def test_a_sample_depends_only_on_the_seed_and_the_index():
     model = model_that_ends(num_layers=1)
 

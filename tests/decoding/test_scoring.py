@@ -25,6 +25,7 @@ def model():
     return tiny_model(num_layers=1)
 
 
+@pytest.mark.jax
 def test_log_p_equals_the_log_softmax_in_float64(model):
     log_p = as_graph(lambda *pair: log_probabilities(model, *pair))(SOURCE, TARGET)
     assert keras.backend.standardize_dtype(log_p.dtype) == "float32"
@@ -33,7 +34,6 @@ def test_log_p_equals_the_log_softmax_in_float64(model):
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_xla_compiles_it(model):
     expected = array(log_probabilities(model, SOURCE, TARGET))
     function = compiled(lambda source, target: log_probabilities(model, source, target))

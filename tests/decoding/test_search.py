@@ -33,7 +33,6 @@ def test_prefixes_and_indices_are_optional_inputs():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize("settings", [{}, {"beam": 1}], ids=["beam", "greedy"])
 def test_xla_compiles_a_search(settings):
     model, config = model_that_ends(num_layers=1), SearchConfig(**settings)
@@ -53,7 +52,6 @@ def test_an_output_may_be_as_long_as_there_are_learned_positions():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_jax_and_tensorflow_find_the_same(tmp_path):
     pytest.importorskip("jax")
     model = model_that_ends(num_layers=1)

@@ -179,7 +179,6 @@ def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 def test_a_constraint_that_allows_everything_changes_no_bit():
     class Anything(TreeConstraint):
         def constrained(self, logits, leaves, tokens, position, limits):
@@ -195,7 +194,6 @@ def test_a_constraint_that_allows_everything_changes_no_bit():
             np.testing.assert_array_equal(array(one), array(two))
 
 
-@pytest.mark.one_backend
 def test_a_limit_that_is_too_low_is_raised():
     for beam in (1, 3):
         ((_, tokens), *_), *_ = search_trees(
@@ -204,20 +202,17 @@ def test_a_limit_that_is_too_low_is_raised():
         assert len(tokens) == 9 and tokens[1:7] == (A,) * 6
 
 
-@pytest.mark.one_backend
 def test_without_room_for_a_tree_its_beginning_is_written():
     ((_, tokens), *_), *_ = search_trees(TableModel(0, SIZE), [[A] * 6], "word", room=5, beam=3)
     assert tokens[0] in (OPEN_A, OPEN_B) and tokens[1:] == (A,) * 4
 
 
-@pytest.mark.one_backend
 def test_a_source_without_words_has_an_empty_output():
     for beam in (1, 3):
         (empty, _) = search_trees(TableModel(0, SIZE), [[], [A]], "word", beam=beam)
         assert [tokens for _, tokens in empty] == [(END,)]
 
 
-@pytest.mark.one_backend
 def test_no_tree_is_deeper_than_those_that_can_be_read():
     assert DEEPEST == treebank.DEEPEST - 1  # a leaf is one level deeper than its constituent
     trees = constraint("word")
@@ -228,21 +223,18 @@ def test_no_tree_is_deeper_than_those_that_can_be_read():
         assert allowed[OPEN_B] == (depth < DEEPEST) and allowed[A]
 
 
-@pytest.mark.one_backend
 def test_a_model_may_have_more_ids_than_its_vocabulary():
     results = search_trees(TableModel(5, SIZE + 3), SOURCES, "word", beam=2, extra_length=9)
     assert all(max(tokens) < SIZE for hypotheses in results for _, tokens in hypotheses)
     assert constraint("word").vocabulary.classes[OPEN_A] == OPENING
 
 
-@pytest.mark.one_backend
 def test_a_constraint_and_its_setting_need_each_other():
     for settings, trees in (({"constrain": "tree"}, None), ({}, constraint("word"))):
         with pytest.raises(ValueError, match="constrain='tree' needs `trees`, a TreeConstraint"):
             method_of(TableModel(0), SearchConfig(**settings), trees)
 
 
-@pytest.mark.one_backend
 def test_trees_cannot_contain_required_phrases():
     config = SearchConfig(constrain="tree")
     with pytest.raises(ValueError, match="`constrain` must be left out if phrases are required"):

@@ -10,6 +10,7 @@ from t2t_keras.layers.masks import Bias, over_heads
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 
 
+@pytest.mark.jax
 def test_scaled_dot_product_is_the_formula():
     q, k, v = vectors(2, 3, 4, seed=1), vectors(2, 5, 4, seed=2), vectors(2, 5, 6, seed=3)
     scores = np.exp(q.astype("float64") @ k.swapaxes(1, 2) / 2)
@@ -47,6 +48,7 @@ def test_a_memory_of_one_position_returns_its_value_without_a_warning():
     np.testing.assert_allclose(outputs, np.repeat(expected, 3, axis=1), atol=1e-6)
 
 
+@pytest.mark.jax
 def test_contract_of_multi_head_attention(tmp_path):
     settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "d_v": 5, "dropout": 0.1}
     settings |= {"use_bias": True, "causal": True, "positions": "sinusoidal"}
@@ -105,6 +107,7 @@ def test_one_product_in_training_equals_several(widths, memory):
     np.testing.assert_allclose(array(attention(*arrays, training=True)), expected, atol=1e-6)
 
 
+@pytest.mark.jax
 def test_cached_decoding_equals_uncached():
     attention = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, causal=True, use_bias=True)
     attention.build((None, None, 8))

@@ -41,6 +41,7 @@ def own_blocks(monkeypatch):
         monkeypatch.setitem(BLOCKS, name, classes)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("block", OWN)
 def test_cached_decoding_equals_uncached(block):
     model, inputs = tiny_model(block=block, num_layers=1), tensors(pairs())
@@ -143,7 +144,6 @@ def test_weights_and_attention_are_counted_and_shown():
     }
 
 
-@pytest.mark.one_backend
 def test_the_loss_in_chunks_trains_it():
     settings = TransformerConfig(**{**TINY, "num_layers": 1}, block="gated", dropout=0.0)
     model = TrainableTransformer(settings)

@@ -13,6 +13,7 @@ def decoder():
     return Decoder(num_layers=2, **BLOCK)
 
 
+@pytest.mark.jax
 def test_contract_of_block_and_stack(tmp_path):
     inputs = [vectors(2, 4, 8), vectors(2, 5, 12, seed=1)]  # the memory may be wider
     check_layer(DecoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2 + 4 + 2, tmp_path)

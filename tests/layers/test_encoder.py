@@ -8,6 +8,7 @@ from t2t_keras.layers import Decoder, Encoder, EncoderBlock
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 
 
+@pytest.mark.jax
 def test_contract_of_block_and_stack(tmp_path):
     inputs = [vectors(2, 4, 8)]
     check_layer(EncoderBlock, BLOCK, inputs, 4 + 2 + 4 + 2, tmp_path)

@@ -10,6 +10,7 @@ from t2t_keras.layers import Encoder, FeedForward
 from t2t_keras.layers.feed_forward import activation_names
 
 
+@pytest.mark.jax
 def test_contract(tmp_path):
     settings = {"d_model": 6, "d_ff": 16, "activation": "gelu"}
     check_layer(FeedForward, settings, [vectors(2, 4, 8)], 4, tmp_path, output_width=6)

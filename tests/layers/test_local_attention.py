@@ -27,6 +27,7 @@ def full(layer):
     return twin
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("neighbourhood", "length"), [(1, 7), (2, 9), (5, 1), (5, 32), (16, 32), (33, 77), (200, 32)]
 )
@@ -56,6 +57,7 @@ def test_output_equals_masked_attention_with_padding():
     assert (outputs[1, 8:] == 0).all()  # no real token within reach
 
 
+@pytest.mark.jax
 def test_gradients_equal_those_of_masked_attention():
     layer, x = local(7), ops.array(vectors(2, 30, 8))
     twin, mask = full(layer), local_mask(30, 7)
@@ -100,7 +102,6 @@ def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood(monkeypatch):
     assert block_lengths == [10]
 
 
-@pytest.mark.one_backend
 def test_nor_in_a_graph_that_does_not_know_the_length():
     """Blocks as long as this neighborhood would need terabytes."""
     import tensorflow as tf

@@ -134,7 +134,6 @@ def test_relative_links_lead_somewhere(notebook):
         assert (NOTEBOOK.parent / link.partition("#")[0]).exists(), link
 
 
-@pytest.mark.one_backend
 @pytest.mark.long
 def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
     notebook, tmp_path, monkeypatch

@@ -74,6 +74,7 @@ def test_wavelengths_grow_by_one_factor_from_2_pi_to_10000_times_2_pi():
     np.testing.assert_allclose(factors, 10_000 ** (1 / 256), rtol=1e-4)
 
 
+@pytest.mark.jax
 def test_contract(tmp_path):
     inputs = [vectors(2, 4, 8)]
     settings = {"interleaved": False, "offset": 3}
@@ -113,6 +114,7 @@ def test_a_sequence_longer_than_the_table_is_refused():
         layer(ops.zeros((1, 1, 8)), start=4)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("xla", [False, True])
 def test_positions_beyond_the_table_are_nan_in_a_graph_of_unknown_length(xla):
     layer = LearnedPositionalEncoding(max_length=5)

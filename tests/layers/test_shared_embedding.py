@@ -13,6 +13,7 @@ def embedding(**settings):
     return layer
 
 
+@pytest.mark.jax
 def test_contract(tmp_path):
     settings = {"vocab_size": 50, "d_model": 16}
     check_layer(SharedEmbedding, settings, [ids(2, 5)], 1, tmp_path, output_width=16)

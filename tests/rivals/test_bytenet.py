@@ -47,6 +47,7 @@ def forward(weights, config, source, target):
     return logits(weights, relu("output_norm", linear(weights, "output", y)))
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_equal_those_of_the_formulas(name):
     check_logits(name, forward)

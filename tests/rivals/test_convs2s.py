@@ -53,6 +53,7 @@ def forward(weights, config, source, target):
     return logits(weights, linear(weights, "decoder_output", h))
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_equal_those_of_the_formulas(name):
     check_logits(name, forward)

@@ -61,6 +61,7 @@ def forward(weights, config, source, target):
     return logits(weights, h)
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_equal_those_of_the_formulas(name):
     check_logits(name, forward)

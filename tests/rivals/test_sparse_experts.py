@@ -76,6 +76,7 @@ def test_padding_counts_in_no_loss():
     assert losses_of(layer, x) < 0.8 * alone
 
 
+@pytest.mark.jax
 def test_contract_of_a_layer(tmp_path):
     settings = {"experts": 4, "chosen": 2, "units": 8}
     check_layer(SparseExperts, settings, [vectors(2, 5, 6)], weights=4, tmp_path=tmp_path)

@@ -65,10 +65,7 @@ def all_hypotheses(model, limit, phrases, extra_length):
 
 @pytest.mark.parametrize(
     ("case", "extra_length"),
-    [
-        pytest.param(case, extra, marks=pytest.mark.one_backend)
-        for case, extra in zip(CASES, (0, 2, 0, 1, 0), strict=True)
-    ],
+    list(zip(CASES, (0, 2, 0, 1, 0), strict=True)),
 )
 def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(case, extra_length):
     model, phrases = TableModel(3, VOCABULARY), CASES[case]
@@ -79,7 +76,6 @@ def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(case, extra_length)
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize("beam", [1, 3])
 def test_a_beam_of_any_width_writes_all_phrases_with_the_scores_of_the_model(beam):
     phrases, limits = [*CASES.values()], [1, 2, 3, 4, 5]
@@ -94,7 +90,6 @@ def test_a_beam_of_any_width_writes_all_phrases_with_the_scores_of_the_model(bea
             assert score == pytest.approx(model.score(tokens), abs=1e-4)
 
 
-@pytest.mark.one_backend
 def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
     model, limits = TableModel(2, VOCABULARY), [4, 6, 5]
     settings = {"beam": 3, "n_best": 3}
@@ -104,7 +99,6 @@ def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize(("beam", "seed"), [(1, 0), (1, 4), (2, 2), (3, 0), (3, 3)])
 def test_an_empty_prefix_changes_no_result(beam, seed):
     # Without a prefix, the search gets more tokens of each hypothesis to choose from.
@@ -118,7 +112,6 @@ def test_an_empty_prefix_changes_no_result(beam, seed):
         assert [tokens for _, tokens in one] == [tokens for _, tokens in other]
 
 
-@pytest.mark.one_backend
 def test_early_stopping_changes_no_result():
     model, phrases = TableModel(5, VOCABULARY, end=1.0), [*CASES.values()][:3]
     early, complete = (
@@ -128,6 +121,7 @@ def test_early_stopping_changes_no_result():
     assert early == complete
 
 
+@pytest.mark.jax
 def test_phrases_may_repeat_ngrams_and_first_tokens_are_obeyed():
     settings = {"beam": 2, "no_repeat_ngram": 1, "first": (3,)}
     ((_, tokens), *_), *_ = constrained(

@@ -92,6 +92,7 @@ def test_models_of_our_layers_on_symbolic_inputs_are_saved(tmp_path):
         np.testing.assert_array_equal(array(ours), array(theirs))
 
 
+@pytest.mark.jax
 def test_a_transformer_is_a_layer_of_a_functional_model():
     """Its symbolic outputs have the dtype and the shape of the real ones."""
     config = TransformerConfig(vocab_size=50, num_layers=1, **BLOCK)

@@ -129,6 +129,7 @@ def test_a_penalty_counts_once_in_losses_and_gradients():
         np.testing.assert_allclose(old - array(weight), gradient + rate * old, atol=1e-5)
 
 
+@pytest.mark.jax
 @pytest.mark.long
 def test_a_penalty_counts_once_in_the_training_step():
     """Its projections are one product."""

@@ -5,7 +5,10 @@ import pytest
 
 from t2t_keras.training.hardware.jax_devices import FOLDER, PRECISION, prepare_jax
 
-pytestmark = pytest.mark.skipif(keras.config.backend() != "jax", reason="settings of JAX")
+pytestmark = [
+    pytest.mark.jax,
+    pytest.mark.skipif(keras.config.backend() != "jax", reason="settings of JAX"),
+]
 
 
 @pytest.fixture

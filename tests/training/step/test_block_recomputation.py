@@ -56,7 +56,6 @@ def test_losses_and_weights_are_the_same_with_dropout(sums_in_order):
 
 
 @pytest.mark.long
-@pytest.mark.one_backend
 @pytest.mark.parametrize(
     ("settings", "exact"),
     [
@@ -69,6 +68,7 @@ def test_with_other_options(settings, exact, sums_in_order):
     check_same(exact, **settings, num_layers=1, positions="t5")
 
 
+@pytest.mark.jax
 def test_a_saved_model_recomputes_and_a_model_without_blocks_is_refused(tmp_path):
     model = TrainableTransformer(TransformerConfig(**TINY))
     model.compile(Adam(0.01), LabelSmoothedCrossEntropy(), recompute=True)

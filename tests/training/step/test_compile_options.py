@@ -133,6 +133,7 @@ def test_a_class_with_a_compile_of_its_own_is_left_to_itself(tmp_path):
         keras.saving.load_model(tmp_path / "model.keras")
 
 
+@pytest.mark.jax
 def test_the_adam_of_a_file_from_tensorflow_exists_on_every_backend():
     config = {
         "module": "t2t_keras.training.adam",
@@ -143,6 +144,7 @@ def test_the_adam_of_a_file_from_tensorflow_exists_on_every_backend():
     assert type(keras.saving.deserialize_keras_object(config)) is Adam
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -162,6 +164,7 @@ def test_options_that_only_tensorflow_has_are_refused_elsewhere(options, message
             compiled().compile_from_config(options)
 
 
+@pytest.mark.jax
 def test_options_with_their_defaults_have_no_effect():
     options = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
     refuse_tensorflow_options(options)

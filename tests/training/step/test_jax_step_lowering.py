@@ -13,7 +13,10 @@ from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.models import model_class
 from t2t_keras.training.step.trainable_models import trainable
 
-pytestmark = pytest.mark.skipif(keras.config.backend() != "jax", reason="a test of the JAX step")
+pytestmark = [
+    pytest.mark.jax,
+    pytest.mark.skipif(keras.config.backend() != "jax", reason="a test of the JAX step"),
+]
 
 
 def transformer(**settings):

@@ -98,6 +98,7 @@ def usual():
     return step()
 
 
+@pytest.mark.jax
 @pytest.mark.parametrize(
     "options",
     [
@@ -174,6 +175,7 @@ def test_nothing_is_computed_in_chunks_if_a_subclass_takes_part(chunked, options
     assert chunked == []
 
 
+@pytest.mark.jax
 def test_perplexity_and_accuracy_do_not_depend_on_the_loss():
     results = [
         new_model(loss=loss, metrics=[TokenAccuracy(), Perplexity()]).evaluate(
