@@ -69,7 +69,9 @@ def asked_for(run, weights, dtype, **options):
         run: the `RunFolder`.
         weights, dtype, **options: arguments of `Run.export`.
     """
-    given = {name: value for name, value in options.items() if value}
+    given = {
+        name: value for name, value in options.items() if value is not None and value is not False
+    }
     return {"weights": weights, "to": run.to, "options": given | {"dtype": dtype}}
 
 

@@ -53,7 +53,7 @@ def exported(copied):
     """A run with an export in each of the `PLACES`, with options."""
     assert WAYS.keys() == PLACES.keys()
     for way in WAYS.values():
-        copied.export(**way, beam=3, n_best=2)
+        copied.export(**way, beam=3, n_best=2, alpha=0.0)
     copied.export(format="litert", dtype="int8")
     return copied
 
@@ -73,8 +73,8 @@ def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_o
         record = newest(exported, name)
         assert record["weights"]["steps"] == [4, 6] and not stale(exported, record)
     for record in records_in(exported, "export_litert")[2:4]:
-        beam = {"float32": (3, 2), "int8": (4, 4)}[record["dtype"]]
-        assert (record["search"]["beam"], record["search"]["n_best"]) == beam
+        search = {"float32": (3, 2, 0.0), "int8": (4, 4, 0.6)}[record["dtype"]]
+        assert tuple(record["search"][name] for name in ("beam", "n_best", "alpha")) == search
     assert newest(exported, "export")["search"]["beam"] == (4 if at_least else 3)
     assert renewed(exported, *at_least) == {}
 
@@ -111,7 +111,7 @@ def test_a_changed_search_is_exported_but_a_search_of_the_export_itself_stays(ex
     settings["experiment"]["search"]["alpha"] = 0.9
     write_json(exported.config_file, settings)
     assert set(renewed(exported)) == set(PLACES)
-    assert newest(exported, "export")["search"]["alpha"] == 0.9
+    assert newest(exported, "export")["search"]["alpha"] == 0.0
     assert newest(exported, "export")["search"]["beam"] == 3
 
 
