@@ -3,11 +3,13 @@
 from t2t_keras.runs import Run
 
 run = Run("runs/mine")
-print(run.translate(["The dog sleeps."]))
+print(run.translate("The dog sleeps."))
 """
 
+import contextlib
 import importlib
 import os
+import sys
 
 _HOMES = {
     "Run": "t2t_keras.runs.run",
@@ -20,8 +22,27 @@ __all__ = sorted(_HOMES)
 
 
 def __getattr__(name):
-    # Imported lazily, because each needs TensorFlow and Keras. TensorFlow would print notes.
+    # Imported lazily, because each needs TensorFlow and Keras.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    with _notes_dropped():
+        return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+@contextlib.contextmanager
+def _notes_dropped():
+    """Drops the notes that TensorFlow's libraries write to descriptor 2 while they are loaded.
+
+    The variable TF_CPP_MIN_LOG_LEVEL, with any value, shows them.
+    """
+    if "TF_CPP_MIN_LOG_LEVEL" in os.environ or "tensorflow" in sys.modules:
+        yield
+        return
+    with open(os.devnull, "w") as nothing:
+        kept = os.dup(2)
+        os.dup2(nothing.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
