@@ -39,9 +39,15 @@ def loaded(folder, model, **options):
     return LiteRTModel(programs_in((folder / LITERT_MODEL).read_bytes()), layout, model.longest)
 
 
-@pytest.mark.long
+ALWAYS = ("restricted", "ensemble", "gnmt", "convs2s", "bytenet")
+
+
 @pytest.mark.parametrize(
-    "name", ["restricted", "learned", "alibi", "pre-norm", "ensemble", *CONVERTED]
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long if name in ALWAYS else pytest.mark.nightly)
+        for name in ("restricted", "learned", "alibi", "pre-norm", "ensemble", *CONVERTED)
+    ],
 )
 def test_every_model_is_searched_with_the_same_results(name, tmp_path):
     model = make(name)
