@@ -26,7 +26,9 @@ def __getattr__(name):
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     with _notes_dropped():
-        return getattr(importlib.import_module(_HOMES[name]), name)
+        found = getattr(importlib.import_module(_HOMES[name]), name)
+        importlib.import_module("t2t_keras.training.hardware.devices").prepare_devices()
+    return found
 
 
 @contextlib.contextmanager
