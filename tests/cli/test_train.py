@@ -42,7 +42,7 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     }
     assert f"{folder / 'export' / '1'}: SavedModel with text in and text out" in result.stdout
     assert find_export(folder / "export") == folder / "export" / "1"
-    assert f"{folder / 'export_litert' / '1'}: for LiteRT" in result.stdout
+    assert f"{folder / 'export_litert' / '1'}: model for LiteRT" in result.stdout
     assert "fingerprint" not in result.stderr, "TensorFlow does not tell what it writes"
 
 

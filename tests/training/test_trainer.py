@@ -172,7 +172,13 @@ def test_training_stops_early_when_the_loss_does_not_fall(tmp_path):
 def watched(tmp_path_factory):
     """A run with two named sets whose best checkpoint is chosen by the BLEU of the second."""
     folder = tmp_path_factory.mktemp("runs") / "watched"
-    settings = {"steps": 6, "evaluate_every": 2, "patience": 2, "keep": 1, "best": "mine/bleu"}
+    settings = {
+        "steps": 6,
+        "evaluate_every": 2,
+        "patience": 2,
+        "keep": 1,
+        "best_metric": "mine/bleu",
+    }
     with contextlib.redirect_stderr(io.StringIO()) as printed:
         sets = [HeldOut("general"), HeldOut("mine", bleu=20.0)]
         trainer = new_trainer(folder, held_out=sets, **settings)
@@ -205,7 +211,7 @@ def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched):
 @pytest.mark.long
 def test_a_different_choice_of_the_best_starts_its_record_over(watched, tmp_path, caplog):
     shutil.copytree(watched.folder, tmp_path / "run")
-    settings = {"steps": 8, "evaluate_every": 2, "patience": 1, "best": "mine"}
+    settings = {"steps": 8, "evaluate_every": 2, "patience": 1, "best_metric": "mine"}
     sets = [HeldOut("mine"), HeldOut("new")]  # the sets may change, too
     resumed = new_trainer(tmp_path / "run", held_out=sets, **settings)
     assert resumed.train() is None and resumed.step == 8

@@ -88,7 +88,7 @@ def test_a_command_prints_nothing_of_its_libraries(toy_run, tmp_path):
     """With oneDNN's operations, TensorFlow logs an error at the first product of integers."""
     (tmp_path / "source").write_text("The dog sleeps.\n")
     command = [sys.executable, "-m", "t2t_keras.cli.translate", toy_run[1]]
-    command.append(f"--input={tmp_path}/source")
+    command += [f"--input={tmp_path}/source", "--engine=tensorflow"]
     environment = {**os.environ, "TF_ENABLE_ONEDNN_OPTS": "1"}
     environment.pop("TF_CPP_MIN_LOG_LEVEL", None)
     result = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True)

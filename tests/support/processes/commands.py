@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -199,6 +200,9 @@ def serve(connection):
     connection = socket.socket(fileno=os.dup2(connection.detach(), 3))
     os.closerange(4, os.sysconf("SC_OPEN_MAX"))
     signal.signal(signal.SIGCHLD, lambda *_: None)
+    warnings.resetwarnings()  # to pytest, they are errors
+    for category in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+        warnings.simplefilter("ignore", category)
     requests = connection.makefile("rw")
     os.chdir(ROOT)
     for line in requests:
