@@ -33,7 +33,7 @@ def size_too_large(size, largest):
     """Returns the error for a vocabulary with more pieces than the text yields."""
     return ValueError(
         f"The text is too small for a vocabulary of {size:,} pieces: it can have at most "
-        f"{largest:,}, and fewer are better. Received: size={size}, from data.vocabulary.size"
+        f"{largest:,}. Choose a smaller data.vocabulary.size. Received: size={size}"
     )
 
 
