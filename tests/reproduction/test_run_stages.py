@@ -25,9 +25,9 @@ from t2t_keras.runs.run import Run
 
 def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_path):
     run = Run(tmp_path)
-    with pytest.raises(ValueError, match="has no weights yet"):
-        default_weights(run)
     with pytest.raises(ValueError, match="is not a run"):
+        default_weights(run)
+    with pytest.raises(ValueError, match="has no weights yet"):
         average(None, run, 5)
     checkpoint = tmp_path / "checkpoints" / "step-00001200.npz"
     checkpoint.parent.mkdir()
