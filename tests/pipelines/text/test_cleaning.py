@@ -40,7 +40,9 @@ def test_a_rule_drops_and_counts_pairs_unless_it_is_off(rule, off, pair, kept_as
     kept, counts = cleaned([("good", "gut"), pair])
     assert kept == [("good", "gut")]
     assert counts[rule] == 1
-    assert cleaned([("good", "gut"), pair], **{rule: off})[0] == [("good", "gut"), kept_as]
+    kept, counts = cleaned([("good", "gut"), pair], **{rule: off})
+    assert kept == [("good", "gut"), kept_as]
+    assert counts["replaced"] == (rule == "invalid_utf8")
 
 
 def test_every_setting_is_a_rule_or_a_change():
@@ -49,8 +51,9 @@ def test_every_setting_is_a_rule_or_a_change():
     assert settings == rules | (CHANGES.keys() - {"replaced"})
 
 
-def test_fewer_than_twenty_characters_count_as_twenty():
-    assert cleaned([("x" * 80, "y")])[0]
+def test_the_limits_themselves_are_kept():
+    """A side of fewer than 20 characters counts as 20."""
+    assert len(cleaned([("x" * 80, "y"), (LONG[1:], "y" * 1500)])[0]) == 2
 
 
 @pytest.mark.parametrize(
@@ -58,35 +61,22 @@ def test_fewer_than_twenty_characters_count_as_twenty():
     [("nfc", "e\u0301", "é"), ("control_characters", "a\x00b", "ab")],
     ids=["nfc", "control_characters"],
 )
-def test_a_change_is_counted_unless_it_is_off(setting, text, changed):
-    kept, counts = cleaned([("x", text), ("y", "z"), (f"{text} {text}", text)])
+def test_a_change_of_kept_pairs_is_counted_unless_it_is_off(setting, text, changed):
+    kept, counts = cleaned([("x", text), ("y", "z"), (f"{text} {text}", text), ("x", text)])
     assert kept[0] == ("x", changed)
-    assert counts[setting] == 2
+    assert counts[setting] == 2 and counts["duplicates"] == 1
     kept, counts = cleaned([("x", text)], **{setting: False})
     assert kept == [("x", text)] and not counts[setting]
 
 
-def test_replaced_bytes_are_counted():
-    assert cleaned([(b"a\xff", "b")], invalid_utf8=False)[1]["replaced"] == 1
-
-
-def test_the_first_of_duplicates_is_kept_at_any_distance(monkeypatch):
+def test_the_first_of_pairs_that_are_equal_after_normalization_is_kept_at_any_distance(monkeypatch):
+    assert len(cleaned([("a", "b"), ("a", "c"), ("d", "b")])[0]) == 3
+    assert len(cleaned([("e\u0301", "b"), ("é", "b "), ("é", "b")])[0]) == 1
     monkeypatch.setattr(cleaning, "CHUNK", 7)
     pairs = [(f"s{n % 40}", f"t{n % 40}") for n in range(100)]
     kept, counts = cleaned(pairs)
     assert kept == pairs[:40]
     assert counts["duplicates"] == 60
-    assert cleaned(pairs, duplicates=False)[0] == pairs
-
-
-def test_duplicates_are_equal_on_both_sides_after_normalization():
-    assert len(cleaned([("a", "b"), ("a", "c"), ("d", "b")])[0]) == 3
-    assert len(cleaned([("e\u0301", "b"), ("é", "b "), ("é", "b")])[0]) == 1
-
-
-def test_only_changes_of_kept_pairs_are_counted():
-    _, counts = cleaned([("e\u0301", "b")] * 5)
-    assert counts["nfc"] == 1 and counts["duplicates"] == 4
 
 
 def test_seen_remembers_all_earlier_fingerprints():
@@ -101,19 +91,14 @@ def test_seen_remembers_all_earlier_fingerprints():
     assert len(seen.runs) < 12
 
 
-def test_without_rules_every_pair_is_kept():
-    pairs = [("", ""), ("a", "a"), ("a", "a"), (LONG, "b"), (b"\xff", "c")]
-    rules = ("empty", "invalid_utf8", "identical", "duplicates", "max_characters", "max_ratio")
-    kept, _ = cleaned(pairs, **dict.fromkeys(rules, False))
-    assert len(kept) == len(pairs)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"empty": 1}, "`empty` must be True or False. Received: empty=1"),
         ({"max_ratio": 0.5}, r"`max_ratio` must be 0 \(off\) or at least 1"),
-        ({"max_characters": -1}, "`max_characters` must be 0"),
+        ({"max_characters": True}, "`max_characters` must be 0"),
+        ({"min_letters": 1.5}, "`min_letters` must be a share"),
+        ({"max_repetitions": 1.5}, r"`max_repetitions` must be 0 \(off\) or a whole number"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings, message):

@@ -3,7 +3,6 @@
 import random
 import re
 import time
-from collections import Counter
 
 import pytest
 
@@ -105,21 +104,15 @@ def test_languages_and_scripts_are_told_apart():
     assert scripts_of("uz-Cyrl") == {"CYRILLIC"} and scripts_of("pt-BR") == {"LATIN"}
 
 
-@pytest.mark.parametrize("code", ["he", "nb", "zh-Hant", "pt-BR", "sr", "jv"])
-def test_codes_that_cld2_writes_differently_are_known(code):
-    assert rules_of((code, "en"), other_language=True).rules()
-
-
-@pytest.mark.parametrize(
-    ("languages", "message"),
-    [
+def test_languages_that_are_missing_or_unknown_are_refused():
+    for code in ("he", "nb", "zh-Hant", "pt-BR", "sr", "jv"):  # CLD2 writes them differently
+        assert rules_of((code, "en"), other_language=True).rules()
+    for languages, message in [
         (None, "`other_language` needs the languages of both sides: --languages=en,de"),
         (("en", "tlx"), "CLD2 does not know the language 'tlx'"),
-    ],
-)
-def test_languages_that_are_missing_or_unknown_are_refused(languages, message):
-    with pytest.raises(ValueError, match=message):
-        rules_of(languages, other_language=True).rules()
+    ]:
+        with pytest.raises(ValueError, match=message):
+            rules_of(languages, other_language=True).rules()
 
 
 def test_a_sound_pair_passes_the_strict_rules_and_the_defaults_have_none():
@@ -130,7 +123,7 @@ def test_a_sound_pair_passes_the_strict_rules_and_the_defaults_have_none():
 
 def test_repetitions_are_those_that_a_slow_search_finds():
     choose = random.Random(1)
-    for size in [2, 4] * 1500:
+    for size in [2, 4] * 400:
         letters = "abc "[:size]
         unit = "".join(choose.choices(letters, k=choose.randint(1, 9)))
         ends = ["".join(choose.choices("abc ", k=choose.randint(0, 9))) for _ in range(2)]
@@ -140,9 +133,7 @@ def test_repetitions_are_those_that_a_slow_search_finds():
             assert is_repetitive(text, limit) == slow, text
 
 
-@pytest.mark.parametrize(
-    "text", ["<a b=", "a@", "www.", "a", "-", "'\" ", ".“", "<", "ab ", "9", "."]
-)
+@pytest.mark.parametrize("text", ["<a b=", "a@", "www.", "a", "'\" ", ".“", "<", "ab ", "9"])
 def test_no_text_takes_long(text):
     texts = text * (2000 // len(text)), (text + "x") * 700
     pair = Pair(*texts, 2000, 2000, True)
@@ -157,4 +148,3 @@ def test_rules_are_in_the_order_of_their_cost():
     names = [*RULES]
     assert names.index("max_words") < names.index("max_similarity") < names.index("other_language")
     assert names[-2:] == ["low_score", "duplicates"]
-    assert Counter(names).most_common(1)[0][1] == 1

@@ -4,18 +4,17 @@ from pipelines.data_config import DataConfig
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
 
 
-def test_sets_are_a_name_and_two_files():
-    sets = parse_sets(["general=a=b.en,a.de", "mine.2=m*.en,m*.de"])  # JSON has lists
-    assert sets == [
+def test_sets_are_a_name_two_files_and_perhaps_a_tag():
+    assert parse_sets(["general=a=b.en,a.de", "mine.2=m*.en,m*.de"]) == [  # JSON has lists
         HeldOutFiles("general", "a=b.en", "a.de"),
         HeldOutFiles("mine.2", "m*.en", "m*.de"),
     ]
-    assert DataConfig(dev=("mine=a,b",)).held_out_files() == [HeldOutFiles("mine", "a", "b")]
-
-
-def test_a_set_may_have_a_tag():
-    (files,) = DataConfig(dev=("mine=a,b,de",)).held_out_files()
-    assert files == HeldOutFiles("mine", "a", "b", "de")
+    assert DataConfig(dev=("mine=a,b,de",)).held_out_files() == [
+        HeldOutFiles("mine", "a", "b", "de")
+    ]
+    alone = DataConfig(dev_source="a", dev_target="b")
+    assert alone.held_out_files() == [HeldOutFiles("", "a", "b")]
+    assert DataConfig().held_out_files() == []
 
 
 def test_the_names_of_files_that_exist_may_contain_commas(tmp_path, monkeypatch):
@@ -26,13 +25,6 @@ def test_the_names_of_files_that_exist_may_contain_commas(tmp_path, monkeypatch)
     assert parse_sets(["mine=a,b.en,a,b.de"]) == [files]
     assert parse_sets(["mine=a,b.en,a,b.de,<2de>"]) == [files._replace(to="<2de>")]
     assert parse_sets(["mine=x,y"]) == [HeldOutFiles("mine", "x", "y")], "a set has two files"
-
-
-def test_a_single_set_needs_no_name():
-    assert DataConfig(dev_source="a", dev_target="b").held_out_files() == [
-        HeldOutFiles("", "a", "b")
-    ]
-    assert DataConfig().held_out_files() == []
 
 
 @pytest.mark.parametrize(
@@ -56,9 +48,8 @@ def test_wrong_sets_are_refused(dev, message):
 
 
 def test_named_and_unnamed_sets_together_are_refused():
-    with pytest.raises(
-        ValueError, match="`dev_source` and `dev_target` name a single held-out set"
-    ):
+    message = "`dev_source` and `dev_target` name a single held-out set"
+    with pytest.raises(ValueError, match=message):
         DataConfig(dev_source="a", dev_target="b", dev=("mine=a,b",)).validate()
 
 

@@ -16,6 +16,7 @@ from pipelines.checks import SourceError
 from pipelines.text.opened_text import compressed, compressing, is_compressed, opened, text_in
 
 TEXT = "Ein Männchen\r\n\n日本語\n".encode() * 9999
+CHINESE = "我住在上海，她不在。\n这里是日本。\n"
 gzipped = functools.partial(gzip.compress, mtime=0)  # without the time, in names of tests
 COMPRESSED = {
     "gzip": gzipped,
@@ -26,22 +27,14 @@ COMPRESSED = {
 }
 
 
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "text"
-
-
 @pytest.mark.parametrize("compress", COMPRESSED.values(), ids=COMPRESSED)
-def test_the_first_bytes_decide_how_a_file_is_read(file, compress):
+def test_the_first_bytes_decide_how_a_file_and_a_pipe_are_read(tmp_path, compress):
+    file = tmp_path / "text"
     file.write_bytes(compress(TEXT[:90]) + compress(TEXT[90:]))
     with opened(file) as lines:
         assert lines.read() == TEXT
         assert lines.seek(60) == 60 and lines.readline() == TEXT[60:].splitlines(True)[0]
     assert is_compressed(file) == (compress is not bytes)
-
-
-@pytest.mark.parametrize("compress", COMPRESSED.values(), ids=COMPRESSED)
-def test_a_pipe_is_read_like_a_file(compress):
     reader, writer = os.pipe()
 
     def write():
@@ -57,23 +50,20 @@ def test_a_pipe_is_read_like_a_file(compress):
     thread.join()
 
 
-def test_the_first_line_of_a_pipe_does_not_wait_for_the_second():
+@pytest.mark.parametrize("is_gzipped", [False, True])
+def test_a_line_of_a_pipe_is_read_before_the_next_is_written(is_gzipped):
     reader, writer = os.pipe()
+    line = b"A dog.\n"
+    if is_gzipped:
+        compressor = zlib.compressobj(wbits=31)
+        line = compressor.compress(line) + compressor.flush(zlib.Z_SYNC_FLUSH)
     with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
-        end.write(b"A dog.\n")
-        assert text_in(pipe).readline() == b"A dog.\n"
-
-
-def test_a_line_of_a_compressed_pipe_is_read_before_the_next_is_written():
-    reader, writer = os.pipe()
-    compressor = zlib.compressobj(wbits=31)
-    with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
-        end.write(compressor.compress(b"A\n") + compressor.flush(zlib.Z_SYNC_FLUSH))
+        end.write(line)
         lines = []
-        thread = threading.Thread(target=lambda: lines.append(next(text_in(pipe))))
+        thread = threading.Thread(target=lambda: lines.append(text_in(pipe).readline()))
         thread.start()
         thread.join(5)
-        assert lines == [b"A\n"]
+        assert lines == [b"A dog.\n"]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +71,8 @@ def test_a_line_of_a_compressed_pipe_is_read_before_the_next_is_written():
     [
         ("Ein Satz.\n".encode("utf-16"), "is UTF-16, UTF-32 or not text.*iconv -f UTF-16"),
         ("Ein Satz.\n".encode("utf-16-be"), "is UTF-16"),
-        ("我住在上海，她不在。\n这里是日本。\n".encode("utf-16-le"), "is UTF-16"),
-        ("我住在上海，她不在。\n这里是日本。\n".encode("utf-16-be"), "is UTF-16"),
+        (CHINESE.encode("utf-16-le"), "is UTF-16"),
+        (CHINESE.encode("utf-16-be"), "is UTF-16"),
         ("Ein Satz.\n".encode("utf-32"), "is UTF-16, UTF-32"),
         (gzipped("Ein Satz.\n".encode("utf-16")), "is UTF-16"),
         (gzipped(gzipped(b"A sentence.\n")), "is compressed twice"),
@@ -90,13 +80,12 @@ def test_a_line_of_a_compressed_pipe_is_read_before_the_next_is_written():
         (b"PK\x03\x04\x14\0", "is compressed with zip.*unzip -p FILE"),
         (gzipped(TEXT)[:-9], "is compressed, but incomplete or damaged.*end-of-stream"),
         (gzipped(TEXT)[:-8] + bytes(8), "is compressed, but incomplete or damaged.*CRC"),
-        (bz2.compress(TEXT)[:-9], "is compressed, but incomplete or damaged"),
         (bz2.compress(TEXT)[:60] + b"damage", "is compressed, but incomplete or damaged"),
-        (lzma.compress(TEXT)[:-9], "is compressed, but incomplete or damaged"),
         (lzma.compress(TEXT)[:-30] + bytes(30), "is compressed, but incomplete or damaged"),
     ],
 )
-def test_files_that_are_no_text_are_refused_by_name(file, contents, message):
+def test_files_that_are_no_text_are_refused_by_name(tmp_path, contents, message):
+    file = tmp_path / "text"
     file.write_bytes(contents)
     with pytest.raises(SourceError, match=f"{file} {message}"), opened(file) as lines:
         lines.read()
@@ -107,30 +96,22 @@ def test_files_that_are_no_text_are_refused_by_name(file, contents, message):
 @pytest.mark.parametrize(
     "contents",
     [
-        b"",
-        b"\n",
-        b"]",
-        b"BZh9 is a word\n",
-        b"a\0b\n",
-        bytes(10) + b"\n\xef\xbf\xbd\n",
-        "\ufeffEin Männchen\n".encode(),
-        "Ein Männchen\n".encode("latin1"),
+        *(b"", b"\n", b"]", b"BZh9 is a word\n", b"a\0b\n", bytes(10) + b"\n\xef\xbf\xbd\n"),
+        *("\ufeffEin Männchen\n".encode(), "Ein Männchen\n".encode("latin1")),
         "我住在上海\n".encode("gb18030"),
     ],
 )
-def test_other_bytes_are_text(file, contents):
-    file.write_bytes(contents)
-    with opened(file) as lines:
-        assert lines.read() == contents
+def test_other_bytes_are_text(contents):
+    assert text_in(io.BytesIO(contents)).read() == contents
 
 
-def test_a_compressed_file_need_not_fit_in_memory(file):
-    with gzip.open(file, "wb") as output:
-        for _ in range(30):
+def test_a_compressed_file_need_not_fit_in_memory(tmp_path):
+    with gzip.open(tmp_path / "text", "wb") as output:
+        for _ in range(12):
             output.write((b"a line" * 2000 + b"\n") * 100)
     tracemalloc.start()
-    with opened(file) as lines:
-        assert sum(map(len, lines)) == 30 * 100 * 12_001
+    with opened(tmp_path / "text") as lines:
+        assert sum(map(len, lines)) == 12 * 100 * 12_001
     assert tracemalloc.get_traced_memory()[1] < 3_000_000
     tracemalloc.stop()
 
@@ -139,15 +120,13 @@ def test_a_compressed_file_need_not_fit_in_memory(file):
     ("name", "read"),
     [("a.gz", gzip.open), ("a.BZ2", bz2.open), ("a.de.xz", lzma.open), ("gz", open)],
 )
-def test_the_name_of_an_output_decides_whether_it_is_compressed(file, name, read):
+def test_the_name_of_an_output_decides_whether_it_is_compressed(tmp_path, name, read):
+    file = tmp_path / "output"
     with open(file, "wb") as output, compressing(output, name) as lines:
         lines.write(b"one\n")
     with open(file, "ab") as output:
         output.write(compressed(b"two\n", name) + compressed(b"", name))
     with read(file, "rb") as lines:
         assert lines.read() == b"one\ntwo\n"
-
-
-def test_outputs_that_would_not_be_what_their_name_says_are_refused():
     with pytest.raises(ValueError, match=r"names in .gz, .bz2, .xz only. Received: out.zst"):
         compressing(io.BytesIO(), "out.zst")

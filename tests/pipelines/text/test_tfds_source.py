@@ -48,54 +48,41 @@ def data_dir(tmp_path_factory):
         sys.path.remove(str(folder))
 
 
-@pytest.fixture(scope="module")
-def expected():
-    return {(f"Sentence {n}".encode(), f"Satz {n} ü".encode()) for n in range(25)}
+@pytest.fixture
+def source(data_dir):
+    return TfdsPairs("tfds:phrasebook", ["en", "de"], data_dir=data_dir)
 
 
-def test_a_prepared_data_set_is_found_by_name_and_by_folder(data_dir, expected):
-    source = TfdsPairs("tfds:phrasebook", ["en", "de"], data_dir=data_dir)
-    assert set(source) == expected
-    assert list(source) == list(source)
-    by_folder = TfdsPairs(data_dir / "phrasebook" / "1.0.0", ["en", "de"])
-    assert list(by_folder) == list(source)
-
-
-def test_a_builder_is_accepted(data_dir, expected):
+def test_a_prepared_data_set_is_found_by_name_by_folder_and_by_builder(data_dir, source):
+    assert set(source) == {(f"Sentence {n}".encode(), f"Satz {n} ü".encode()) for n in range(25)}
     builder = tfds.builder("phrasebook", data_dir=data_dir)
-    assert set(TfdsPairs(builder, ("en", "de"))) == expected
+    for found in (source, TfdsPairs(data_dir / "phrasebook" / "1.0.0", ["en", "de"])):
+        assert list(found) == list(source)
+    assert list(TfdsPairs(builder, ("en", "de"))) == list(source)
 
 
-def test_languages_and_splits_can_be_chosen(data_dir, expected):
+def test_languages_and_splits_can_be_chosen(data_dir, source):
     default_order = TfdsPairs("phrasebook", data_dir=data_dir)
-    assert set(default_order) == {(german, english) for english, german in expected}
-    assert len(list(TfdsPairs("phrasebook", split="validation", data_dir=data_dir))) == 3
-    assert len(list(TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir))) == 7
-    both = TfdsPairs("phrasebook", split="train+validation", data_dir=data_dir)
-    assert len(list(both)) == 28
+    assert set(default_order) == {(german, english) for english, german in source}
+    for split, count in {"validation": 3, "train[:7]": 7, "train+validation": 28}.items():
+        assert len(list(TfdsPairs("phrasebook", split=split, data_dir=data_dir))) == count
 
 
-def test_chunks_hold_the_pairs_of_the_whole(data_dir):
-    source = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir)
+def test_chunks_hold_the_pairs_of_the_whole(data_dir, source):
     chunks = [list(chunk) for chunk in source.chunks(10)]
     assert [len(chunk) for chunk in chunks] == [10, 10, 5]
     assert [pair for chunk in chunks for pair in chunk] == list(source)
-    with pytest.raises(SourceError, match="Only a whole split"):
-        TfdsPairs("phrasebook", split="train[:7]", data_dir=data_dir).chunks(3)
+    for part in ("train[:7]", "train+validation"):
+        with pytest.raises(SourceError, match="Only a whole split"):
+            TfdsPairs("phrasebook", split=part, data_dir=data_dir).chunks(3)
 
 
-def test_the_fingerprint_depends_on_the_languages(data_dir):
-    first = TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
-    assert first == TfdsPairs("phrasebook", ["en", "de"], data_dir=data_dir).fingerprint()
-    assert first != TfdsPairs("phrasebook", ["de", "en"], data_dir=data_dir).fingerprint()
-
-
-def test_wmt14_is_read():
-    with tfds.testing.mock_data(num_examples=12):
-        source = TfdsPairs("tfds:wmt14_translate/de-en", ["en", "de"])
-        pairs = list(source)
-    assert len(pairs) == 12
-    assert all(isinstance(text, bytes) for pair in pairs for text in pair)
+def test_the_fingerprint_depends_on_the_languages(data_dir, source):
+    same, swapped = (
+        TfdsPairs("phrasebook", languages, data_dir=data_dir).fingerprint()
+        for languages in (["en", "de"], ["de", "en"])
+    )
+    assert source.fingerprint() == same != swapped
 
 
 def test_a_damaged_record_is_named(data_dir, tmp_path):
@@ -113,10 +100,7 @@ def test_a_damaged_record_is_named(data_dir, tmp_path):
     ("arguments", "message"),
     [
         (("no_such_set",), "TFDS has no data set 'no_such_set'"),
-        (
-            ("phrasebook", ["en", "fr"]),
-            r"two of phrasebook/1.0.0's features: de, en. Received: en,fr",
-        ),
+        (("phrasebook", ["en", "fr"]), "two of phrasebook/1.0.0's features: de, en. .*: en,fr"),
         (("phrasebook", ["en"]), "two of phrasebook/1.0.0's features: .* Received: en"),
         (("phrasebook", None, "test"), "has no split 'test'.* It has: train, validation"),
     ],
@@ -158,5 +142,3 @@ def test_table_3_is_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path):
     assert result.returncode == 0, result.stderr
     assert "Trained on 25 sentence pairs" in result.stdout and "3 lines" in result.stdout
     assert (tmp_path / "tfds_phrasebook-validation.en").read_text().count("Sentence") == 3
-    again = command("reproduce", *arguments, at_stage={})
-    assert again.returncode == 0 and ", see " not in again.stderr

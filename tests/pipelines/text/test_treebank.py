@@ -26,44 +26,39 @@ def random_tree(choices, depth=0):
     return f"({choices.choice(['S', 'NP', 'NP-SBJ', ''])} {' '.join(children)})"
 
 
-@pytest.mark.parametrize("text", [SENTENCE, "(NN dog)", "( (S (NN dog)))", "(A (B (C (D d))))"])
+DEEP = f"{'(S ' * (DEEPEST - 1)}(NN dog){')' * (DEEPEST - 1)}"
+
+
+@pytest.mark.parametrize("text", [SENTENCE, "(NN dog)", "( (S (NN dog)))", DEEP])
 def test_words_and_brackets_determine_the_tree(text):
     words, brackets = linearized(parse(text))
     assert str(tree_of(words, brackets)) == text
 
 
-def test_the_deepest_tree_is_restored():
-    text = "(S " * (DEEPEST - 1) + "(NN dog)" + ")" * (DEEPEST - 1)
-    assert str(tree_of(*linearized(parse(text)))) == text
-
-
 def test_random_trees_are_restored():
     choices = random.Random(0)
-    for _ in range(2000):
+    for _ in range(500):
         tree = parse(random_tree(choices))
+        has_only_xx = all(leaf.label == "XX" for leaf in tree.leaves())
         for leaves in LEAVES:
             words, brackets = linearized(tree, leaves)
             restored = tree_of(words, brackets, leaves)
             assert linearized(restored, leaves) == (words, brackets)
-            assert (str(restored) == str(tree)) == (leaves == "tag" or has_only_xx(tree))
+            assert (str(restored) == str(tree)) == (leaves == "tag" or has_only_xx)
 
 
-def has_only_xx(tree):
-    return all(leaf.label == "XX" for leaf in tree.leaves())
-
-
-@pytest.mark.parametrize(
-    ("leaves", "brackets"),
-    [
-        ("tag", "(S (NP PRP )NP (VP VBP (NP DT NN )NP )VP . )S"),
-        ("XX", "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S"),
-        ("word", "(S (NP I )NP (VP see (NP the dog )NP )VP . )S"),
-    ],
-)
-def test_the_form_of_leaves_among_brackets(leaves, brackets):
-    words, tokens = linearized(parse(SENTENCE), leaves)
-    assert words == ["I", "see", "the", "dog", "."]
-    assert " ".join(tokens) == brackets
+def test_the_form_of_leaves_among_brackets():
+    for leaves, brackets in {
+        "tag": "(S (NP PRP )NP (VP VBP (NP DT NN )NP )VP . )S",
+        "XX": "(S (NP XX )NP (VP XX (NP XX XX )NP )VP XX )S",
+        "word": "(S (NP I )NP (VP see (NP the dog )NP )VP . )S",
+    }.items():
+        assert linearized(parse(SENTENCE), leaves) == (
+            ["I", "see", "the", "dog", "."],
+            brackets.split(),
+        )
+    with pytest.raises(ValueError, match=r"`leaves` must be one of .* Received: leaves='pos'"):
+        linearized(parse(SENTENCE), "pos")
 
 
 @pytest.mark.parametrize(
@@ -86,6 +81,8 @@ def test_wrong_brackets_are_repaired(brackets, expected):
     tree, exact = repair(["a", "b"], brackets.split(), "XX")
     assert str(tree) == expected
     assert exact == (brackets == "(S XX XX )S")
+    with pytest.raises(ValueError, match="at least one word"):
+        repair([], brackets.split())
 
 
 @pytest.mark.parametrize(
@@ -107,7 +104,7 @@ def test_leaves_that_are_words_are_aligned_with_the_sentence(brackets, expected)
 def test_random_brackets_become_a_tree_over_the_words(leaves):
     choices = random.Random(0)
     tokens = ["(A", "(B", ")A", ")B", "XX", "w0", "w1"]
-    for _ in range(5000):
+    for _ in range(1500):
         words = [f"w{number}" for number in range(choices.randint(1, 5))]
         brackets = choices.choices(tokens, k=choices.randint(0, 12))
         tree, exact = repair(words, brackets, leaves)
@@ -143,10 +140,7 @@ def test_traces_and_function_tags_are_removed():
     [
         ("(S (NN a))\n(S (NN b)))", r"line 2: '\)' is outside of all trees"),
         ("(S (NN a))\nwords\n", "line 2: 'words' is outside of all trees"),
-        (
-            "(S (NN a))\n(S\n(NN b)\n",
-            "line 2: the tree that begins here is never closed: 1 closing",
-        ),
+        ("(S (NN a))\n(S\n(NN b)\n", "line 2: the tree that begins here .*: 1 closing"),
         ("(S (NP ) (NN a))", r"line 1: the constituent \(NP\) is empty"),
         ("(S (NN a b))", r"line 1: in \(NN …\), a word must be the only child of its tag"),
         ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be the only child"),
@@ -172,10 +166,3 @@ def test_a_treebank_yields_pairs_of_words_and_brackets(tmp_path):
     ]
     assert source.symbols() == ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
     assert source.fingerprint() != TreebankPairs(path, leaves="tag").fingerprint()
-
-
-def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match=r"`leaves` must be one of .* Received: leaves='pos'"):
-        linearized(parse(SENTENCE), "pos")
-    with pytest.raises(ValueError, match="at least one word"):
-        repair([], ["(S", ")S"])
