@@ -2,6 +2,7 @@
 
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.wait import WebDriverWait
 
 
@@ -32,6 +33,25 @@ def chord(driver, modifier, key):
     """Presses a key while a modifier such as Keys.CONTROL is held."""
     actions = webdriver.ActionChains(driver)
     actions.key_down(modifier).send_keys(key).key_up(modifier).perform()
+
+
+def value(driver, name):
+    return driver.find_element("id", name).get_property("value")
+
+
+def shown(driver, name):
+    return driver.find_element("id", name).is_displayed()
+
+
+def focused(driver):
+    """Returns the id of the element with the focus."""
+    return driver.switch_to.active_element.get_attribute("id")
+
+
+def choose(driver, name, text):
+    """Selects an option of a field, which may be among the hidden options of a text."""
+    driver.execute_script("document.getElementById('options').open = true")
+    Select(driver.find_element("id", name)).select_by_visible_text(text)
 
 
 def errors(driver):

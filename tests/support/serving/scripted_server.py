@@ -34,7 +34,8 @@ class ScriptedServer(ThreadingHTTPServer):
         words_wait: requests for words wait until this event is set.
 
     Args:
-        options: {input of `translate_with_options`: its default}. None: there is no such signature.
+        options: {input of `translate_with_options`: its default}. None: the only signature is
+            `serving_default`.
         models: {name: languages such as "en-de", or None}.
     """
 
@@ -53,13 +54,16 @@ class ScriptedServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def metadata(self):
-        n_best = {"tensor_shape": {"dim": [{"size": "-1"}, {"size": str(len(ENDINGS))}]}}
-        signatures = {"translate_n_best": {"inputs": {}, "outputs": {"translations": n_best}}}
-        signatures["attention"] = {}
+        signatures = {"serving_default": {}}
         if self.options is not None:
-            signatures["translate_with_options"] = {
-                "inputs": {"text": {}} | {name: {} for name in self.options},
-                "defaults": self.options,
+            n_best = {"tensor_shape": {"dim": [{"size": "-1"}, {"size": str(len(ENDINGS))}]}}
+            signatures |= {
+                "attention": {},
+                "translate_n_best": {"inputs": {}, "outputs": {"translations": n_best}},
+                "translate_with_options": {
+                    "inputs": {"text": {}} | {name: {} for name in self.options},
+                    "defaults": self.options,
+                },
             }
         return {
             "model_spec": {"version": "1"},
@@ -74,6 +78,8 @@ class ScriptedServer(ThreadingHTTPServer):
             "\n" if word == "\n" else WORDS.get(word, word)
             for word in text.replace("\n", " \n ").split(" ")
         ).replace(" \n ", "\n")
+        if signature == "serving_default":
+            return {"translations": best, "scores": -0.5}
         found = [best + ending for ending in ENDINGS[:count]]
         missing = [""] * (len(ENDINGS) - count)
         scores = [-0.5 * n for n in range(1, count + 1)] + [NO_SCORE] * len(missing)
@@ -165,7 +171,7 @@ class Handler(BaseHTTPRequestHandler):
 def scripted(options, **models):
     """Runs a `ScriptedServer` in a thread. Without `models`, it has one of unknown languages."""
     with ScriptedServer(options, models or {"scripted": None}) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         try:
             yield server
         finally:
