@@ -5,10 +5,12 @@ import textwrap
 
 import pytest
 import tensorflow_datasets as tfds
-from support.processes.commands import command
+from support.processes.in_process import ended
 
+from pipelines.batches.id_store import IdStore
 from pipelines.text.sources import SourceError
 from pipelines.text.tfds_source import TfdsPairs
+from t2t_keras.reproduction import Plan, table3, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -131,14 +133,17 @@ def test_the_error_for_a_failed_download_suggests_solutions(tmp_path):
 
 
 @pytest.mark.long
-def test_table_3_is_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path):
-    small = ["model.d_model=16", "model.d_ff=16", "model.num_layers=1", "search.extra_length=0"]
-    small += ["data.vocabulary.size=280", "data.batches.tokens=512", "data.batches.max_length=64"]
-    arguments = [
-        *("table3", "--rows=base", "--steps=1", f"--output={tmp_path}", "--tfds=tfds:phrasebook"),
-        *(f"--data_dir={data_dir}", *(f"--config.{setting}" for setting in small)),
-    ]
-    result = command("reproduce", *arguments, at_stage={})
-    assert result.returncode == 0, result.stderr
-    assert "Trained on 25 sentence pairs" in result.stdout and "3 lines" in result.stdout
-    assert (tmp_path / "tfds_phrasebook-validation.en").read_text().count("Sentence") == 3
+def test_table_3_can_be_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path, monkeypatch):
+    def prepare(folder, name, recipe, flags):
+        arguments = [*recipe.prepare_flags(), *flags, f"--output={folder}/data"]
+        assert ended("prepare", *arguments).returncode == 0
+
+    monkeypatch.setattr(texts, "prepare", prepare)
+    overrides = {"data.vocabulary.size": 280, "data.batches.tokens": 512}
+    overrides["data.batches.max_length"] = 64
+    plan = Plan("table3", tfds="tfds:phrasebook", data_dir=str(data_dir), overrides=overrides)
+    table3.check(plan)
+    text = table3.training_text(plan, tmp_path, table3.recipe_of(plan, "base"))
+    assert len(IdStore.read(text.folder)) == 25
+    for path, words in zip(text.dev, ("Sentence", "Satz"), strict=True):
+        assert path.read_text("utf-8").count(words) == 3
