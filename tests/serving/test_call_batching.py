@@ -11,16 +11,17 @@ from t2t_keras.serving.call_batching import bytes_of, method_of, widths
 from t2t_keras.translating.calls import BATCH_TOKENS, Call
 
 
-def batches(*rows, engine=None, clients="a", **limits):
-    """Returns the batches for requests of one row each, sent at once by clients in turn."""
-    engine = engine or EchoEngine()
+def batches(*rows, full):
+    """Returns the batches for requests of one row each, sent at once by two clients in turn.
+
+    Args:
+        full: rows of a batch that does not wait for more rows.
+    """
+    engine = EchoEngine()
 
     async def ask():
-        client = Client(engine, **{"batch_wait_ms": 100, **limits})
-        named = (clients[n % len(clients)] for n in range(len(rows)))
-        await asyncio.gather(
-            *(client(row, client=name) for row, name in zip(rows, named, strict=True))
-        )
+        client = Client(engine, batch_wait_ms=5000, max_batch_rows=full)
+        await asyncio.gather(*(client(row, client="ab"[n % 2]) for n, row in enumerate(rows)))
         await client.close()
         return client.workers.metrics.registry
 
@@ -28,40 +29,42 @@ def batches(*rows, engine=None, clients="a", **limits):
     for name in {method for method, _, _ in engine.calls}:
         counted = metrics.get_sample_value("t2t_batch_rows_sum", {"signature": name})
         assert counted == sum(rows for method, _, rows in engine.calls if method == name)
-    return engine.calls
+    return sorted(engine.calls)
 
 
 def test_rows_with_different_options_share_a_batch():
     rows = [{"text": "a", "alpha": n / 4, "beam": n + 1, "n_best": n % 2 + 1} for n in range(4)]
-    assert batches(*rows) == [("search", ["alpha", "beam", "n_best"], 4)]
+    assert batches(*rows, full=4) == [("search", ["alpha", "beam", "n_best"], 4)]
 
 
-def test_requests_of_all_signatures_share_batches_with_sentences_of_others():
+def test_rows_share_batches_with_sentences_of_others():
     rows = [{"text": "a"}, {"text": "One dog. Two dogs."}, {"text": "b", "split": False}]
-    assert batches(*rows, clients="ab") == [("search", [], 4)]
+    assert batches(*rows, full=4) == [("search", [], 4)]
 
 
 def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
     """A row with phrases is not in a batch of plain rows, whose search is faster."""
-    plain = {"text": "dog"}
-    kinds = [plain, {"text": "dog", "require": "Hund"}, {"text": "dog", "prefix": "Ein"}]
-    unused = {"text": "dog", "glossary": "cat\tKatze"}
-    found = sorted(batches(*kinds, unused, *kinds, *kinds, batch_wait_ms=300))
-    assert found == [("search", [], 4), ("search", ["phrases"], 3), ("search", ["prefix"], 3)]
+    phrases, prefix = {"text": "dog", "require": "Hund"}, {"text": "dog", "prefix": "Ein"}
+    kinds, unused = [{"text": "dog"}, phrases, prefix], {"text": "dog", "glossary": "cat\tKatze"}
+    assert batches(*kinds, *kinds, unused, phrases, prefix, full=3) == [
+        ("search", [], 3),
+        ("search", ["phrases"], 3),
+        ("search", ["prefix"], 3),
+    ]
 
 
 def test_words_of_all_requests_share_batches():
     row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
-    calls = batches(*[row] * 4, {"text": "a", "markup": "html"}, batch_wait_ms=600)
-    assert sorted(calls) == [("attention", [], 4), ("log_p", [], 4), ("search", [], 5)]
+    expected = [("attention", [], 4), ("log_p", [], 4), ("search", [], 4)]
+    assert batches(*[row] * 4, full=4) == expected
 
 
 def test_a_request_of_many_rows_is_computed_in_parts_and_keeps_its_order():
-    engine, texts = EchoEngine(), [f"{n} a{'b' * (n * 37 % 90)}" for n in range(100)]
+    engine, texts = EchoEngine(), [f"{n} a{'b' * (n * 37 % 90)}" for n in range(40)]
     found = predictions(*texts, engine=engine, signature="serving_default", batch_wait_ms=0)
     assert [row["translations"] for row in found] == texts
     sizes = [rows for _, _, rows in engine.calls]
-    assert max(sizes) == 32 and sum(sizes) == 100
+    assert max(sizes) == 32 and sum(sizes) == 40
 
 
 def test_long_rows_make_batches_smaller():
@@ -79,11 +82,8 @@ def test_batches_are_bounded_by_an_estimate_of_their_results(method, values):
     assert found.values(10) == values and found.room == BATCH_TOKENS.get(method, 4096)
 
 
-def test_phrases_count_in_the_width_of_a_row():
+def test_phrases_count_in_the_width_of_a_row_and_results_as_memory():
     columns = {"source": [[3, 2], [3, 3, 2]], "phrases": [[[4], [5, 6]], []]}
     assert widths(Call(None, "search", columns)) == {0: 5, 1: 3}
-
-
-def test_the_memory_of_results():
     assert bytes_of(np.zeros(5, "float32")) == 20
     assert bytes_of(Hypotheses(np.zeros((2, 3), "int32"), np.zeros(2, "float32"))) == 32

@@ -1,4 +1,4 @@
-"""A server in a thread of this process, with models whose engines are given."""
+"""A server in a thread of this process, with models that are given."""
 
 import asyncio
 import contextlib
@@ -13,25 +13,41 @@ from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
+from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.languages import languages_in_name
 
 
 @contextlib.contextmanager
-def serving(limits=None, detector_for=LanguageDetector, options=None, **engines):
+def serving(limits=None, detector_for=LanguageDetector, options=None, **models):
     """Serves models and yields the server's address.
 
     Args:
         limits: {limit: value}.
         detector_for, options: arguments of `Server`.
-        **engines: {name: engine}. A name such as `en_de` tells the languages. An exception in place
-            of an engine is raised when the model is loaded.
+        **models: {name: engine or loaded model}. A name such as `en_de` tells the languages. An
+            exception in place of a model is raised when it is loaded.
     """
-    sock, ready, stopping = socket.create_server(("127.0.0.1", 0)), threading.Event(), []
+    with tempfile.TemporaryDirectory() as folder:
+        sources = []
+        for name, model in models.items():
+            (Path(folder) / name / "1").mkdir(parents=True)
+            load, shown = functools.partial(loaded, model), name.replace("_", "-")
+            languages = languages_in_name(shown)
+            sources.append(ModelSource(shown, Path(folder) / name, load, languages=languages))
+        with serving_sources(sources, limits, detector_for, options) as address:
+            yield address
 
-    def load(engine, folder):
-        if isinstance(engine, Exception):
-            raise engine
-        return EngineModel(engine)
+
+def loaded(model, folder):
+    if isinstance(model, Exception):
+        raise model
+    return EngineModel(model) if isinstance(model, Engine) else model
+
+
+@contextlib.contextmanager
+def serving_sources(sources, limits=None, detector_for=LanguageDetector, options=None):
+    """Serves a list of `ModelSource`s and yields the server's address; see `serving`."""
+    sock, ready, stopping = socket.create_server(("127.0.0.1", 0)), threading.Event(), []
 
     async def serve():
         loop = asyncio.get_running_loop()
@@ -48,20 +64,11 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **engines)
         await server.run(sock, lambda name, version: None)
         telling.cancel()
 
-    with tempfile.TemporaryDirectory() as folder:
-        sources = []
-        for name, engine in engines.items():
-            (Path(folder) / name / "1").mkdir(parents=True)
-            name, languages = name.replace("_", "-"), languages_in_name(name.replace("_", "-"))
-            load_engine = functools.partial(load, engine)
-            own = Path(folder) / name.replace("-", "_")
-            sources.append(ModelSource(name, own, load_engine, languages=languages))
-        engines = {name.replace("_", "-"): engine for name, engine in engines.items()}
-        thread = threading.Thread(target=asyncio.run, args=[serve()])
-        thread.start()
-        assert ready.wait(30)
-        try:
-            yield f"http://127.0.0.1:{sock.getsockname()[1]}"
-        finally:
-            stopping[0]()
-            thread.join(30)
+    thread = threading.Thread(target=asyncio.run, args=[serve()])
+    thread.start()
+    assert ready.wait(30)
+    try:
+        yield f"http://127.0.0.1:{sock.getsockname()[1]}"
+    finally:
+        stopping[0]()
+        thread.join(30)
