@@ -19,27 +19,23 @@ def warnings_of(held_out, source=ENGLISH, target=GERMAN):
     return list(swapped_warnings(held_out, store, tokenizer))
 
 
-def test_held_out_files_in_their_places_have_no_warning():
-    assert warnings_of({"": pairs(99, "test"), "mine": [("Un chien.", "Ein Hund.")] * 9}) == []
+TEST = pairs(99, "test")
+SWAPPED = [(german, english) for english, german in TEST]
 
 
-def test_swapped_held_out_files_are_named():
-    swapped = [(german, english) for english, german in pairs(99, "test")]
-    source, target = warnings_of({"general": pairs(99, "test"), "mine": swapped})
+def test_held_out_text_in_the_language_of_the_other_side_is_named():
+    source, target = warnings_of({"general": TEST, "mine": SWAPPED})
     assert source.startswith("The held-out source text of mine seems to be in the language of the")
-    assert f"training target text: {swapped[0][0]!r}. Check that" in source
+    assert f"training target text: {SWAPPED[0][0]!r}. Check that" in source
     assert target.startswith("The held-out target text of mine seems to be in the language of the")
-
-
-def test_a_single_file_in_the_wrong_language_is_named():
-    (warning,) = warnings_of({"": [(english, english) for english, _ in pairs(99, "test")]})
+    (warning,) = warnings_of({"": [(english, english) for english, _ in TEST]})
     assert warning.startswith("The held-out target text seems")
 
 
-def test_training_in_both_directions_and_few_words_have_no_warning():
-    swapped = [(german, english) for english, german in pairs(99, "test")]
-    assert warnings_of({"": swapped}, ENGLISH + GERMAN, GERMAN + ENGLISH) == []
-    assert warnings_of({"": [("Ein Hund.", "A dog.")]}) == []
+def test_right_files_few_words_and_training_in_both_directions_have_no_warning():
+    few = [("Ein Hund.", "A dog.")]
+    assert warnings_of({"": TEST, "mine": [("Un chien.", "Ein Hund.")] * 9, "few": few}) == []
+    assert warnings_of({"": SWAPPED}, ENGLISH + GERMAN, GERMAN + ENGLISH) == []
 
 
 def test_a_training_warns_before_it_begins(tmp_path, caplog, monkeypatch):

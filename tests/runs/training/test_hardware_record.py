@@ -38,8 +38,7 @@ def test_a_run_lists_the_machines_it_was_trained_on(copied, start):
     assert start(850, "C") == [(0, "B"), (800, "C")], "the newest checkpoint was damaged"
     after = read_json(copied.config_file)
     assert {name: after[name] for name in after if name != "hardware"} == before
-    assert copied.experiment() and copied.report(path=copied.folder / "page.html")
-    page = (copied.folder / "page.html").read_text()
+    page = copied.report().read_text()
     assert "2 cores of B, 24 GiB" in page and "from step 801 on: 2 cores of C" in page
 
 

@@ -1,20 +1,18 @@
 """A training that starts from another run's weights, with its vocabulary or another one."""
 
 import dataclasses
-import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.processes.commands import TINY_RUN, command
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.dataset import encoded
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.text.normalization import Normalization
-from pipelines.tokenizers import SeparateTokenizers, load_tokenizer
+from pipelines.tokenizers import SeparateTokenizers
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
 from pipelines.tokenizers.word_pieces import WordPieceTokenizer
 from pipelines.toy.grammar import pairs
@@ -31,7 +29,7 @@ from t2t_keras.runs.training.initial_weights import (
     origins,
     rates,
 )
-from t2t_keras.runs.training.train import initial_run, set_model
+from t2t_keras.runs.training.train import initial_run, set_model, train
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -94,6 +92,9 @@ def test_a_piece_that_the_known_vocabulary_cannot_split_is_made_of_unknown():
     new = WordPieceTokenizer([*SPECIAL_PIECES, "ab", f"{CONTINUES}b", "xa"])
     assert origins(new, known) == [[0], [1], [2], [3], [4, 5], [5], [3, 3]]
     assert origins(known, known) == [[id] for id in range(6)]
+    begun = TokenTokenizer([*SPECIAL_PIECES, "a", "b"], begin=True)
+    new = TokenTokenizer([*SPECIAL_PIECES, "b", "c"])
+    assert origins(new, begun)[4:] == [[5], [3]], "without the begin of a source"
 
 
 def test_means_of_rows():
@@ -103,23 +104,14 @@ def test_means_of_rows():
     np.testing.assert_allclose(means(array[:, 0], [[2, 1], [0]]), [4, 1])
 
 
-def test_the_begin_of_a_source_is_no_part_of_new_pieces():
-    known = TokenTokenizer([*SPECIAL_PIECES, "a", "b"], begin=True)
-    assert origins(TokenTokenizer([*SPECIAL_PIECES, "b", "c"]), known)[4:] == [[5], [3]]
-
-
 def test_the_search_is_the_runs_where_the_config_has_the_defaults():
     known = SearchConfig(beam=6, alpha=1.0, penalty="marian", banned=(3, 17), first=(20,))
     search = initialized_search(known, SearchConfig(extra_length=10), same_vocabulary=True)
     assert search == dataclasses.replace(known, extra_length=10)
     search = initialized_search(known, SearchConfig(beam=2), same_vocabulary=False)
     assert search == dataclasses.replace(known, beam=2, banned=(3,), first=())
-
-
-def test_a_given_search_setting_counts_even_if_it_is_the_default():
-    known = SearchConfig(beam=6, alpha=1.0, first=(20,))
     search = initialized_search(known, SearchConfig(), True, ["search.beam", "search.first"])
-    assert search == dataclasses.replace(known, beam=4, first=())
+    assert search == dataclasses.replace(known, beam=4, first=()), "given, although the default"
 
 
 def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its_settings(tmp_path):
@@ -151,93 +143,42 @@ def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):
         initial_run(run, "b")
     write_json(run.config_file, {"experiment": {}})
     assert initial_run(run, None) is None
-    for init in ("a", run.folder):
-        with pytest.raises(ValueError, match=r"was started without --init\. .* different --run"):
-            initial_run(run, init)
+    with pytest.raises(ValueError, match=r"was started without --init\. .* different --run"):
+        initial_run(run, "a")
 
 
-FLAGS = [flag for flag in TINY_RUN if "model" not in flag]
-FINE_TUNING = ["--config.training.schedule=constant", "--config.training.learning_rate=1e-3"]
-
-
-@pytest.fixture(scope="module")
-def tuned(toy_run, tmp_path_factory):
-    """A function that trains a run from the toy run's weights; returns its arrays."""
-
-    def train(name, steps, *flags):
-        folder = tmp_path_factory.getbasetemp() / f"tuned-{name}"
-        flags = [f"--config.training.steps={steps}", *FLAGS, *FINE_TUNING, *flags]
-        arguments = [f"--run={folder}", f"--init={toy_run[1]}", "--noexport", *flags]
-        result = command("train", *arguments)
-        assert result.returncode == 0, result.stderr
-        state, _ = Run(folder).checkpoints.load(steps)
-        return Run(folder), state
-
-    return train
+def test_an_initial_run_that_is_none_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match=r"none is not a run: it has no config\.json"):
+        train(load_experiment("finetune"), tmp_path / "run", init=tmp_path / "none")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.long
-def test_a_resumed_training_from_initial_weights_ends_with_the_same_bits(tuned, toy_run):
-    run, whole = tuned("whole", 4, "--freeze=encoder,embedding")
-    tuned("resumed", 2, "--freeze=encoder,embedding")
-    _, resumed = tuned("resumed", 4, "--freeze=encoder,embedding")
-    assert whole.keys() == resumed.keys()
-    for name, array in whole.items():
-        np.testing.assert_array_equal(resumed[name], array, err_msg=name)
-    # The frozen layers have the initial weights, and the others do not.
-    before, after = weights_of(Run(toy_run[1]).model()), weights_of(run.model("4"))
+def test_a_training_on_weighted_corpora_from_frozen_initial_weights(initial, tmp_path):
+    start, tokenizer = initial
+    for name, texts in {"general": pairs(200), "mine": pairs(40, "test")}.items():
+        encoded(texts, tokenizer).shards[0].write(tmp_path / name / "shard-00000-of-00001")
+        shutil.copytree(start.folder / "vocabulary", tmp_path / name / "vocabulary")
+    experiment = load_experiment("finetune")
+    experiment.data.folder = f"{tmp_path}/general:1,{tmp_path}/mine:4"
+    experiment.data.batches.tokens, experiment.training.steps = 2100, 8
+    experiment.training.freeze = ("encoder", "embedding")
+    (tmp_path / "dev").write_text("The dog sleeps.\n")
+    experiment.data.dev_source = experiment.data.dev_target = str(tmp_path / "dev")
+    run = train(experiment, tmp_path / "run", init=start.folder, export=False).run
+    before, after = weights_of(start.model()), weights_of(run.model())
     for path, array in after.items():
         same = np.array_equal(array, before[path])
         assert same == path.startswith(("encoder", "embedding")), path
     config = read_json(run.config_file)
-    assert config["init"] == str(toy_run[1])
-    assert config["base"] == {"license": None, "hub": None}
-    assert run.experiment().model.d_model == Run(toy_run[1]).experiment().model.d_model
-
-
-@pytest.fixture(scope="module")
-def corpora(toy_run, tmp_path_factory):
-    """Two folders of data with the vocabulary of the toy run, as --data with weights."""
-    folder, vocabulary = tmp_path_factory.mktemp("corpora"), toy_run[1] / "vocabulary"
-    tokenizer = load_tokenizer(vocabulary)
-    for name, texts in {"general": pairs(200), "mine": pairs(40, "test")}.items():
-        encoded(texts, tokenizer).shards[0].write(folder / name / "shard-00000-of-00001")
-        shutil.copytree(vocabulary, folder / name / "vocabulary")
-    return f"{folder}/general:1,{folder}/mine:4"
-
-
-@pytest.mark.long
-def test_a_resumed_training_on_weighted_corpora_ends_with_the_same_bits(tuned, corpora):
-    flags = [f"--data={corpora}", "--config.data.batches.tokens=2100"]
-    whole, expected = tuned("mixed", 8, *flags)
-    tuned("interrupted", 6, *flags)
-    (Run(whole.folder.with_name("tuned-interrupted")).checkpoints.path(6)).unlink()  # as if killed
-    resumed, state = tuned("interrupted", 8, *flags)
-    for name, array in expected.items():
-        np.testing.assert_array_equal(state[name], array, err_msg=name)
-    passes = [[each["passes"] for each in run.evaluations()] for run in (whole, resumed)]
-    assert passes[0] == passes[1] and len(passes[0]) == 2
+    assert config["init"] == str(start.folder) and config["base"] == {"license": None, "hub": None}
     # A pair of the small corpus is seen 4 · 200 / 40 times as often.
-    assert passes[0][-1]["mine"] / passes[0][-1]["general"] == pytest.approx(20, rel=0.3)
+    passes = run.evaluations()[-1]["passes"]
+    assert passes["mine"] / passes["general"] == pytest.approx(20, rel=0.3)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--init={toy}", "--config.model.d_model=32"], "--config.model.d_model: the model's"),
-        (["--init={folder}"], "is not a run: it has no config.json"),
-        (["--init={toy}", "--freeze=encodr"], "`training.freeze` must be among .*encoder"),
-        (
-            ["--init={toy}", "--freeze=encoder,decoder,embedding"],
-            "names that leave a layer",
-        ),
-        (["--data=general:1,mine"], "Give a weight to each corpus or to none"),
-        (["--config.training.schedule=constant"], "`training.learning_rate` must be below"),
-    ],
-)
-def test_mistakes_are_refused(toy_run, tmp_path, arguments, message):
-    arguments = [each.format(toy=toy_run[1], folder=tmp_path) for each in arguments]
-    result = command("train", f"--run={tmp_path}/run", *FLAGS, *arguments)
-    assert result.returncode == 2, result.stderr
-    assert "Traceback" not in result.stderr
-    assert re.search(message, result.stderr.splitlines()[-1]), result.stderr
+def test_a_training_must_have_a_layer_that_is_not_frozen(initial):
+    experiment = initial[0].experiment()
+    experiment.training.freeze = ("encoder", "decoder", "embedding")
+    with pytest.raises(ValueError, match="names that leave a layer to be trained"):
+        experiment.compiled_model()
