@@ -1,3 +1,5 @@
+import gc
+
 import pytest
 
 
@@ -7,3 +9,11 @@ def backwards_model(backwards_export):
     from t2t_keras.serving.models import ServedSavedModel  # needs TensorFlow
 
     return ServedSavedModel(backwards_export / "1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick_collection():
+    """Spares the garbage collection after an unloaded version all older objects."""
+    gc.freeze()
+    yield
+    gc.unfreeze()

@@ -102,19 +102,20 @@ class EchoEngine(Engine):
 
 
 class Client:
-    """Requests predictions from a model with an engine, in this process and without HTTP.
+    """Requests predictions from a model, in this process and without HTTP.
 
     Args:
-        engine: the engine.
+        model: an engine or a loaded model.
         split: of the `Predictor`.
         **limits: those of `Limits`.
     """
 
-    def __init__(self, engine, split=None, **limits):
+    def __init__(self, model, split=None, **limits):
         limits = Limits(**limits)
         self.workers = Workers(limits, Metrics())
         self.predictor, self.version = Predictor(limits, self.workers, split), Version(1, ())
-        self.version.activate(EngineModel(engine), self.workers)
+        model = EngineModel(model) if isinstance(model, Engine) else model
+        self.version.activate(model, self.workers)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
         """Returns the predictions for rows. Without a connection, one of `client` is made up."""
@@ -128,7 +129,7 @@ class Client:
         steps, workers = self.predictor.steps, self.workers
         async with asyncio.timeout(30):
             while workers.rows or workers.places.works_for or steps.places.works_for:
-                await asyncio.sleep(0.01)
+                await asyncio.sleep(0.002)
         for batcher in self.version.calls.values():
             batcher.close()
 
