@@ -24,8 +24,8 @@ READMES = sorted(
     ).stdout.split()
 )
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# READMEs whose blocks train or export for many seconds.
-LONG = [
+# Their blocks train or export for many seconds.
+SLOW_PAGES = [
     ROOT / name
     for name in (
         "README.md",
@@ -64,16 +64,18 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", READMES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_relative_links_lead_somewhere(path):
-    for link in LINK.findall(path.read_text(encoding="utf-8")):
-        if "://" in link:
-            continue
-        name, _, anchor = link.partition("#")
-        target = (path.parent / name) if name else path
-        assert target.exists(), link
-        if anchor:
-            assert anchor in anchors(target.read_text(encoding="utf-8")), link
+def is_dead(link, path):
+    """Whether a link of a page leads to no file of the project, or to no heading of it."""
+    name, _, anchor = link.partition("#")
+    target = (path.parent / name) if name else path
+    if "://" in link:
+        return False
+    return not target.exists() or (anchor and anchor not in anchors(target.read_text("utf-8")))
+
+
+def test_relative_links_lead_somewhere():
+    links = [(link, path) for path in READMES for link in LINK.findall(path.read_text("utf-8"))]
+    assert not [(path.name, link) for link, path in links if is_dead(link, path)]
 
 
 def test_the_long_description_has_no_relative_links():
@@ -106,7 +108,7 @@ def workplace(toy_run, toy_data, tmp_path_factory):
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, marks=[pytest.mark.long] * (path in LONG))
+        pytest.param(path, marks=pytest.mark.nightly if path in SLOW_PAGES else pytest.mark.long)
         for path in READMES
         if BLOCK.search(path.read_text(encoding="utf-8"))
     ],
@@ -143,7 +145,7 @@ def commands_in(text):
 RUNNABLE = re.compile(r"^<!-- runnable -->\n\n((?: {4}.*\n)+)", re.M)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("path", "block"),
     [(path, block) for path in READMES for block in RUNNABLE.findall(path.read_text("utf-8"))],
@@ -168,7 +170,7 @@ def test_runnable_shell_blocks_run(path, block, workplace, tmp_path):
     subprocess.run(["sh", "-euc", block], cwd=workplace, env=environment, check=True)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_page_about_multi30k_lower_cases_and_tokenizes_text_as_papers_do(tmp_path):
     """In the order of the data set's script: lower-case letters, punctuation, tokens, escapes."""
     page = (ROOT / "configs/how_to_compare_on_multi30k.md").read_text(encoding="utf-8")
@@ -193,10 +195,9 @@ def test_the_page_about_multi30k_lower_cases_and_tokenizes_text_as_papers_do(tmp
         assert german == "ein übergroßes t-shirt .\nder 3. mai\n"
 
 
-@pytest.fixture(scope="module")
-def known_flags():
-    """{command: its flags}, and the flags that all commands have."""
-    page = (ROOT / "t2t_keras/cli/FLAGS.md").read_text(encoding="utf-8")
+def flags_of_commands():
+    """Returns {command: its flags, and the flags that all commands have}."""
+    page = (ROOT / "t2t_keras/cli/FLAGS.md").read_text("utf-8")
     sections = re.split(r"^## ", page, flags=re.M)[1:]
     common = {"help", "verbosity", "config"}
     return {
@@ -205,30 +206,29 @@ def known_flags():
     }
 
 
-@pytest.mark.parametrize("path", READMES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_commands_in_shell_blocks_have_such_flags_settings_and_configs(path, known_flags):
-    settings = (ROOT / "configs/SETTINGS.md").read_text(encoding="utf-8")
+def names_in_shell_blocks():
+    """Yields the page, the command, and the name and value of each flag in the shell blocks."""
+    for path in READMES:
+        for command, words in commands_in(path.read_text("utf-8")):
+            flags = [re.match(r"--([\w.]+)(?:=(.*))?", word.strip("[]()")) for word in words]
+            for name, value in [flag.groups() for flag in flags if flag] or [("help", None)]:
+                yield path.name, command, name, value or ""
+
+
+def test_commands_in_shell_blocks_have_such_flags_settings_and_configs():
+    settings = (ROOT / "configs/SETTINGS.md").read_text("utf-8")
     settings = set(re.findall(r"^\| `([\w.]+)`", settings, re.M))
-    for command, words in commands_in(path.read_text(encoding="utf-8")):
-        assert command in known_flags, command
-        for word in words:
-            word = word.strip("[]()")
-            if not (flag := re.match(r"--([\w.]+)(?:=(.*))?", word)):
-                continue
-            name, value = flag.groups()
-            if name.startswith("config."):
-                assert name.removeprefix("config.") in settings, f"{command} {word}"
-                continue
-            known = known_flags[command]
-            assert name in known or name.removeprefix("no") in known, f"{command} {word}"
-            config = (value or "").partition(":")[0]
-            if name == "config" and config.isidentifier() and config.islower():
-                assert (ROOT / "configs" / f"{config}.py").exists(), f"{command} {word}"
-
-
-def test_commands_are_found_in_shell_blocks():
-    text = "x\n\n    $ t2t-train --run=a \\\n        --steps=3  # why\n    cat a | t2t-score b\n"
-    assert list(commands_in(text)) == [("t2t-train", ["--run=a", "--steps=3"])]
+    configs = {path.stem for path in (ROOT / "configs").glob("*.py")}
+    known, found = flags_of_commands(), list(names_in_shell_blocks())
+    assert len(found) > 100
+    for page, command, name, value in found:
+        if name.startswith("config."):
+            assert name.removeprefix("config.") in settings, (page, command, name)
+        else:
+            assert {name, name.removeprefix("no")} & known[command], (page, command, name)
+        config = value.partition(":")[0]
+        if name == "config" and config.isidentifier() and config.islower():
+            assert config in configs, (page, command, value)
 
 
 def test_the_package_leads_to_every_tutorial_and_how_to():
