@@ -4,45 +4,18 @@ import json
 import re
 import shutil
 
-import ctranslate2
 import numpy as np
 import pytest
 from support.importing.ctranslate2_folder import random_model, write_folder, write_vocabulary
-from support.importing.imported_logits import model_of
+from support.importing.imported_model import check_scores
 from support.importing.small_sentencepiece import unigram_model
 from support.models.helpers import OTHER_SYSTEMS, array, tiny_model
 
-from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.importing.ctranslate2 import current_name, read
 
-SOURCES = [list("abc"), list("gfedc"), list("ddddg")]
-
-
-def their_scores(folder, sources, targets):
-    """Returns the log-probabilities of each target's tokens and its end."""
-    translator = ctranslate2.Translator(str(folder), intra_threads=1)
-    return [result.log_probs for result in translator.score_batch(sources, targets)]
-
-
-def our_scores(imported, sources, targets):
-    model, scores = model_of(imported), []
-    for source, target in zip(sources, targets, strict=True):
-        sides = (imported.source.pieces, source), (imported.target.pieces, target)
-        ids = [[pieces.index(token) for token in tokens] + [2] for pieces, tokens in sides]
-        ids[0] = [1] * imported.source.begin + ids[0]
-        scores.append(array(log_probabilities(model, *(np.array([side]) for side in ids)))[0])
-    return scores
-
-
-def check_scores(folder, rtol=1e-4):
-    targets = [list("ab"), list("dcba"), ["e"]]
-    ours, theirs = (
-        our_scores(read(folder), SOURCES, targets),
-        their_scores(folder, SOURCES, targets),
-    )
-    for mine, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(mine, other, rtol=rtol, atol=1e-4)
+SPECIAL = ["<blank>", "<s>", "</s>", "<unk>"]
+PAIRS = [(list("abc"), list("ab")), (list("gfedc"), list("dcba")), (list("ddddg"), ["e"])]
 
 
 @pytest.fixture
@@ -64,86 +37,85 @@ def variables(**settings):
     return result
 
 
-def test_scores_equal_those_of_ctranslate2(folder):
-    check_scores(folder)
-    imported = read(folder)
-    assert imported.config.layers == (2, 1) and not imported.config.source_end
-    assert imported.search == {"beam": 2, "alpha": 1.0, "penalty": "marian"}
-    assert imported.source.pieces == ["<blank>", "<s>", "</s>", "<unk>", *"abcdefg"]
-    assert imported.target.pieces == ["<blank>", "<s>", "</s>", "<unk>", *"abcde"]
-
-
-# Attributes of current converters, and config.json.
-MODERN = {f"{stack}/num_heads": np.int8(4) for stack in ("encoder", "decoder")}
-MODERN |= {f"{stack}/pre_norm": np.int8(1) for stack in ("encoder", "decoder")}
-
-
 def modern(activation=0, scale=1, **settings):
-    result = variables(**settings) | MODERN
+    """Returns variables with the attributes and names of current converters."""
+    result = variables(**settings)
+    attributes = {"num_heads": 4, "pre_norm": 1, "activation": activation}
     for stack in ("encoder", "decoder"):
-        result[f"{stack}/activation"] = np.int8(activation)
+        result |= {f"{stack}/{name}": np.int8(value) for name, value in attributes.items()}
         result[f"{stack}/scale_embeddings"] = np.float32(scale) if scale > 1 else np.int8(scale)
     result["encoder/embeddings_0/weight"] = result.pop("encoder/embeddings/weight")
     return result
 
 
-def write_modern(folder, variables, settings=None, aliases=()):
+def write_modern(folder, variables, settings=(), aliases=()):
     write_folder(folder, variables, version=6, spec="TransformerSpec", revision=7, aliases=aliases)
-    rows = variables["encoder/embeddings_0/weight"].shape[0]
-    special = ["<blank>", "<s>", "</s>", "<unk>"]
-    (folder / "source_vocabulary.txt").unlink()
-    (folder / "target_vocabulary.txt").unlink()
-    write_vocabulary(folder / "source_vocabulary.json", [*special, *"abcdefg"][:rows])
-    write_vocabulary(folder / "target_vocabulary.json", [*special, *"abcde"])
+    rows = {"source": variables["encoder/embeddings_0/weight"].shape[0], "target": 9}
+    for side, size in rows.items():
+        (folder / f"{side}_vocabulary.txt").unlink()
+        write_vocabulary(folder / f"{side}_vocabulary.json", [*SPECIAL, *"abcdefg"][:size])
     settings = {
         **{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
         **{"decoder_start_token": "<s>", "add_source_bos": False, "add_source_eos": True},
-        **{"layer_norm_epsilon": None, **(settings or {})},
+        **{"layer_norm_epsilon": None, **dict(settings)},
     }
     (folder / "config.json").write_text(json.dumps(settings))
     return folder
 
 
+def test_scores_of_an_early_revision(folder):
+    imported = read(folder)
+    check_scores(imported, folder, PAIRS)
+    assert imported.config.layers == (2, 1) and not imported.config.source_end
+    assert imported.search == {"beam": 2, "alpha": 1.0, "penalty": "marian"}
+    assert imported.source.pieces == [*SPECIAL, *"abcdefg"]
+    assert imported.target.pieces == [*SPECIAL, *"abcde"]
+
+
 @pytest.mark.parametrize(
     ("settings", "configuration"),
     [
-        ({}, {}),
         ({"activation": 1}, {"layer_norm_epsilon": 0.1}),
-        ({"activation": 2, "scale": 0}, {"add_source_eos": False}),
+        ({"activation": 2, "scale": 0}, {"add_source_eos": False, "add_source_bos": True}),
         ({"activation": 3, "scale": 2.5}, {"decoder_start_token": "</s>"}),
-        ({"activation": 4}, {}),
-        ({"bias": False}, {}),
-        ({}, {"add_source_bos": True}),
-        ({}, {"add_source_bos": True, "add_source_eos": False}),
-        ({}, {"add_source_bos": True, "bos_token": "</s>"}),
+        ({"activation": 4, "bias": False}, {"add_source_bos": True, "bos_token": "</s>"}),
         ({}, {"add_source_bos": True, "decoder_start_token": "</s>"}),
     ],
 )
 def test_scores_are_equal_for_every_option(tmp_path, settings, configuration):
-    folder = write_modern(tmp_path / "model", modern(**settings), configuration)
-    check_scores(folder)
-    assert read(folder).source.begin == configuration.get("add_source_bos", False)
+    folder = write_modern(tmp_path / "model", modern(layers=(1, 1), **settings), configuration)
+    imported = read(folder)
+    check_scores(imported, folder, PAIRS)
+    assert imported.source.begin == configuration.get("add_source_bos", False)
+
+
+def test_zeros_to_start_from_and_a_scale_of_the_queries(tmp_path):
+    changed = modern(layers=(1, 1)) | {"decoder/start_from_zero_embedding": np.int8(1)}
+    changed["encoder/layer_0/self_attention/queries_scale"] = np.float32(0.9)
+    folder = write_modern(tmp_path / "model", changed)
+    imported = read(folder)
+    check_scores(imported, folder, PAIRS)
+    assert not imported.weights["embedding/matrix"].read()[1].any()
 
 
 @pytest.mark.parametrize(
     ("says", "zeros_first", "given", "expected", "note"),
     [
-        (True, 0, None, True, None),
         (True, 0, False, False, None),
         (None, 0, None, False, "the source has no end, .* import with --source_end"),
         (False, 0, None, False, "the source has no end, .* import with --source_end"),
         (False, 0, True, True, None),
         (None, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
-        (False, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
         (False, 1, False, False, None),
     ],
 )
 def test_the_end_of_the_source(tmp_path, says, zeros_first, given, expected, note):
     variables = modern() | {"decoder/start_from_zero_embedding": np.int8(zeros_first)}
-    folder = write_modern(tmp_path / "model", variables)
-    settings = json.loads((folder / "config.json").read_text()) | {"add_source_eos": says}
-    settings = {name: value for name, value in settings.items() if value is not None}
-    (folder / "config.json").write_text(json.dumps(settings))
+    folder = write_modern(tmp_path / "model", variables, {"add_source_eos": says})
+    if says is None:
+        settings = json.loads((folder / "config.json").read_text())
+        del settings["add_source_eos"]
+        (folder / "config.json").write_text(json.dumps(settings))
     imported = read(folder, source_end=given)
     assert imported.config.source_end is expected
     assert len(imported.notes) == (note is not None)
@@ -158,17 +130,14 @@ def test_the_user_may_say_how_the_source_begins(folder):
 
 def test_language_codes_beside_a_sentencepiece_model_begin_a_source(tmp_path):
     folder = write_modern(tmp_path / "model", modern())
-    special = ["<blank>", "<s>", "</s>", "<unk>"]
     for side, tokens in (("source", "abcdef"), ("target", "abcd")):
-        write_vocabulary(folder / f"{side}_vocabulary.json", [*special, ">>fr<<", *tokens])
+        write_vocabulary(folder / f"{side}_vocabulary.json", [*SPECIAL, ">>fr<<", *tokens])
         (folder / f"{side}.spm").write_bytes(unigram_model(80))
     imported = read(folder)
-    assert (imported.source.kind, imported.source.codes, imported.target.codes) == (
-        *("sentencepiece", True, False),
-    )
+    assert imported.source.kind == "sentencepiece"
+    assert imported.source.codes and not imported.target.codes
     # SentencePiece finds the codes that it knows.
-    known = unigram_model(80, user_defined_symbols=">>fr<<")
-    (folder / "source.spm").write_bytes(known)
+    (folder / "source.spm").write_bytes(unigram_model(80, user_defined_symbols=">>fr<<"))
     assert not read(folder).source.codes
 
 
@@ -177,25 +146,12 @@ def test_a_tokenizer_json_of_hugging_face_is_not_our_vocabulary(folder):
     assert read(folder).own_vocabulary is None
 
 
-def test_zeros_to_start_from_and_a_scale_of_the_queries(tmp_path):
-    changed = modern() | {"decoder/start_from_zero_embedding": np.int8(1)}
-    for i in range(2):
-        changed[f"encoder/layer_{i}/self_attention/queries_scale"] = np.float32(0.9)
-    folder = write_modern(tmp_path / "model", changed)
-    check_scores(folder)
-    assert not read(folder).weights["embedding/matrix"].read()[1].any()
-
-
 def test_an_output_that_is_an_alias_of_the_embeddings_is_tied(tmp_path):
     changed = modern()
     del changed["decoder/projection/weight"]
-    folder = write_modern(
-        tmp_path / "model",
-        changed,
-        {"decoder_start_token": "</s>"},
-        aliases=[("decoder/projection/weight", "decoder/embeddings/weight")],
-    )
-    imported = read(folder)
+    aliases = [("decoder/projection/weight", "decoder/embeddings/weight")]
+    settings = {"decoder_start_token": "</s>"}
+    imported = read(write_modern(tmp_path / "model", changed, settings, aliases))
     assert imported.config.tie_output and imported.config.pre_norm
     begin, end = imported.weights["embedding/matrix"].read()[1:3]
     np.testing.assert_array_equal(begin, end)
@@ -213,15 +169,13 @@ def test_one_vocabulary_and_one_matrix_are_shared(tmp_path):
     assert imported.source is imported.target and imported.config.source_vocab_size is None
 
 
-def test_revision_1_has_other_names(folder, tmp_path):
-    """The old names, written from those of OpenNMT-tf 1."""
+def test_revision_1_has_the_names_of_opennmt_tf_1(tmp_path):
     named = {}
     for name, value in variables(layers=(1, 1)).items():
-        stack = name.split("/")[0]
         old = name.replace("embeddings/weight", "w_embs").replace("projection", "dense")
         old = old.replace("ffn/linear_0", "ffn/conv1d").replace("ffn/linear_1", "ffn/conv1d_1")
         old = old.replace("linear_0", "conv1d").replace("linear_", "conv1d_")
-        if stack == "encoder":
+        if name.startswith("encoder"):
             old = old.replace("self_attention", "multi_head")
         else:
             old = old.replace("/attention/", "/multi_head/")
@@ -232,11 +186,11 @@ def test_revision_1_has_other_names(folder, tmp_path):
     new = write_folder(tmp_path / "new", variables(layers=(1, 1)))
     old = write_folder(tmp_path / "old", named, version=1, revision=1)
     shutil.copy(new / "source_vocabulary.txt", old)
+    weights = read(old).weights
     for path, tensor in read(new).weights.items():
-        np.testing.assert_array_equal(read(old).weights[path].read(), tensor.read())
+        np.testing.assert_array_equal(weights[path].read(), tensor.read())
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [
@@ -252,17 +206,12 @@ def test_our_own_exports_come_back_bit_for_bit(tmp_path, settings):
     rows = model.config.source_vocab_size or 50
     save_ctranslate2(model, pieces, tmp_path / "model", source_pieces=pieces[:rows])
     imported = read(tmp_path / "model")
-    untouched = 0
-    for weight in model.weights:
+    names = ("layers", "num_heads", "d_k", "activation", "pre_norm", "norm_epsilon", "source_end")
+    for name in (*names, "embedding_scale", "tie_output", "source_vocab_size"):
+        assert getattr(imported.config, name) == getattr(model.config, name), name
+    for weight in model.trainable_weights:
         path = weight.path.split("/", 1)[1]
-        if weight.trainable and "matrix" not in path and path in imported.weights:
-            expected = array(weight)
-            if path.endswith("bias") and "embedding" in path:
-                expected = np.concatenate([[-1e4, -1e4], expected[2:]])
-            np.testing.assert_array_equal(imported.weights[path].read(), expected)
-            untouched += 1
-    assert untouched >= len(model.trainable_weights) - 3
-    twin, random = model_of(imported), np.random.default_rng(0)
-    inputs = {name: random.integers(3, 40, (2, 7)) for name in ("source", "target")}
-    expected, found = array(model(inputs)), array(twin(inputs))
-    np.testing.assert_allclose(found[..., 2:], expected[..., 2:], atol=2e-6)
+        expected, found = array(weight), imported.weights[path].read()
+        if "embedding" in path:  # padding and begin are never written
+            expected, found = expected[2:], found[2:]
+        np.testing.assert_array_equal(found, expected, err_msg=path)

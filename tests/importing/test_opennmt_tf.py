@@ -1,25 +1,26 @@
-"""A checkpoint of OpenNMT-tf 2 has the logits that its arrays give with the paper's formulas."""
+"""A checkpoint of OpenNMT-tf 2 becomes the paper's model with the same weights."""
 
 import numpy as np
 import pytest
-from support.importing.imported_logits import check_logits
+from support.importing.imported_model import check_model, model_of
 from support.importing.opennmt_tf_folder import (
     FEATURES,
     FFN,
     LABELS,
     OUTPUT,
-    SUBLAYERS,
     TABLES,
     TOKENS,
     D,
     V,
     arrays,
+    in_our_order,
+    weights_of,
     write,
 )
 from support.importing.small_sentencepiece import unigram_model
 from support.importing.tf_checkpoint import save_tensors
 
-from t2t_keras.importing.formats import read_model, recognized
+from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.opennmt_tf import read
 
 OTHERS = ["<blank>", "<s>", "</s>", *"uvwxyz"]
@@ -30,98 +31,55 @@ CONFIG = {
 }
 
 
-def ordered(array):
-    """Returns rows in our order of ids: padding, begin, end, unknown, the others."""
-    return np.stack([*array[:3], array[-1], *array[3:-1]])
-
-
-def reference_weights(model, pre=True):
-    """Returns the reference's weights, in our order of ids."""
-    target = model.get(LABELS, model[FEATURES])
-    weights = {"embedding/matrix": ordered(target)}
-    if LABELS in model:
-        weights["source_embedding/matrix"] = ordered(model[FEATURES])
-    layer = "embedding"
-    if f"{OUTPUT}/kernel" in model:
-        layer = "output_embedding"
-        weights[f"{layer}/matrix"] = ordered(model[f"{OUTPUT}/kernel"].T)
-        weights[f"{layer}/matrix"][1] = 0  # begin is never written
-    bias = ordered(model.get(f"{OUTPUT}/bias", np.zeros(len(target))))
-    bias[:2] = -1e4
-    weights[f"{layer}/bias"] = bias
-    names = {"queries": "query", "keys": "key", "values": "value", "output": "output"}
-    place = "input_layer_norm" if pre else "output_layer_norm"
-
-    def copy(ours, theirs):
-        for name, array in model.items():
-            if name.rpartition("/")[0] == theirs:
-                weights[f"{ours}/{name.rpartition('/')[2]}"] = array
-
-    for stack, layers in (("encoder", 2), ("decoder", 1)):
-        for layer in range(layers):
-            theirs, block = f"model/{stack}/layers/{layer}", f"{stack}/block_{layer}"
-            for kind, ours in SUBLAYERS[stack].items():
-                for part, name in names.items():
-                    path = f"{theirs}/{kind}/layer/linear_{part}"
-                    copy(f"{block}/{ours}/attention/{name}", path)
-                copy(f"{block}/{ours}/norm", f"{theirs}/{kind}/{place}")
-            for part in ("inner", "outer"):
-                copy(f"{block}/feed_forward/network/{part}", f"{theirs}/ffn/layer/{part}")
-            copy(f"{block}/feed_forward/norm", f"{theirs}/ffn/{place}")
-        copy(f"{stack}/norm", f"model/{stack}/layer_norm")
-    return weights
-
-
 @pytest.mark.parametrize("tied", [False, True])
-def test_logits_with_two_vocabularies(tmp_path, tied):
+def test_two_vocabularies(tmp_path, tied):
     rows = len(OTHERS) + 1
-    model = arrays(source=V, target=rows, tied=tied)
-    folder = write(tmp_path, model, src_vocab=TOKENS, tgt_vocab=OTHERS)
-    imported = read(folder)
+    model = arrays(target=rows, tied=tied)
+    imported = read(write(tmp_path, model, src_vocab=TOKENS, tgt_vocab=OTHERS))
     sizes = {"source_vocab_size": V, "vocab_size": rows, "tie_output": tied}
-    check_logits(imported, reference_weights(model), CONFIG | sizes)
+    check_model(imported, weights_of(model), CONFIG | sizes)
     assert imported.source.pieces == [*TOKENS[:3], "<unk>", *TOKENS[3:]]
     assert imported.target.pieces == [*OTHERS[:3], "<unk>", *OTHERS[3:]]
     assert imported.source.kind == imported.target.kind == "tokens"
 
 
 @pytest.mark.parametrize("tied", [False, True])
-def test_logits_with_one_matrix_and_vocabulary(tmp_path, tied):
+def test_one_matrix_and_vocabulary(tmp_path, tied):
     model = arrays(tied=tied)
-    imported = read_model(write(tmp_path, model))
-    check_logits(imported, reference_weights(model), CONFIG | {"tie_output": tied})
+    imported = read(write(tmp_path, model))
+    check_model(imported, weights_of(model), CONFIG | {"tie_output": tied})
     assert imported.source is imported.target
     assert imported.search == {"alpha": 0.0}
+    assert "the source has no <s> and no </s>" in imported.notes[0]
 
 
-def test_logits_of_a_post_norm_model_with_an_end_after_the_source(tmp_path):
+def test_a_post_norm_model_with_an_end_after_the_source(tmp_path):
     model = arrays(tied=True, pre=False)
     del model[f"{OUTPUT}/bias"]
     imported = read(write(tmp_path, model), source_end=True)
-    check_logits(
-        imported,
-        reference_weights(model, pre=False),
-        CONFIG | {"pre_norm": False, "source_end": True},
-    )
+    settings = {"pre_norm": False, "source_end": True}
+    check_model(imported, weights_of(model, pre=False), CONFIG | settings)
+    model_of(imported)  # our model has these weights
     assert imported.notes == []
 
 
-def test_logits_without_attention_biases_and_with_another_activation(tmp_path):
+def test_attention_without_biases_and_another_activation(tmp_path):
     model = arrays(target=V, biases=False)
     description = "model = Transformer(num_heads=2, ffn_activation=opennmt.layers.gelu)"
     imported = read(write(tmp_path, model, description=description))
     settings = {"attention_bias": False, "activation": "gelu_tanh", "source_vocab_size": V}
-    check_logits(imported, reference_weights(model), CONFIG | settings | {"tie_output": False})
+    settings["tie_output"] = False
+    check_model(imported, weights_of(model, biases=False), CONFIG | settings)
 
 
-def test_logits_with_tables_of_positions_whose_first_row_is_not_used(tmp_path):
+def test_the_first_row_of_a_table_of_positions_is_not_used(tmp_path):
     model = arrays(tied=True, positions=10)
     description = "num_heads=2, position_encoder_class=lambda: layers.PositionEmbedder()"
     imported = read(write(tmp_path, model, description=description))
-    weights = reference_weights(model)
+    weights = weights_of(model)
     weights |= {f"{side}_positions/table": model[table][1:] for side, table in TABLES.items()}
     settings = {"positions": "learned", "max_length": 9, "position_offset": 0}
-    check_logits(imported, weights, CONFIG | settings)
+    check_model(imported, weights, CONFIG | settings)
 
 
 @pytest.mark.parametrize("rows", [(9, 8), (1, 1)])
@@ -135,17 +93,15 @@ def test_tables_of_other_lengths_are_refused(tmp_path, rows):
 
 def test_a_source_with_begin_has_a_tokenizer_and_a_matrix_of_its_own(tmp_path):
     model = arrays(tied=True)
-    imported = read(write(tmp_path, model), source_begin=True, source_end=True)
+    folder = write(tmp_path, model)
+    imported = read(folder, source_begin=True)
     assert (imported.source.begin, imported.target.begin) == (True, False)
-    assert imported.config.source_end and imported.notes == []
+    assert not imported.config.source_end and imported.notes == []
     matrix = imported.weights["source_embedding/matrix"].read()
-    np.testing.assert_array_equal(matrix, ordered(model[FEATURES]))
-
-
-@pytest.mark.parametrize("name", ["source_begin", "source_end"])
-def test_settings_of_the_source_are_true_or_false(tmp_path, name):
-    with pytest.raises(ValueError, match=f"`{name}` must be True or False"):
-        read(write(tmp_path, arrays()), **{name: "no"})
+    np.testing.assert_array_equal(matrix, in_our_order(model[FEATURES]))
+    for name in ("source_begin", "source_end"):
+        with pytest.raises(ValueError, match=f"`{name}` must be True or False"):
+            read(folder, **{name: "no"})
 
 
 CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_catalog("{}")\n'
@@ -157,7 +113,6 @@ CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_cat
         (CATALOG.format("TransformerBase"), None, 8),
         (CATALOG.format("Transformer"), None, 8),
         ("model = catalog.Transformer", None, 8),
-        (CATALOG.format("TransformerTiny"), None, 2),
         ("Transformer(num_heads = 4,  # num_heads=2\n)", None, 4),
         ("class Mine(models.TransformerBase): num_heads=2", None, 2),
         ("Transformer(source, target, 6, 512, 4, 2048)", 4, 4),
@@ -169,8 +124,10 @@ CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_cat
     ],
 )
 def test_heads_are_those_of_the_description_or_given(tmp_path, description, given, heads):
-    folder = write(tmp_path, arrays(), description=description)
-    assert read(folder, num_heads=given).config.num_heads == heads
+    imported = read(write(tmp_path, arrays(), description=description), num_heads=given)
+    assert imported.config.num_heads == heads
+    notes = ["no model_description.py: the activation is taken to be ReLU"]
+    assert imported.notes[:-1] == ([] if description else notes)
 
 
 @pytest.mark.parametrize(
@@ -193,9 +150,8 @@ def test_heads_are_those_of_the_description_or_given(tmp_path, description, give
 def test_heads_and_activations_that_are_not_clear_are_refused(
     tmp_path, description, given, message
 ):
-    folder = write(tmp_path, arrays(), description=description)
     with pytest.raises(ValueError, match=message):
-        read(folder, num_heads=given)
+        read(write(tmp_path, arrays(), description=description), num_heads=given)
 
 
 def test_the_description_is_not_executed(tmp_path):
@@ -225,7 +181,7 @@ def test_the_file_checkpoint_names_one_of_several(tmp_path):
         read(folder)
     (folder / "checkpoint").write_text('model_checkpoint_path: "ckpt-10"\n')
     matrix = read(folder).weights["embedding/matrix"].read()
-    np.testing.assert_array_equal(matrix, ordered(model[FEATURES] + 1))
+    np.testing.assert_array_equal(matrix, in_our_order(model[FEATURES] + 1))
 
 
 def test_sentencepiece_models_beside_the_vocabularies_split_the_text(tmp_path):
@@ -244,21 +200,19 @@ def test_an_unknown_token_in_the_vocabulary_is_not_the_last_row(tmp_path):
     assert read(folder).target.pieces == [*TOKENS[:3], "<<unk>>", *TOKENS[3:-1], "<unk>"]
 
 
-REFUSED_VOCABULARIES = [
-    ({"vocab": TOKENS[:-1]}, r"vocab\.txt must have 10 tokens.* Received: 9"),
-    ({"vocab": [*TOKENS, "h"]}, r"vocab\.txt must have 10 tokens.* Received: 11"),
-    ({"vocab": TOKENS[1:]}, "must begin with the lines <blank>, <s>, </s>.*Received: <s>, </s>, a"),
-    ({"vocab": [*TOKENS[:-1], "a"]}, r"a token occurs twice in .*vocab\.txt"),
-    ({"vocab_en": TOKENS, "vocab_de": TOKENS}, r"src-vocab\.txt and tgt-vocab\.txt. It has: vocab"),
-    ({"words": TOKENS}, r"one file vocab\.txt.* It has: none"),
-]
-
-
-@pytest.mark.parametrize(("vocabularies", "message"), REFUSED_VOCABULARIES)
-def test_vocabularies_that_do_not_belong_to_the_model_are_refused(tmp_path, vocabularies, message):
-    folder = write(tmp_path, arrays(), **vocabularies)
+@pytest.mark.parametrize(
+    ("name", "tokens", "message"),
+    [
+        ("vocab", TOKENS[:-1], r"vocab\.txt must have 10 tokens.* Received: 9"),
+        ("vocab", [*TOKENS, "h"], r"vocab\.txt must have 10 tokens.* Received: 11"),
+        ("vocab", TOKENS[1:], "must begin with the lines <blank>, <s>, </s>.*Received: <s>, </s>"),
+        ("vocab", [*TOKENS[:-1], "a"], r"a token occurs twice in .*vocab\.txt"),
+        ("words", TOKENS, r"src-vocab\.txt and tgt-vocab\.txt. It has: none"),
+    ],
+)
+def test_vocabularies_that_do_not_belong_to_the_model_are_refused(tmp_path, name, tokens, message):
     with pytest.raises(ValueError, match=message):
-        read(folder)
+        read(write(tmp_path, arrays(), **{name: tokens}))
 
 
 INNER = "model/encoder/layers/1/ffn/layer/inner"
@@ -267,16 +221,11 @@ REFUSED_ARRAYS = [
     (FEATURES, None, f"no tensor {FEATURES}"),
     (f"{INNER}/bias", None, f"no tensor {INNER}/bias"),
     (f"{INNER}/kernel", np.zeros((D, 11)), r"inner/kernel must have the shape \(8, 12\)"),
-    (f"{ATTENTION}/linear_keys/bias", None, "no tensor .*linear_keys/bias"),
     (f"{OUTPUT}/kernel", np.zeros((D, 9)), r"output_layer/kernel must have the shape \(8, 11\)"),
     (LABELS, np.zeros((V, 9)), r"labels_inputter/embedding must have the shape \(any, 8\)"),
     (f"{ATTENTION}/relative_position_keys", np.zeros((41, 4)), "has relative positions"),
     (TABLES["source"], np.zeros((9, D)), "two tables of positions.* Received the lengths: 9, 0"),
-    (
-        TABLES["target"],
-        np.zeros((9, 7)),
-        r"encoder/embedding must have the shape \(any, 8",
-    ),
+    (TABLES["target"], np.zeros((9, 7)), r"encoder/embedding must have the shape \(any, 8"),
     ("model/encoder/encoders/0/layer_norm/gamma", np.zeros(D), "has several encoders"),
     (FEATURES.replace("/emb", "/inputters/0/emb"), np.zeros((V, D)), "has several sources"),
     ("model/decoder/layers/0/attention/1/layer/linear_keys/kernel", np.zeros(1), "does not have"),
@@ -286,14 +235,12 @@ REFUSED_ARRAYS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "message"), REFUSED_ARRAYS)
-def test_missing_and_unknown_tensors_are_refused_by_name(tmp_path, name, value, message):
-    model = {key: array for key, array in arrays().items() if key != name}
-    if value is not None:
-        model[name] = value
-    folder = write(tmp_path, model)
+@pytest.mark.parametrize(("name", "array", "message"), REFUSED_ARRAYS)
+def test_missing_and_unknown_tensors_are_refused_by_name(tmp_path, name, array, message):
+    model = arrays() | {name: array}
+    model = {name: array for name, array in model.items() if array is not None}
     with pytest.raises(ValueError, match=message):
-        read(folder)
+        read(write(tmp_path, model))
 
 
 def test_a_model_without_attention_layers_is_refused(tmp_path):

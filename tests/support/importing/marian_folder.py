@@ -1,6 +1,7 @@
 """Writes folders of Marian."""
 
 import numpy as np
+from support.importing.imported_model import random_arrays
 
 D, FFN, TOKENS = 8, 12, ["</s>", "<unk>", *"abcdefghi"]
 SETTINGS = {
@@ -16,39 +17,66 @@ SETTINGS = {
 }
 
 
-def arrays(layers=(2, 1), pre=False, matrices=("Wemb",), no_bias=False, no_affine=False):
-    """Returns random arrays by Marian's names."""
-    random, result = np.random.default_rng(0), {}
+def names_of_blocks(decoder=(1,), pre=False):
+    """Yields (our path, Marian's name, shape) of the weights of all blocks.
 
-    def add(name, *shape, mean=0.0):
-        result[name] = random.normal(mean, 0.5, shape).astype("float32")
+    Args:
+        decoder: the number of Marian's layer for each block of the decoder.
+        pre: whether the model is pre-norm.
+    """
 
-    def dense(prefix, part, width, units):
-        add(f"{prefix}_W{part}", width, units)
-        if not no_bias:
-            add(f"{prefix}_b{part}", 1, units)
+    def norm(path, name, suffix="_pre" if pre else ""):
+        yield f"{path}/gamma", f"{name}_ln_scale{suffix}", (1, D)
+        yield f"{path}/beta", f"{name}_ln_bias{suffix}", (1, D)
 
-    def norm(name, suffix=""):
-        if not no_affine:
-            add(f"{name}_ln_scale{suffix}", 1, D, mean=1.0)
-            add(f"{name}_ln_bias{suffix}", 1, D)
+    def dense(path, name, part, width, units):
+        yield f"{path}/kernel", f"{name}_W{part}", (width, units)
+        yield f"{path}/bias", f"{name}_b{part}", (1, units)
 
-    for name in matrices:
-        add(name, 11, D)
-    add("decoder_ff_logit_out_b", 1, 11)
-    suffix = "_pre" if pre else ""
-    for stack, depth in zip(("encoder", "decoder"), layers, strict=True):
-        for layer in range(1, depth + 1):
-            for kind in ("self", "context")[: 1 if stack == "encoder" else 2]:
-                for part in "qkvo":
-                    dense(f"{stack}_l{layer}_{kind}", part, D, D)
-                norm(f"{stack}_l{layer}_{kind}_Wo", suffix)
-            dense(f"{stack}_l{layer}_ffn", "1", D, FFN)
-            dense(f"{stack}_l{layer}_ffn", "2", FFN, D)
-            norm(f"{stack}_l{layer}_ffn_ffn", suffix)
+    kinds = {"self": "self_attention", "context": "cross_attention"}
+    parts = {"q": "query", "k": "key", "v": "value", "o": "output"}
+    for stack, layers in (("encoder", (1, 2)), ("decoder", decoder)):
+        for block, layer in enumerate(layers):
+            path, name = f"{stack}/block_{block}", f"{stack}_l{layer}"
+            for kind in ("self",) if stack == "encoder" else kinds:
+                attention = f"{path}/{kinds[kind]}"
+                for part, ours in parts.items():
+                    yield from dense(f"{attention}/attention/{ours}", f"{name}_{kind}", part, D, D)
+                yield from norm(f"{attention}/norm", f"{name}_{kind}_Wo")
+            network = f"{path}/feed_forward/network"
+            yield from dense(f"{network}/inner", f"{name}_ffn", "1", D, FFN)
+            yield from dense(f"{network}/outer", f"{name}_ffn", "2", FFN, D)
+            yield from norm(f"{path}/feed_forward/norm", f"{name}_ffn_ffn")
         if pre:
-            norm(f"{stack}_top")
-    return result
+            yield from norm(f"{stack}/norm", f"{stack}_top", "")
+
+
+def arrays(matrices=("Wemb",), **blocks):
+    """Returns random arrays by Marian's names. For `blocks`, see `names_of_blocks`."""
+    shapes = {name: shape for _, name, shape in names_of_blocks(**blocks)}
+    shapes |= dict.fromkeys(matrices, (11, D))
+    return random_arrays(shapes | {"decoder_ff_logit_out_b": (1, 11)})
+
+
+def weights_of(model, source="Wemb", target="Wemb", output=None, **blocks):
+    """Returns {our path: array}. Our ids begin with padding and begin; then come Marian's."""
+    weights = {}
+    for path, name, shape in names_of_blocks(**blocks):
+        default = np.full(shape, path.endswith("gamma"))
+        weights[path] = model.get(name, default).reshape(shape if shape[0] > 1 else shape[1])
+
+    def rows(name):
+        return np.concatenate([np.zeros((2, D)), model[name]])
+
+    weights["embedding/matrix"] = rows(target)
+    if source != target:
+        weights["source_embedding/matrix"] = rows(source)
+    if output is not None:
+        weights["output_embedding/matrix"] = rows(output)
+    bias = model.get("decoder_ff_logit_out_b", np.zeros((1, 11)))[0]
+    layer = "embedding" if output is None else "output_embedding"
+    weights[f"{layer}/bias"] = np.concatenate([[-1e4, -1e4], bias])
+    return weights
 
 
 def write(folder, model, settings=None, vocabulary=TOKENS):

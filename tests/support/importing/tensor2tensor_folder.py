@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from support.importing.imported_model import random_arrays
 from support.importing.tf_checkpoint import save_tensors
 
 D, FFN, SCALE = 8, 12, 8**0.5
@@ -15,55 +16,78 @@ HPARAMS = {
     **{"norm_type": "layer", "multiply_embedding_mode": "sqrt_depth", "norm_epsilon": 1e-6},
     **{"layer_prepostprocess_dropout": 0.1, "max_relative_position": 0},
 }
-EMBEDDINGS = ("shared",)
 MODALITY = f"transformer/symbol_modality_{V}_{D}"
-SPACES = "transformer/body/target_space_embedding/kernel"
+BODY = "transformer/body"
+SPACES = f"{BODY}/target_space_embedding/kernel"
 
 
-def arrays(
-    pre=True, embeddings=EMBEDDINGS, heads_apart=False, spaces=True, body="transformer/body"
-):
-    """Returns random arrays by tensor2tensor's names."""
-    random, result = np.random.default_rng(0), {}
+def names_of_blocks(pre=True):
+    """Yields (our path, tensor2tensor's name, shape) of the weights of all blocks."""
+    place = "layer_prepostprocess" if pre else "layer_postprocess"
+    heads = {"q": ("query", (D, 6)), "k": ("key", (D, 6)), "v": ("value", (D, 10))}
+    heads["output_transform"] = ("output", (10, D))
+    kinds = {"self_attention": "self_attention", "encdec_attention": "cross_attention"}
 
-    def add(name, *shape, mean=0.0):
-        result[name] = random.normal(mean, 0.5, shape).astype("float32")
+    def norm(path, name, place=place):
+        for ours, theirs in {"gamma": "scale", "beta": "bias"}.items():
+            yield f"{path}/{ours}", f"{name}/{place}/layer_norm/layer_norm_{theirs}", (D,)
 
-    def norm(path):
-        add(f"{path}/layer_norm/layer_norm_scale", D, mean=1.0)
-        add(f"{path}/layer_norm/layer_norm_bias", D)
+    for stack, layers in (("encoder", 2), ("decoder", 1)):
+        for layer in range(layers):
+            path, name = f"{stack}/block_{layer}", f"{BODY}/{stack}/layer_{layer}"
+            for kind in ("self_attention",) if stack == "encoder" else kinds:
+                ours, theirs = f"{path}/{kinds[kind]}", f"{name}/{kind}/multihead_attention"
+                for part, (projection, shape) in heads.items():
+                    yield f"{ours}/attention/{projection}/kernel", f"{theirs}/{part}/kernel", shape
+                yield from norm(f"{ours}/norm", f"{name}/{kind}")
+            for part, conv, shape in (("inner", "conv1", (D, FFN)), ("outer", "conv2", (FFN, D))):
+                ours, theirs = f"{path}/feed_forward/network/{part}", f"{name}/ffn/{conv}"
+                yield f"{ours}/kernel", f"{theirs}/kernel", shape
+                yield f"{ours}/bias", f"{theirs}/bias", shape[1:]
+            yield from norm(f"{path}/feed_forward/norm", f"{name}/ffn")
+        if pre:
+            yield from norm(f"{stack}/norm", f"{BODY}/{stack}")
 
+
+def arrays(pre=True, embeddings=("shared",), spaces=True):
+    """Returns random arrays by tensor2tensor's names.
+
+    Args:
+        pre: whether the model is pre-norm.
+        embeddings: names of its matrices.
+        spaces: whether it has target spaces.
+    """
+    shapes = {name: shape for _, name, shape in names_of_blocks(pre)}
     for part in embeddings:
         # Twelve shards, so that the order of names is not that of numbers.
         for shard in range(12):
-            rows = V // 12 + (shard < V % 12)
-            add(f"{MODALITY}/{part}/weights_{shard}", rows, D)
-    if spaces:
-        add(SPACES, 32, D)
-    place = "layer_prepostprocess" if pre else "layer_postprocess"
-    for stack, layers in (("encoder", 2), ("decoder", 1)):
-        for layer in range(layers):
-            path = f"{body}/{stack}/layer_{layer}"
-            for kind in ("self_attention", "encdec_attention")[: 1 if stack == "encoder" else 2]:
-                attention = f"{path}/{kind}/multihead_attention"
-                for part, width in zip("qkv", (3, 3, 5), strict=True):
-                    if heads_apart:
-                        add(f"{attention}/{part}", D, 2, width)
-                    else:
-                        add(f"{attention}/{part}/kernel", D, 2 * width)
-                if heads_apart:
-                    add(f"{attention}/o", 2, 5, D)
-                else:
-                    add(f"{attention}/output_transform/kernel", 10, D)
-                norm(f"{path}/{kind}/{place}")
-            add(f"{path}/ffn/conv1/kernel", D, FFN)
-            add(f"{path}/ffn/conv1/bias", FFN)
-            add(f"{path}/ffn/conv2/kernel", FFN, D)
-            add(f"{path}/ffn/conv2/bias", D)
-            norm(f"{path}/ffn/{place}")
-        if pre:
-            norm(f"{body}/{stack}/layer_prepostprocess")
-    return result
+            shapes[f"{MODALITY}/{part}/weights_{shard}"] = (V // 12 + (shard < V % 12), D)
+    return random_arrays(shapes | ({SPACES: (32, D)} if spaces else {}))
+
+
+def weights_of(model, source="shared", target="shared", output=None, pre=True, space=0):
+    """Returns {our path: array}. Their ids 0 and 1 are padding and end."""
+    weights = {path: model[name] for path, name, _ in names_of_blocks(pre)}
+
+    def matrix(part, added=0):
+        rows = np.concatenate([model[f"{MODALITY}/{part}/weights_{i}"] for i in range(12)]) + added
+        return in_our_order(rows)
+
+    weights["embedding/matrix"] = matrix(target)
+    if SPACES in model:
+        weights["source_embedding/matrix"] = matrix(source, model[SPACES][space] / SCALE)
+    if output is not None:
+        weights["output_embedding/matrix"] = matrix(output)
+    bias = np.zeros(V + 2)
+    bias[[0, 1, 3]] = -1e4
+    weights["embedding/bias" if output is None else "output_embedding/bias"] = bias
+    return weights
+
+
+def in_our_order(rows):
+    """Returns rows for padding, begin, end, unknown and the others."""
+    zero = np.zeros(D)
+    return np.stack([rows[0], zero, rows[1], zero, *rows[2:]])
 
 
 def write(folder, model, hparams=None, step=7, pieces=PIECES):
