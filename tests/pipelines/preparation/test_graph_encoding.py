@@ -17,17 +17,12 @@ def test_shards_hold_the_ids_of_the_python_tokenizer(tmp_path, monkeypatch):
     for index, part in enumerate((texts[:3], [], texts[3:])):
         counts = Counter(read=9, kept=len(part))
         write_part(part, tmp_path / "cleaned" / f"part-00000{index}", counts)
+    write_part([("kept", "kept")], tmp_path / "cleaned" / "part-000003", Counter(kept=1))
+    Shard.of([([7], [8])] * 2).write(tmp_path / "shard-000003")
     encode_parts(tmp_path, tokenizer, EncodingsConfig())
     store = IdStore.read(tmp_path)
-    assert [len(shard) for shard in store.shards] == [3, 0, 7]
+    assert [len(shard) for shard in store.shards] == [3, 0, 7, 2], "finished shards are kept"
     for column, side in enumerate(("source", "target")):
         expected = tokenizer.encode([pair[column] for pair in texts])
         for index, ids in enumerate(expected):
             np.testing.assert_array_equal(store.gather(side, [index], len(ids)), [ids])
-
-
-def test_finished_shards_are_kept(tmp_path):
-    write_part(pairs(3), tmp_path / "cleaned" / "part-000000", Counter(kept=3))
-    Shard.of([([7], [8])]).write(tmp_path / "shard-000000")
-    encode_parts(tmp_path, toy_tokenizer("bpe"), EncodingsConfig())
-    assert len(IdStore.read(tmp_path)) == 1

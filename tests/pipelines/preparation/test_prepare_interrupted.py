@@ -32,21 +32,20 @@ def interrupt(monkeypatch, owner, name, after):
 @pytest.mark.parametrize(
     ("owner", "name", "after"),
     [
-        (cleaned_text, "write_part", 0),
         (cleaned_text, "write_part", 2),
         (preparation, "learn", 0),
         (preparation, "save_tokenizer", 0),
-        (Shard, "write", 0),
         (Shard, "write", 2),
-        (preparation, "make_report", 0),
         (preparation, "report_text", 0),
         (shutil, "rmtree", 9),  # the temporary folder of the first shard
         (shutil, "rmtree", 12),  # the cleaned text, in the end
     ],
 )
 def test_an_interrupted_preparation_resumes_to_the_same_bytes(
-    prepared, tmp_path, monkeypatch, owner, name, after
+    prepared, request, tmp_path, monkeypatch, owner, name, after
 ):
+    if owner is not Shard:
+        request.getfixturevalue("without_graphs")
     expected, _ = prepared
     folder = tmp_path / "toy"
     with monkeypatch.context() as patch:
@@ -65,6 +64,7 @@ def test_an_interrupted_preparation_resumes_to_the_same_bytes(
         assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"
 
 
+@pytest.mark.usefixtures("without_graphs")
 def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
     folder = tmp_path / "toy"
     for name in ("cleaned.0a.unfinished", "vocabulary.0b.unfinished", "shard-000001.0c.unfinished"):
@@ -76,23 +76,16 @@ def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("encodings", [1, 3])
-def test_a_killed_preparation_resumes_to_the_same_bytes(prepared, tmp_path, encodings):
-    expected, folder = prepared[0], tmp_path / "toy"
-    if encodings > 1:
-        expected = tmp_path / "expected"
-        prepare(Pairs(CORPUS), expected, config(encodings))
+@pytest.mark.usefixtures("small_parts", "without_graphs")
+def test_a_killed_preparation_resumes_to_the_same_bytes(tmp_path):
+    folder, expected, encodings = tmp_path / "toy", tmp_path / "expected", 3
+    prepare(Pairs(CORPUS), expected, config(encodings))
     code = (
         f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(small_corpus.__file__)]}\n"
         f"import small_corpus; small_corpus.prepare_one_part_and_wait({str(folder)!r}, {encodings})"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    with process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
         assert process.stdout.readline() == b"encoded\n"
         with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
             prepare(Pairs(CORPUS), folder, config(encodings))

@@ -1,9 +1,9 @@
 """Text and settings that are probably a mistake are warned about; sound ones are not."""
 
 import pytest
+from support.text.small_corpus import CORPUS, config
 
 from pipelines.batches.id_store import IdStore, Shard
-from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_warnings import text_warnings, vocabulary_warnings
 from pipelines.text.cleaned_text import clean_all, total_counts
@@ -11,10 +11,9 @@ from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import Cleaning
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers.tokenizer_base import Tokenizer
-from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import pairs
 
-GOOD = [tuple(side.encode() for side in pair) for pair in dict.fromkeys(pairs(500))][:400]
+GOOD = [tuple(side.encode() for side in pair) for pair in dict.fromkeys(pairs(220))][:200]
 LATIN_1 = [(b"A dog.", f"Männchen {n}.".encode("latin1")) for n in range(9)]
 
 
@@ -25,7 +24,7 @@ def warnings_about(texts, folder, **settings):
 
 
 def test_sound_text_has_no_warnings(tmp_path):
-    assert warnings_about([*GOOD, *LATIN_1[:4], *GOOD[:99]], tmp_path) == []
+    assert warnings_about([*GOOD, *LATIN_1[:2], *GOOD[:60]], tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -33,19 +32,18 @@ def test_sound_text_has_no_warnings(tmp_path):
     [
         (
             LATIN_1,
-            "9 of 409 pairs (2.2%) were dropped: not UTF-8. The first is pair 401: 'A dog.' and "
-            "b'M\\xe4nnchen 0.'. Convert the text first, for example with "
-            "`iconv -f latin1 -t utf-8`",
+            "9 of 209 pairs (4.3%) were dropped: not UTF-8. The first is pair 201: 'A dog.' and "
+            "b'M\\xe4nnchen 0.'. Convert the text first",
         ),
         (
             [(b"word", b"word " * n) for n in range(40, 49)],
-            "lengths too different. The first is pair 401: 'word' and 'word word",
+            "lengths too different. The first is pair 201: 'word' and 'word word",
         ),
-        ([(b"yes", b"yes")] * 9, "were dropped: source = target. The first is pair 401: 'yes' and"),
-        (GOOD[5:] * 2, f"were dropped: duplicates. The first is pair 401: {GOOD[5][0].decode()!r}"),
+        ([(b"yes", b"yes")] * 9, "were dropped: source = target. The first is pair 201: 'yes' and"),
+        (GOOD[5:] * 2, f"were dropped: duplicates. The first is pair 201: {GOOD[5][0].decode()!r}"),
         (
             [(b"a", b"")] * 9,
-            "empty side. The first is pair 401: 'a' and ''. Check the text. --conf",
+            "empty side. The first is pair 201: 'a' and ''. Check the text. --conf",
         ),
     ],
     ids=["not UTF-8", "lengths", "identical", "duplicates", "empty"],
@@ -58,7 +56,7 @@ def test_a_rule_that_drops_many_pairs_is_named_with_the_first_of_them(tmp_path, 
 def test_two_sides_of_the_same_language_have_a_warning(tmp_path):
     copied = [(source, source.upper() + b" !") for source, _ in GOOD]
     (warning,) = warnings_about(copied, tmp_path)
-    assert "395 of 400 pairs have nearly the same words on both sides" in warning
+    assert "198 of 200 pairs have nearly the same words on both sides" in warning
 
 
 class Vocabulary(Tokenizer):
@@ -77,12 +75,11 @@ def test_a_vocabulary_whose_pieces_are_mostly_rare_has_a_warning(rare, is_large)
     assert all(expected in w and f".size={14 - rare}," in w for w in warnings)
 
 
+@pytest.mark.usefixtures("small_parts", "without_graphs")
 def test_warnings_are_logged_whenever_the_report_is_made(tmp_path, caplog):
-    config = DataConfig(vocabulary=VocabularyConfig(size=400))
-    texts = Pairs([*pairs(200), *(("a", "") for _ in range(9))])
-    for tokens in (2100, 2100, 2200):
-        config.batches.tokens = tokens
+    changed, texts = config(), Pairs([*CORPUS, *(("a", "") for _ in range(19))])
+    for tokens in (1000, 1000, 1100):
+        changed.batches.tokens = tokens
         caplog.clear()
-        prepare(texts, tmp_path / "data", config)
-        assert "9 of 209 pairs (4.3%) were dropped: empty side" in caplog.text
-        assert "The vocabulary is large for this text" not in caplog.text
+        prepare(texts, tmp_path / "data", changed)
+        assert "20 of 382 pairs (5.2%) were dropped: empty side" in caplog.text

@@ -2,12 +2,12 @@
 
 import functools
 import json
+import pickle
 
 import pytest
 from support.text.own_tables import section, with_entries
 from support.text.small_corpus import CORPUS, PART, config, contents
 
-import pipelines.preparation.prepare as preparation
 from pipelines.checks import SourceError
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_warnings import drop_warnings
@@ -22,20 +22,9 @@ NOISY = [*CORPUS, *[(f"A DOG NUMBER {n}", f"EIN HUND NUMMER {n}") for n in range
 
 
 @pytest.fixture(autouse=True)
-def entries(monkeypatch):
-    monkeypatch.setattr(preparation, "encode_all", encode_in_python)
+def entries(without_graphs):
     with with_entries(PLUGIN):
         yield
-
-
-def encode_in_python(folder, tokenizer, encodings):
-    """Encodes the cleaned text without TensorFlow."""
-    from pipelines.batches.id_store import SIDES, Shard
-    from pipelines.text.cleaned_text import lines_of, parts_in, shard_of
-
-    for part in parts_in(folder / "cleaned"):
-        sides = [tokenizer.encode(lines_of(part / side)) for side in SIDES]
-        Shard.of(zip(*sides, strict=True)).write(shard_of(part, folder))
 
 
 @pytest.fixture
@@ -86,25 +75,25 @@ def test_unused_rules_of_plug_ins_change_nothing(small_parts, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # of Apache Beam
-def test_the_processes_of_apache_beam_have_the_rules_of_plug_ins(small_parts, tmp_path):
+def test_the_workers_of_apache_beam_load_the_rules_of_plug_ins(small_parts, tmp_path):
     beam = pytest.importorskip("pipelines.preparation.prepare_on_apache_beam")
     (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in NOISY))
     source = TabSeparatedFile(tmp_path / "text.tsv")
-    options = ["--runner=DirectRunner", "--direct_running_mode=multi_processing"]
-    options = beam.PipelineOptions([*options, "--direct_num_workers=2"])
-    cleaning = Cleaning.of(CleaningConfig(rules=("max_capitals=0.5",)))
-    in_workers = beam.WorkerCleaning(cleaning, functools.partial(exec, PLUGIN, {}))
-    beam.clean_in_parts(source.chunks(PART), tmp_path / "beam", in_workers, options)
+    load, options = functools.partial(exec, PLUGIN, {}), beam.PipelineOptions([])
+    cleaning, failing = (
+        Cleaning.of(CleaningConfig(rules=(f"max_capitals={most}",))) for most in ("0.5", "high")
+    )
     clean_all(source, tmp_path / "alone", cleaning)
+    del RULES["max_capitals"]
+    in_workers = beam.WorkerCleaning(cleaning, load)
+    beam.clean_in_parts(source.chunks(PART), tmp_path / "beam", in_workers, options)
     counts = total_counts(tmp_path / "beam")
     assert counts == total_counts(tmp_path / "alone") and counts["max_capitals"] == 9
     assert all_examples(tmp_path / "beam") == all_examples(tmp_path / "alone")
-    failing = Cleaning.of(CleaningConfig(rules=("max_capitals=high",)))
-    in_workers = beam.WorkerCleaning(failing, functools.partial(exec, PLUGIN, {}))
     message = "^pair [0-9,]+ .*: the rule 'max_capitals' failed: TypeError: [^[]*$"
     with pytest.raises(ValueError, match=message), beam.failures_of_rules():
-        alone = beam.PipelineOptions([])
-        beam.clean_in_parts(source.chunks(PART), tmp_path / "failed", in_workers, alone)
+        in_workers = beam.WorkerCleaning(failing, load)
+        beam.clean_in_parts(source.chunks(PART), tmp_path / "failed", in_workers, options)
 
 
 def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
@@ -119,8 +108,7 @@ def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
     [
         (
             "return 1 / (len(pair.source) - 5) > limit",
-            r"pair 3 \('a dog' and 'ein Hund'\): the rule 'own' failed: ZeroDivisionError: "
-            r"division by zero \(mine.py, line 3\)$",
+            r"pair 3 \('a dog' and 'ein Hund'\): .* 'own' failed: Zero.* \(mine.py, line 3\)$",
         ),
         ("return None", r"'own' of mine.py, line 2 must return True .*Received: None$"),
         ("return 'yes'", "Received: a value of type str$"),
@@ -135,6 +123,8 @@ def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, mess
     with with_entries(code), pytest.raises(ValueError, match=message) as raised:
         prepare(pairs, tmp_path / "data", settings("own=2"))
     assert "\n" not in str(raised.value)
+    copied = pickle.loads(pickle.dumps(raised.value))
+    assert str(copied) == str(raised.value), "processes of Apache Beam send it"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +132,7 @@ def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, mess
     [
         (("max_capital=0.5",), "max_capitals, plain, kept \\(did you mean 'max_capitals'\\?\\). R"),
         (("max_ratio=2",), "'max_ratio' has a setting of its own, data.cleaning.max_ratio"),
-        (("a=", "b"), "must have the form"),
+        (("a=",), "must have the form"),
         (("=1",), "must have the form"),
         (("max_capitals=1", "max_capitals"), "only once. Received: 'max_capitals' twice"),
         (("max_capitals=nan",), "must be finite. Received: 'max_capitals=nan'"),
@@ -156,9 +146,7 @@ def test_wrong_rules_are_refused_when_settings_are_checked(rules, message):
     code = "from pipelines.text.cleaning_rules import *\nRULES['plain'] = print\n"
     code += "RULES['kept'] = Rule('kept', print)"
     with with_entries(code), pytest.raises(ValueError, match=message):
-        settings(*rules).validate() if rules != "max_capitals" else Cleaning.of(
-            CleaningConfig(rules=rules)
-        )
+        Cleaning.of(CleaningConfig(rules=rules))
 
 
 SOURCE = """

@@ -11,7 +11,6 @@ from pipelines.text.sources import Pairs
 from pipelines.tokenizers import load_tokenizer, save_tokenizer, words
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
-from pipelines.toy.grammar import pairs
 
 TAGS = ("<2de>", "<2fr>")
 TEXTS = ["The dog sleeps.", "<2de> <2fr>", ""]
@@ -19,7 +18,7 @@ TEXTS = ["The dog sleeps.", "<2de> <2fr>", ""]
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    texts = [text for pair in pairs(200) for text in pair]
+    texts = [text for pair in CORPUS[:200] for text in pair]
     return learn(texts, VocabularyConfig(size=450, tags=TAGS))
 
 
@@ -32,14 +31,11 @@ def test_a_source_begins_with_its_tag_and_a_text_never_contains_one(tokenizer):
     assert [each.tolist() for each in german.target.encode(TEXTS)] == [x.tolist() for x in plain]
     assert tokenizer.decode(german.source.encode(TEXTS)) == TEXTS
     assert tagged(tokenizer, None) is tokenizer
-
-
-def test_graphs_do_not_find_tags_in_texts_either(tokenizer):
     found = tokenizer.in_graph().tokenize(TEXTS).to_list()
-    assert found == [ids.tolist() for ids in tokenizer.encode(TEXTS)]
+    assert found == [ids.tolist() for ids in plain], "graphs find no tag in texts either"
 
 
-def test_a_tag_is_labeled_like_begin_and_is_no_part_of_a_word(tokenizer):
+def test_a_tag_is_no_part_of_a_word(tokenizer):
     (ids,) = tagged(tokenizer, "<2fr>").source.encode(["The dog"])
     assert [text for text, _ in words(tokenizer, ids)] == ["<2fr>", "The", "dog"]
 
@@ -55,8 +51,6 @@ def test_a_vocabulary_is_stored_with_all_tags_and_without_the_chosen_one(tokeniz
     ("to", "tags", "expected"),
     [
         (None, [], None),
-        (None, [None], None),
-        (None, ["<2de>"], "<2de>"),
         (None, ["<2de>", "<2de>"], "<2de>"),
         (None, ["<bt>", None], None),
         ("de", ["<2fr>", "<2de>"], "<2de>"),
@@ -95,7 +89,7 @@ def test_ids_begin_every_source_in_every_encoding():
     assert shard.with_start(()) is shard
 
 
-@pytest.mark.usefixtures("small_parts")
+@pytest.mark.usefixtures("small_parts", "without_graphs")
 def test_prepared_data_has_its_tag_before_every_source(tmp_path):
     settings = config()
     prepare(Pairs(CORPUS), tmp_path / "plain", settings)
@@ -111,21 +105,6 @@ def test_prepared_data_has_its_tag_before_every_source(tmp_path):
         prepare(Pairs(CORPUS), tmp_path / "tagged", settings)
     with pytest.raises(ValueError, match=r"no tag '<2fr>'\. Its tags are <2de>"):
         prepare(Pairs(CORPUS), tmp_path / "other", settings, tokenizer, tag="<2fr>")
-
-
-def test_temperature_shows_small_corpora_more_often(tmp_path):
-    tokenizer = None
-    for name, size in (("large", 160), ("small", 10)):
-        prepare(Pairs(pairs(size)), tmp_path / name, config(), tokenizer)
-        tokenizer = load_tokenizer(tmp_path / name / "vocabulary")
-    both = f"{tmp_path}/large,{tmp_path}/small"
-    sizes = [len(shard) for shard in read_corpora(both).store.shards]
-    weights = read_corpora(both, temperature=2).mix.weights
-    assert weights == pytest.approx(np.sqrt(sizes))
-    assert read_corpora(both, temperature=1).mix.weights is None
-    for wrong in (f"{tmp_path}/large:1,{tmp_path}/small:2", f"{tmp_path}/large"):
-        with pytest.raises(ValueError, match=r"is for several corpora without weights"):
-            read_corpora(wrong, temperature=2)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A small corpus that is prepared in four parts."""
+"""A small corpus that is prepared in four parts, without TensorFlow, whose graphs take long."""
 
 import sys
 
@@ -10,12 +10,13 @@ from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare_by
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
+from pipelines.tokenizers.tags import untagged
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import pairs
 
-CORPUS = [*pairs(700), ("", "leer"), ("same", "same"), pairs(1)[0]]
-KEPT = list(dict.fromkeys(CORPUS[:700]))
-PART = 200  # four parts
+CORPUS = [*pairs(360), ("", "leer"), ("same", "same"), pairs(1)[0]]
+KEPT = list(dict.fromkeys(CORPUS[:360]))
+PART = 100  # four parts
 
 
 def config(encodings=1, **vocabulary):
@@ -26,24 +27,30 @@ def config(encodings=1, **vocabulary):
 
 
 def contents(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def encode_one_part_and_wait(folder, tokenizer, encodings):
-    """Encodes the first part without TensorFlow, which takes long to load, and then hangs."""
-    part = cleaned_text.parts_in(folder / "cleaned")[0]
-    sides = [tokenizer.encode(cleaned_text.lines_of(part / side)) for side in SIDES]
-    shard = with_dropout(Shard.of(zip(*sides, strict=True)), part, tokenizer, encodings)
-    shard.write(cleaned_text.shard_of(part, folder))
+def encode_in_python(folder, tokenizer, encodings, after_part=lambda: None):
+    """Does what `encode_parts` does. Calls `after_part` after each part."""
+    for part in cleaned_text.parts_in(folder / "cleaned"):
+        path = cleaned_text.shard_of(part, folder)
+        if not path.exists():
+            texts = (cleaned_text.lines_of(part / side) for side in SIDES)
+            sides = map(untagged(tokenizer).encode, texts)
+            shard = with_dropout(Shard.of(zip(*sides, strict=True)), part, tokenizer, encodings)
+            shard.with_start(tokenizer.source.start).write(path)
+            after_part()
+
+
+def wait_forever():
     print("encoded", flush=True)
     sys.stdin.read()
 
 
 def prepare_one_part_and_wait(folder, encodings):
+    def encode(*arguments):
+        encode_in_python(*arguments, after_part=wait_forever)
+
     cleaned_text.PART = PART
-    encode = encode_one_part_and_wait
     prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config(encodings))
