@@ -40,19 +40,6 @@ def defaults(engine):
     return Translations(engine).metadata[OPTIONS]["defaults"]
 
 
-def test_metadata_has_the_options_that_the_engine_has_and_their_defaults():
-    assert defaults(EchoEngine()) == DEFAULTS
-    assert defaults(EchoEngine(split="off"))["split"] is False
-    assert defaults(EchoEngine(tags=[TAGS[0], None])) == DEFAULTS | {"to": ""}
-    signature = Translations(EchoEngine()).metadata[OPTIONS]
-    kinds = {name: each["dtype"] for name, each in signature["inputs"].items()}
-    assert {kinds[name] for name in ("text", "glossary", "markup", "require")} == {"DT_STRING"}
-    assert {kinds[name] for name in ("alignments", "confidence", "split")} == {"DT_BOOL"}
-    assert (kinds["beam"], kinds["alpha"]) == ("DT_INT32", "DT_FLOAT")
-    words = {"alignments", "confidence", "source_words", "words"}
-    assert signature["outputs"].keys() == {"translations", "scores"} | words
-
-
 class Lacking(EchoEngine):
     """An engine that can search for no phrases and align no words."""
 
@@ -66,17 +53,25 @@ class Lacking(EchoEngine):
         raise ValueError("no attention")
 
 
-def test_options_that_the_engine_does_not_have_are_unknown():
+def test_metadata_has_the_options_that_the_engine_has_and_their_defaults():
+    assert defaults(EchoEngine()) == DEFAULTS
+    assert defaults(EchoEngine(split="off"))["split"] is False
+    assert defaults(EchoEngine(tags=[TAGS[0], None])) == DEFAULTS | {"to": ""}
+    signature = Translations(EchoEngine()).metadata[OPTIONS]
+    kinds = {name: each["dtype"] for name, each in signature["inputs"].items()}
+    assert {kinds[name] for name in ("text", "glossary", "markup", "require")} == {"DT_STRING"}
+    assert {kinds[name] for name in ("alignments", "confidence", "split")} == {"DT_BOOL"}
+    assert (kinds["beam"], kinds["alpha"]) == ("DT_INT32", "DT_FLOAT")
+    words = {"alignments", "confidence", "source_words", "words"}
+    assert signature["outputs"].keys() == {"translations", "scores"} | words
+
+
+def test_an_option_that_the_engine_lacks_is_no_input():
     assert defaults(Lacking()).keys() == {"beam", "confidence", "prefix", "split"}
-    for name, value in {"require": "x", "glossary": "a\tb", "markup": "xml", "to": "de"}.items():
-        with pytest.raises(Refusal, match=f"unknown input '{name}'"):
-            predictions({"text": "a", name: value}, engine=Lacking())
-
-
-def test_trees_take_neither_prefix_nor_phrases():
-    config = SearchConfig(constrain="tree")
-    offered = defaults(EchoEngine(config=config, split="off")).keys()
-    assert not offered & {"prefix", "require", "glossary"}
+    with pytest.raises(Refusal, match="unknown input 'require'"):
+        predictions({"text": "a", "require": "x"}, engine=Lacking())
+    tree = EchoEngine(config=SearchConfig(constrain="tree"), split="off")
+    assert not defaults(tree).keys() & {"prefix", "require", "glossary"}
 
 
 def test_n_best_lists_have_a_fixed_width():
@@ -91,41 +86,52 @@ def test_n_best_lists_have_a_fixed_width():
 
 
 def test_each_row_has_its_own_options():
-    rows = [
+    answers = predictions(
         {"text": TEXT, "prefix": "Heute", "n_best": 2},
         {"text": TEXT, "alpha": 1.25, "beam": 2, "n_best": 2},
         {"text": TEXT, "split": False},
-    ]
-    answers = predictions(*rows)
-    assert [[text for text in row["translations"] if text] for row in answers] == [
-        [f"Heute {TEXT}", f"Heute {TEXT[:15]}! {TEXT[16:]}!"],
-        [TEXT, f"{TEXT[:15]}! {TEXT[16:]}!"],
-        [TEXT],
-    ]
-    assert [row["scores"][0] for row in answers] == pytest.approx([-1.2, -2.5, -0.6])
-
-
-def test_glossary_phrases_markup_and_words_of_one_request():
-    glossary = "dog\tder Hund\ncat\tKatze"
-    plain, phrases, required, markup, words = predictions(
-        {"text": TEXT},
-        {"text": TEXT, "glossary": glossary},
-        {"text": TEXT, "require": "Hund\tKatze"},
+        {"text": TEXT, "glossary": "dog\tder Hund\ncat\tKatze"},
+        {"text": TEXT, "require": "Hund\t \tKatze"},
         {"text": f"<p>{TEXT}</p>\n<br>{{x}}", "markup": "html"},
+    )
+    second = f"{TEXT[:15]}! {TEXT[16:]}!"
+    assert [[text for text in row["translations"] if text] for row in answers] == [
+        [f"Heute {TEXT}", f"Heute {second}"],
+        [TEXT, second],
+        [TEXT],
+        ["der Hund The dog sleeps. Katze The cat sleeps!"],
+        [f"Hund Katze {TEXT}"],
+        [f"<p>{TEXT}</p>\n<br>{{x}}"],
+    ]
+    scores = [-1.2, -2.5, -0.6, -1.2, -0.6]
+    assert [row["scores"][0] for row in answers[:5]] == pytest.approx(scores)
+
+
+def test_only_rows_that_ask_for_words_have_them():
+    plain, aligned, rated, both = predictions(
+        {"text": TEXT},
+        {"text": TEXT, "alignments": True},
+        {"text": TEXT, "confidence": True},
         {"text": TEXT, "alignments": True, "confidence": True, "n_best": 2},
     )
-    assert plain["translations"][0] == TEXT
-    assert phrases["translations"][0] == "der Hund The dog sleeps. Katze The cat sleeps!"
-    assert required["translations"][0] == f"Hund Katze {TEXT}"
-    assert required["scores"][0] == pytest.approx(-0.6), "it is not split"
-    assert markup["translations"][0] == f"<p>{TEXT}</p>\n<br>{{x}}"
-    assert words["source_words"] == TEXT
-    assert words["words"][0] == TEXT and len(words["words"][1].split()) == 6
-    assert words["alignments"][0] == " ".join(f"{n}-{n}" for n in range(6))
-    assert words["confidence"][0] == " ".join(["0.5000"] * 6)
-    assert words["words"][2:] == ["", ""]
-    for row in (plain, phrases, required, markup):
-        assert row["words"] == row["alignments"] == row["confidence"] == [""] * 4
+    nothing, links, ratings = [""] * 4, " ".join(f"{n}-{n}" for n in range(6)), "0.5000 " * 6
+    assert plain["words"] == plain["alignments"] == plain["confidence"] == nothing
+    assert (aligned["alignments"][0], aligned["confidence"]) == (links, nothing)
+    assert (rated["alignments"], rated["confidence"][0]) == (nothing, ratings.strip())
+    assert [row["source_words"] for row in (aligned, rated, both)] == [TEXT] * 3
+    assert (both["alignments"][0], both["confidence"][0]) == (links, ratings.strip())
+    assert both["words"] == [TEXT, both["translations"][1], "", ""]
+    (alone,) = predictions({"text": TEXT})
+    assert alone.keys() == {"translations", "scores"}
+
+
+def test_one_row_may_have_all_kinds_of_options():
+    row = {"text": "<b>The dog</b> sleeps. Two", "markup": "xml", "glossary": "dog\tHund"}
+    row |= {"prefix": "Nun", "alignments": True, "confidence": True, "alpha": 1}
+    (answer,) = predictions(row)
+    assert "<b>" in answer["translations"][0] and "Hund" in answer["translations"][0]
+    assert answer["source_words"] == "The dog sleeps. Two"
+    assert len(answer["words"][0].split()) == len(answer["confidence"][0].split()) == 6
 
 
 def test_the_models_glossary_applies_where_a_request_has_none(tmp_path):
@@ -146,13 +152,15 @@ def test_the_models_glossary_applies_where_a_request_has_none(tmp_path):
         Translations(Lacking()).use_glossary(tmp_path / "terms.tsv")
 
 
-def test_one_row_may_have_all_kinds_of_options():
-    row = {"text": "<b>The dog</b> sleeps. Two", "markup": "xml", "glossary": "dog\tHund"}
-    row |= {"prefix": "Nun", "alignments": True, "confidence": True, "alpha": 1}
-    (answer,) = predictions(row)
-    assert "<b>" in answer["translations"][0] and "Hund" in answer["translations"][0]
-    assert answer["source_words"] == "The dog sleeps. Two"
-    assert len(answer["words"][0].split()) == len(answer["confidence"][0].split()) == 6
+def test_equal_glossaries_are_read_once_and_count_once():
+    translations = Translations(EchoEngine())
+    glossary = "\n".join(f"a{n}\tb" for n in range(50)).encode()
+    inputs = {"text": np.array([b"a"] * 3, object)}
+    inputs["glossary"] = np.array([glossary, b"", glossary], object)
+    requests = translations.requests(OPTIONS, inputs, True)
+    assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
+    assert glossary_memory(requests) == glossary_memory(requests[:1]) > 10_000
+    assert glossary_memory(requests[1:2]) == 0
 
 
 def test_empty_texts_have_empty_translations_and_no_words():
@@ -160,21 +168,17 @@ def test_empty_texts_have_empty_translations_and_no_words():
     for answer in predictions(*rows):
         assert [each.strip() for each in answer["translations"]] == [""] * 4
         assert answer["words"] == answer["confidence"] == answer["alignments"] == [""] * 4
-    assert [each["translations"] for each in predictions("", "a", signature="serving_default")] == [
-        "",
-        "a",
-    ]
+    answers = predictions("", "a", signature="serving_default")
+    assert [each["translations"] for each in answers] == ["", "a"]
 
 
 def test_the_tag_of_the_language_is_before_each_sentence():
     engine = EchoEngine(tags=list(TAGS))
-    assert translated({"text": TEXT, "to": "fr"}, {"text": "a", "to": "<2de>"}, engine=engine) == [
-        [TEXT],
-        ["a"],
-    ]
-    begins = sorted(row[0] for ids in engine.sources for row in ids)
+    rows = {"text": TEXT, "to": "fr"}, {"text": "a", "to": "<2de>"}
+    assert translated(*rows, engine=engine) == [[TEXT], ["a"]]
     tags = engine.tokenizer.tags
-    assert begins == sorted([tags["<2fr>"]] * 2 + [tags["<2de>"]])
+    expected = [tags[name] for name in ("<2fr>", "<2fr>", "<2de>")]
+    assert sorted(row[0] for ids in engine.sources for row in ids) == sorted(expected)
     with pytest.raises(Refusal, match=r"Row 1: the training data has no tag 'it'. It has de, fr"):
         predictions({"text": "a", "to": "de"}, {"text": "a", "to": "it"}, engine=engine)
     with pytest.raises(Refusal, match="Row 0: the training data has several tags"):
@@ -188,10 +192,9 @@ def test_a_language_code_is_before_each_sentence_of_its_text():
     engine = EchoEngine()
     tokenizer = engine.tokenizer = copy.copy(engine.tokenizer)
     tokenizer.split_code = split_code
-    assert translated({"text": f">>x<< {TEXT}"}, {"text": TEXT}, engine=engine) == [
-        [">>x<< The dog sleeps. >>x<< The cat sleeps!"],
-        [TEXT],
-    ]
+    rows = {"text": f">>x<< {TEXT}"}, {"text": TEXT}
+    expected = ">>x<< The dog sleeps. >>x<< The cat sleeps!"
+    assert translated(*rows, engine=engine) == [[expected], [TEXT]]
 
 
 def test_the_default_of_a_float_is_the_engines_own():
@@ -205,19 +208,11 @@ def test_the_default_of_a_float_is_the_engines_own():
     ("options", "message"),
     [
         ({"beam": 9}, "Row 1: `beam` must be at most 4. Received: beam=9"),
-        ({"beam": 0}, "Row 1: `beam` must be a whole number of at least 1"),
         ({"beam": 2**40}, "Input 'beam': a number is out of range for int32"),
-        ({"beam": 2, "n_best": 3}, "Row 1: `n_best` must be at most the beam width, beam=2"),
         ({"n_best": 5}, "Row 1: `n_best` must be at most the beam width, beam=4"),
-        ({"n_best": -1}, "Row 1: `n_best` must be a whole number of at least 1"),
-        ({"alpha": -0.5}, "Row 1: `alpha` must be a finite number of at least 0"),
         ({"alpha": float("nan")}, "Row 1: `alpha` must be a finite number of at least 0"),
-        ({"alpha": float("inf")}, "Row 1: `alpha` must be a finite number of at least 0"),
-        ({"alpha": 1e39}, "Input 'alpha': a number is out of range for float32"),
         ({"glossary": "dog Hund"}, "Row 1: `glossary`, line 1: must be a source phrase, a tab"),
-        ({"glossary": "a\tb\na\tc"}, "Row 1: `glossary`, line 2: 'a' has two translations"),
         ({"markup": "pdf"}, "Row 1: `markup` must be one of 'html', 'xml', 'placeholders'"),
-        ({"markup": "xml", "require": "x"}, "Row 1: texts with markup can have a glossary, but no"),
         ({"text": "", "require": "Hund"}, "Row 1: the translation of an empty text is empty"),
         ({"split": "off"}, "Input 'split': each value must be bool"),
         (
@@ -235,7 +230,7 @@ def test_mistakes_are_refused_with_their_row_before_they_are_searched_for(option
     assert not engine.calls or "alignments" in options
 
 
-def test_an_error_of_the_translator_about_no_text_is_not_shown_to_clients():
+def test_only_errors_of_the_translator_about_a_text_are_shown_to_clients():
     def steps(error):
         yield
         raise error
@@ -250,29 +245,12 @@ def test_an_error_of_the_translator_about_no_text_is_not_shown_to_clients():
 
 
 def test_texts_that_cannot_be_encoded_do_not_break_the_answer():
-    translations = Translations(EchoEngine())
-    inputs = {"text": np.array([b"a \xff"], object), "confidence": np.array([True])}
-    (request,) = requests = translations.requests(OPTIONS, inputs, True)
-    assert request.text == "a \ufffd"
-    broken = "\udc80 a"
+    (answer,) = predictions({"text": {"b64": "YSD/IGI="}, "confidence": True})
+    assert answer["translations"][0] == "a \ufffd b"
+    translations, broken = Translations(EchoEngine()), "\udc80 a"
+    inputs = {"text": np.array([b"a"], object), "confidence": np.array([True])}
+    requests = translations.requests(OPTIONS, inputs, True)
     translation = Translation(broken, -1.0, [], Words([broken], [broken]), [0.5])
     outputs = translations.arrays(OPTIONS, requests, [[translation]])
     assert outputs["translations"][0, 0] == outputs["words"][0, 0] == b"? a"
     assert outputs["source_words"][0] == b"? a"
-
-
-def test_bytes_that_are_not_utf_8_are_translated():
-    rows = [{"text": {"b64": "YSD/IGI="}, "confidence": True}]
-    (answer,) = predictions(*rows)
-    assert answer["translations"][0] == "a \ufffd b"
-
-
-def test_equal_glossaries_are_read_once_and_count_once():
-    translations = Translations(EchoEngine())
-    glossary = "\n".join(f"a{n}\tb" for n in range(50)).encode()
-    inputs = {"text": np.array([b"a"] * 3, object)}
-    inputs["glossary"] = np.array([glossary, b"", glossary], object)
-    requests = translations.requests(OPTIONS, inputs, True)
-    assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
-    assert glossary_memory(requests) == glossary_memory(requests[:1]) > 10_000
-    assert glossary_memory(requests[1:2]) == 0
