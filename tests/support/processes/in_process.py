@@ -5,6 +5,7 @@ import functools
 import importlib
 import io
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -146,6 +147,24 @@ def ended(name, *arguments, stdin=""):
             getattr(sys, stream).flush()
             streams[stream] = (Path(folder) / stream).read_text(encoding="utf-8")
     return subprocess.CompletedProcess(argv, code, streams["stdout"], streams["stderr"])
+
+
+def refused(name, line, *places, stdin=""):
+    """Runs t2t-NAME, which must end with exit code 2, one message and no output.
+
+    Args:
+        name: name of the command.
+        line: its arguments, as in a shell.
+        *places: values for {0}, {1}, … in the arguments.
+        stdin: text.
+
+    Returns:
+        The message.
+    """
+    result = ended(name, *(word.format(*places) for word in shlex.split(line)), stdin=stdin)
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert "Traceback" not in result.stderr
+    return result.stderr.splitlines()[-1]
 
 
 @contextlib.contextmanager
