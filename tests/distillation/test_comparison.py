@@ -159,7 +159,7 @@ class Finished:
         return self.code
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_run_is_compared_with_an_export_and_only_what_changed_is_done_again(
     exported_toy_run, tmp_path, monkeypatch, capsys
 ):

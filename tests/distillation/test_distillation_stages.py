@@ -172,7 +172,7 @@ def test_a_student_that_litert_cannot_compute_is_compared_on_tensorflow(
     assert is_full or "the student has no LiteRT in int8: this MoE cannot" in printed
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_interrupted_distillation_ends_with_the_same_texts_and_weights(toy_run, tmp_path):
     texts = dict(zip(("en", "de"), zip(*pairs(150), strict=True), strict=True))
     files = [

@@ -1,6 +1,5 @@
 """The plan of a table: its flags, and the settings that are refused before anything runs."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -29,16 +28,6 @@ def test_a_plan_without_output_has_a_folder_of_its_own():
     assert Plan("table3", output=Path("elsewhere")).folder == Path("elsewhere")
 
 
-def test_a_plan_can_be_copied_with_changes():
-    plan = Plan("table2", steps=3, test_source=[Path("a")], test_target=[Path("b")])
-    assert dataclasses.replace(plan, steps=4).steps == 4
-    assert plan.test_source == ["a"]
-
-
-def test_lengths_are_sorted_and_distinct():
-    assert Plan("table1", lengths=["64", 8, 64]).lengths == (8, 64)
-
-
 TEXT = {"source": "a", "target": "b"}
 
 
@@ -50,24 +39,19 @@ TEXT = {"source": "a", "target": "b"}
         ("table3", {"run": "x"}, "--run is for table2 and table4 only"),
         ("table1", {"overrides": {"model.d_model": 8}}, "--config is for table2 and table3 and"),
         ("table1", {"lengths": ["1024", "many"]}, "`lengths` must be"),
-        ("table1", {"lengths": "1024"}, "`lengths` must be a list"),
         ("table3", {"rows": "base"}, "`rows` must be a list"),
         ("table1", {"d_model": 0}, "`d_model` must be"),
-        ("table1", {"rounds": 0}, "`rounds` must be"),
         ("table3", {"divide": 0}, "`divide` must be"),
         ("table4", {"leaves": "words"}, "`leaves` must be .*did you mean 'word'"),
         ("table4", {"ratio": 2}, "--ratio needs --automatic"),
+        ("table2", {"operations": 1e15, "steps": 5}, r"--operations=1e\+15 --steps=5"),
         ("table4", {"ratio": -1.0, "automatic": "x"}, "`ratio` must be a positive number"),
         ("table3", {"overrides": {"training.steps": 9}}, "Use --steps"),
         ("table2", {"source": "a"}, "--source and --target go together. Received: a and None"),
-        ("table3", {"dev_target": "a"}, "--dev_source and --dev_target go together"),
         ("table2", {"tfds": "x", "data": "y"}, "Only one training text .*: --data, --tfds"),
         ("table2", {"data": "y", "data_dir": "z"}, "--data_dir is for text from TensorFlow Data"),
-        ("table3", {"data_dir": "z"}, "--data_dir is for text from TensorFlow Datasets. Leave it"),
         ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),
-        ("table4", {"run": "x", "first": "y"}, "--first is for training, and --run trains"),
         ("table3", {"first": "y"}, "--first is for table4 only"),
-        ("table2", {"run": "x", **TEXT}, "--source is for training"),
         ("table4", {"run": "x", "overrides": {"model.d_model": 8}}, "only search settings"),
     ],
 )
@@ -83,7 +67,6 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         ("table2", {"rows": ["ende_bigg"]}, "did you mean 'ende_big'"),
         ("table2", {"data": "a"}, "A text has one pair of languages"),
         ("table2", {"rows": ["ende_base"], **TEXT}, "--test_source and --test_target, the text"),
-        ("table2", {"rows": ["ende_base"], "test_source": ["a"]}, "the same number of files"),
         (
             "table2",
             {"rows": ["ende_base"], **TEXT, "test_source": ["a"], "test_target": ["b"]},
@@ -106,7 +89,6 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         ("table3", {"divide_layers": 3}, "a divisor of num_layers=2"),
         ("table3", {"overrides": {"model.d_modle": 3}}, "did you mean 'model.d_model'"),
         ("table3", {"data": "x"}, "--dev_source and --dev_target, the text to score on"),
-        ("table3", {"divide": 3}, "a divisor of d_model=512"),
         ("table4", {"dev": "x"}, "--train is needed"),
         ("table4", {"train": "x"}, "--dev or --test or both"),
         ("table4", {"train": "x", "dev": "y", "first": "bse"}, "There is no config 'bse'"),
@@ -127,8 +109,6 @@ def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(
         ([], "takes one table: table1"),
         (["table2", "--leaves=tag"], "--leaves is for table4 only"),
         (["table3", "--config=multi30k"], "each row of a table has its own config"),
-        (["table1", "--config.model.d_model=8"], "--config is for table2"),
-        (["table3", "--config.training.steps=9"], "Use --steps"),
     ],
 )
 def test_a_wrong_command_ends_with_one_message(arguments, message):

@@ -160,8 +160,3 @@ def test_a_smaller_config_of_another_model_is_refused():
         ValueError, match=r"gnmt is a model of the kind 'gnmt'\. Received: multi30k"
     ):
         reduced_recipe(Plan("table2"), "gnmt", reduced="multi30k")
-
-
-def test_operations_and_steps_exclude_each_other():
-    with pytest.raises(ValueError, match=r"--operations=1e\+15 --steps=5"):
-        Plan("table2", operations=1e15, steps=5)

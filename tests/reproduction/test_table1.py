@@ -9,7 +9,6 @@ import matplotlib.image
 import pytest
 from support.processes.commands import command, running
 
-from pipelines.atomic_files import only_one
 from t2t_keras.reproduction import Plan, reproduce, table1
 from t2t_keras.stages.table_writer import this_machine
 
@@ -118,11 +117,6 @@ def test_results_of_other_settings_are_refused(tmp_path, name, no_children):
     write_results(tmp_path, [("recurrent", 64, 1.0)], **{name: 32})
     message = f"was measured with {name}=32.* different --output. Received: {name}="
     with pytest.raises(ValueError, match=message):
-        reproduce(Plan("table1", output=tmp_path, **SETTINGS))
-
-
-def test_only_one_process_can_use_the_output_folder(tmp_path):
-    with only_one(tmp_path), pytest.raises(ValueError, match="is in use by process"):
         reproduce(Plan("table1", output=tmp_path, **SETTINGS))
 
 

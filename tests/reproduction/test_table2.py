@@ -78,7 +78,7 @@ def results(plan):
     return stopped, steps, reproduce_command("table2", *flags, overrides=OVERRIDES)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_interrupted_training_saves_and_resumes(plan, results):
     stopped, steps, resumed = results
     assert stopped.returncode == 130
@@ -91,7 +91,7 @@ def test_an_interrupted_training_saves_and_resumes(plan, results):
     assert started_stages(resumed.stderr) == [f"ende_base: {stage}" for stage in remaining]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_table_has_both_scores_beside_the_papers(corpus, plan, results):
     (row,) = cells(plan.folder / "table2.csv")
     assert (row["test set"], row["lines"]) == ("one", "20")
@@ -109,7 +109,7 @@ def test_the_table_has_both_scores_beside_the_papers(corpus, plan, results):
     assert row["BLEU"] == f"{paper_bleu(hypotheses, references, 'de').score:.2f}"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_notes_name_every_difference_from_the_paper(plan, results):
     text = results[-1].stdout
     assert (plan.folder / "table2.md").read_text() == text
@@ -120,14 +120,14 @@ def test_the_notes_name_every_difference_from_the_paper(plan, results):
     assert "reproduce.py table2 --output=" in text.splitlines()[-1]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_same_plan_from_python_makes_the_same_table_and_runs_no_stage(plan, results, capsys):
     text = reproduce(plan)
     assert without_circumstances(text) == without_circumstances(results[-1].stdout)
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_run_with_other_settings_is_refused(corpus, plan, results, capsys):
     (corpus / "tiny.py").write_text(CONFIG.replace("0.5", "0.25"))
     message = r"run was trained with training\.learning_rate=\S+\. .*different --output"
@@ -137,7 +137,7 @@ def test_a_run_with_other_settings_is_refused(corpus, plan, results, capsys):
     assert started_stages(capsys.readouterr().err) == []
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_existing_run_is_only_translated_and_scored(corpus, plan, results, monkeypatch):
     row, started = plan.folder / "ende_base", []
     monkeypatch.setattr(stages, "start_command", copying_start(row / "one.out", started))

@@ -72,7 +72,7 @@ def ours(folder):
     return [row for row in cells(folder / "table4.csv") if row["parser"] == "ours"]
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_papers_lines_are_references(table):
     rows = [row for row in cells(table[0] / "table4.csv") if row["parser"] != "ours"]
     f1 = {(row["parser"], row["mode"]): row["paper F1, WSJ 23"] for row in rows}
@@ -81,7 +81,7 @@ def test_the_papers_lines_are_references(table):
     assert f1["Dyer et al. (2016), RNN Grammar", "generative"] == "93.3"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_training_starts_from_the_weights_of_the_first_one(table):
     folder = table[0]
     assert Run(folder / "run").init() == str(folder / "first")
@@ -111,7 +111,7 @@ def test_the_first_training_keeps_its_steps_once_the_run_has_started_from_it(tmp
         check_first_steps(run, init, longer)
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_trees_become_a_run_and_its_parses(table):
     expected = ["prepare", "train-first", "train", "average", "parse-dev"]
     expected += ["parse-dev-constrained"]
@@ -121,7 +121,7 @@ def test_trees_become_a_run_and_its_parses(table):
     assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_constrained_search_writes_trees(treebanks, table):
     _, row = ours(table[0])
     assert (row["outputs"], row["repaired"], row["failed"]) == ("trees only", "0", "0")
@@ -130,7 +130,7 @@ def test_the_constrained_search_writes_trees(treebanks, table):
     assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
     row, _ = ours(table[0])
     assert row["mode"] == "semi-supervised"
@@ -139,7 +139,7 @@ def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
     assert "d_model 16 (paper 1,024)" in table[1].stdout
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
     row, _ = ours(table[0])
     assert (row["sentences"], row["also in training"]) == ("11", "1")
@@ -149,7 +149,7 @@ def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
     assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     folder, started = table[0], []
     monkeypatch.setattr(stages, "start_command", copying_start(folder / "dev.brackets", started))
@@ -165,7 +165,7 @@ def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     assert row == ours(folder)[0] | {"scored on": "test"}
 
 
-@pytest.mark.long
+@pytest.mark.nightly
 def test_a_run_that_was_trained_on_other_trees_is_refused(treebanks, table, tmp_path):
     given = {name: treebanks[name] for name in ("train", "dev")}
     with pytest.raises(ValueError, match=r"was trained on different trees\. --train must name"):

@@ -1,15 +1,9 @@
 """Measures over the length of the text: a panel for each, a line for each system."""
 
 import matplotlib.image
-import numpy as np
+from support.text.pictures import pixels_of
 
 from t2t_keras.visualization.by_length import by_length
-
-
-def pixels_of(path, color):
-    """Counts the pixels of a color, given as three hexadecimal bytes."""
-    pixels = np.rint(matplotlib.image.imread(path)[..., :3] * 255)
-    return int((np.abs(pixels - list(bytes.fromhex(color))) < 12).all(-1).sum())
 
 
 def test_every_system_has_a_line_in_every_panel(tmp_path):

@@ -2,15 +2,10 @@
 
 import matplotlib.image
 import numpy as np
+from support.text.pictures import pixels_of
 
 from t2t_keras.evaluation.calibration import calibration
 from t2t_keras.visualization.calibration import calibration_plot
-
-
-def pixels_of(path, color):
-    """Counts the pixels of a color, given as three hexadecimal bytes."""
-    pixels = np.rint(matplotlib.image.imread(path)[..., :3] * 255)
-    return int((np.abs(pixels - list(bytes.fromhex(color))) < 12).all(-1).sum())
 
 
 def test_more_bins_have_more_bars_and_a_line(tmp_path):

@@ -7,16 +7,11 @@ import matplotlib.image
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from support.text.pictures import pixels_of
 
 from t2t_keras.visualization.line_panels import Panel, draw, line_panels, share_ranges
 
 BLUE, ORANGE = "0072b2", "d55e00"
-
-
-def pixels_of(path, color):
-    """Counts the pixels of a color, given as three hexadecimal bytes."""
-    pixels = np.rint(matplotlib.image.imread(path)[..., :3] * 255)
-    return int((np.abs(pixels - list(bytes.fromhex(color))) < 12).all(-1).sum())
 
 
 @pytest.mark.parametrize("logarithmic", [False, True])

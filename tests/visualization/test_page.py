@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 from support.models.attention_weights import (
     ODD_WORDS,
     READ,
@@ -45,6 +46,7 @@ def test_the_page_contains_the_weights_in_thousandths():
         np.testing.assert_allclose(weights, heads.weights, atol=0.0005001)
 
 
+@pytest.mark.nightly
 def test_the_page_opens_on_the_cross_attention_of_the_last_layer(browser, tmp_path):
     sub_layers = heads_of(sub_layer_weights(), SOURCE, READ, WRITTEN)
     path = tmp_path / "index.html"

@@ -5,7 +5,7 @@ import pytest
 from t2t_keras.visualization.report import ExampleTranslation, chosen, count_text, duration
 
 
-@pytest.mark.parametrize(("count", "most"), [(3, 5), (15, 5), (16, 5), (17, 5), (40, 2)])
+@pytest.mark.parametrize(("count", "most"), [(3, 5), (17, 5), (40, 2)])
 @pytest.mark.parametrize("scores", [[0.0], [0.0, 0.0, 1.0, 50.0], range(1000)])
 def test_best_middle_and_worst_are_distinct_lines_in_order(count, most, scores):
     lines = [

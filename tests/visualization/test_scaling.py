@@ -1,15 +1,9 @@
 """Measured points and fitted powers of n are drawn on log axes."""
 
 import matplotlib.image
-import numpy as np
+from support.text.pictures import pixels_of
 
 from t2t_keras.visualization.scaling import scaling
-
-
-def pixels_of(path, color):
-    """Counts the pixels of a color, given as three hexadecimal bytes."""
-    pixels = np.rint(matplotlib.image.imread(path)[..., :3] * 255)
-    return int((np.abs(pixels - list(bytes.fromhex(color))) < 12).all(-1).sum())
 
 
 def test_points_are_drawn_with_and_without_a_fitted_line(tmp_path):

@@ -25,7 +25,8 @@ def transformer(**settings):
     return Transformer(TransformerConfig(**sizes, **settings))
 
 
-@pytest.mark.parametrize("name", ["gnmt", "gnmt, fast-forward", "moe"])
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["gnmt, fast-forward", "moe"])
 def test_a_recurrent_encoder_feels_everything(name):
     assert felt(rival(name)) == [(5, 5)] * 3
 
@@ -35,6 +36,7 @@ def test_self_attention_feels_everything_unless_it_is_restricted():
     assert felt(transformer(neighbourhood=3)) == [(1, 1), (2, 2)]
 
 
+@pytest.mark.long
 def test_convolutions_reach_further_with_each_layer_and_dilation():
     config = RIVALS["convs2s"][1]
     reach = [sum(kernel // 2 for _, kernel in config.shapes(4)[: k + 1]) for k in range(4)]
