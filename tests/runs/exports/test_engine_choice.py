@@ -1,7 +1,6 @@
 """A run translates with LiteRT if an export belongs to its weights and its search."""
 
 import json
-import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -55,29 +54,28 @@ def test_the_newest_export_of_these_weights_this_search_and_this_type_fits(copie
     assert "no export in" in fits(copied) and "has the weights" in fits(copied)
 
 
-def test_another_search_in_the_settings_makes_exports_unfit(copied):
+def test_all_that_translations_depend_on_must_be_that_of_the_export(copied):
     copied.export(format="litert", n_best=2)
     assert fits(copied) == 1, "the number of results may differ"
     settings = read_json(copied.config_file)
-    settings["experiment"]["search"]["alpha"] = 0.9
-    write_json(copied.config_file, settings)
+    experiment = settings["experiment"]
+
+    def changed(part, **values):
+        return {"experiment": experiment | {part: experiment[part] | values}}
+
+    write_json(copied.config_file, settings | changed("search", alpha=0.9))
     assert "has the search of" in fits(copied)
-
-
-@pytest.mark.parametrize("change", ["model", "tags", "leaves", "vocabulary"])
-def test_all_that_translations_depend_on_must_be_that_of_the_export(copied, change):
-    copied.export(format="litert")
-    settings = read_json(copied.config_file)
-    if change == "model":
-        settings["experiment"]["model"]["activation"] = "gelu"
-    elif change == "tags":
-        settings["tags"] = ["<2de>"]
-    elif change == "leaves":
-        settings["preparation"] = {"leaves": ["XX", True]}
-    else:
-        (copied.folder / "vocabulary" / "another").touch()
+    message = "has the model, the vocabulary and the tags of"
+    for entries in (
+        changed("model", activation="gelu"),
+        {"tags": ["<2de>"]},
+        {"preparation": {"leaves": ["XX", True]}},
+    ):
+        write_json(copied.config_file, settings | entries)
+        assert message in fits(copied)
     write_json(copied.config_file, settings)
-    assert "has the model, the vocabulary and the tags of" in fits(copied)
+    (copied.folder / "vocabulary" / "another").touch()
+    assert message in fits(copied)
 
 
 def test_averaged_weights_that_their_record_does_not_describe_are_refused(copied):
@@ -95,10 +93,8 @@ def test_the_engine_follows_the_run(copied, monkeypatch):
     assert methods == ["beam", "short"]
     (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
     engine = chosen_engine(copied.folder).engine
-    assert type(engine) is LiteRTEngine and (engine.name, engine.dtype) == (
-        copied.folder,
-        "float32",
-    )
+    assert type(engine) is LiteRTEngine
+    assert (engine.name, engine.dtype) == (copied.folder, "float32")
     assert (engine.alignment.layer, engine.alignment.head) == (1, 3)
 
 
@@ -120,27 +116,25 @@ def test_tensorflow_is_the_choice_for_a_reason(copied, monkeypatch, caplog):
 def test_a_damaged_export_is_reported_and_tensorflow_used(copied, caplog):
     version = copied.export(format="litert")
     (version / LITERT_MODEL).write_bytes(b"other")
-    choice = chosen_engine(copied.folder)
-    assert choice.engine is None
-    choice.tell()
+    chosen_engine(copied.folder).tell()
     assert "does not match its SHA-256" in caplog.text and caplog.records[-1].levelname == "WARNING"
     with pytest.raises(ValueError, match="does not match its SHA-256"):
         chosen_engine(copied.folder, "litert")
 
 
-@pytest.mark.parametrize("record", [{}, {"dtype": "float32", "weights": 3}, {"dtype": 7}])
-def test_a_wrong_record_fits_nothing(copied, record):
+def test_an_export_with_a_wrong_record_fits_nothing_and_harms_no_other(copied):
     version = copied.export(format="litert")
-    write_json(version / LITERT_RECORD, record)
-    assert "no export" in fits(copied)
-    (version / LITERT_RECORD).write_text("{")
-    assert str(version / LITERT_RECORD) in chosen_engine(copied.folder).reason
-    copied.export(format="litert")
-    assert fits(copied) == 2, "a damaged one harms no other"
-    shutil.rmtree(copied.folder / "export_litert" / "2")
-    (version / LITERT_RECORD).unlink()
-    (version / LITERT_RECORD).mkdir()
+    record = version / LITERT_RECORD
+    for contents in ({}, {"dtype": "float32", "weights": 3}):
+        write_json(record, contents)
+        assert "no export" in fits(copied)
+    record.write_text("{")
+    assert str(record) in chosen_engine(copied.folder).reason
+    record.unlink()
+    record.mkdir()
     assert "is no file" in fits(copied)
+    copied.export(format="litert")
+    assert fits(copied) == 2
 
 
 @pytest.mark.parametrize(
@@ -175,13 +169,13 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
         RunEnsemble([run.folder] * 2).translator(engine="litert")
 
 
-@pytest.mark.parametrize(
-    ("visible", "devices", "expected"),
-    [(None, ["/dev/nvidia0"], True), (None, [], False), ("", ["/dev/nvidia0"], False)],
-)
-def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch, visible, devices, expected):
+def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch):
+    devices = ["/dev/nvidia0"]
     monkeypatch.setattr(engine_choice.glob, "glob", lambda pattern: devices)
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert has_gpu() is expected
+    for hidden in ("", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
+        assert not has_gpu()
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES")
+    assert has_gpu()
+    devices.clear()
+    assert not has_gpu()

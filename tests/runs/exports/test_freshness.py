@@ -1,12 +1,11 @@
 """All exports inside a run are renewed together; a stale one is named when it is opened."""
 
+import shutil
+
 import pytest
-from support.runs.untrained import save_checkpoint, untrained_run
+from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
-from pipelines.tokenizers import save_tokenizer
-from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
-from pipelines.toy.grammar import pairs
 from t2t_keras.export import model_code
 from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, PORTABLE_MODEL
 from t2t_keras.runs import Run
@@ -58,24 +57,21 @@ def exported(copied):
     return copied
 
 
-@pytest.mark.parametrize("at_least", [(), ("export", "export_litert")])
-def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(
-    exported, at_least
-):
+def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_options(exported):
     assert renewed(exported) == {}, "nothing has changed"
     exported.average(last=2)
-    versions = dict.fromkeys(PLACES, "2")
     own = {"export_litert": "4", "export_ctranslate2": "export_ctranslate2"}  # float32 and int8
-    if at_least:  # the run's own search, too
-        own |= {"export": "3", "export_litert": "5"}
-    assert renewed(exported, *at_least) == versions | own
+    assert renewed(exported) == dict.fromkeys(PLACES, "2") | own
     for name in PLACES:
         record = newest(exported, name)
         assert record["weights"]["steps"] == [4, 6] and not stale(exported, record)
     for record in records_in(exported, "export_litert")[2:4]:
         search = {"float32": (3, 2, 0.0), "int8": (4, 4, 0.6)}[record["dtype"]]
         assert tuple(record["search"][name] for name in ("beam", "n_best", "alpha")) == search
-    assert newest(exported, "export")["search"]["beam"] == (4 if at_least else 3)
+    assert newest(exported, "export")["search"]["beam"] == 3
+    at_least = ("export", "export_litert")
+    assert renewed(exported, *at_least) == {"export": "3", "export_litert": "5"}
+    assert newest(exported, "export")["search"]["beam"] == 4, "the run's own search"
     assert renewed(exported, *at_least) == {}
 
 
@@ -90,13 +86,8 @@ def test_named_weights_are_renewed_as_long_as_they_exist(copied):
     assert renewed(copied) == {}, "nothing replaces a checkpoint"
 
 
-def test_every_tag_of_a_run_is_renewed(tmp_path):
-    texts = [text for pair in pairs(200) for text in pair]
-    tokenizer = learn(texts, VocabularyConfig(size=400, tags=("<2de>", "<2fr>")))
-    save_tokenizer(tokenizer, tmp_path / "vocabulary")
-    run = untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer)
-    write_json(run.config_file, read_json(run.config_file) | {"tags": ["<2de>", "<2fr>"]})
-    lines = []
+def test_every_tag_of_a_run_is_renewed(tagged, tmp_path):
+    run, lines = Run(shutil.copytree(tagged, tmp_path / "run")), []
     assert renew(run, lines.append, ["export"]) == {} and "choose --to" in lines[0]
     for to in ("de", "fr"):
         Run(run.folder, to=to).export()
@@ -145,17 +136,13 @@ def test_a_reason_for_not_exporting_is_shown_once(copied, monkeypatch):
     monkeypatch.setattr(engine_exports, "save_litert", fail)
     lines = []
     assert renew(copied, lines.append, ["export_litert"]) == {}
-    assert lines == [
-        "Not exported as a model for LiteRT, which translates on CPUs: this MoE cannot be exported "
-        "for LiteRT: LiteRT has no UpperBound"
-    ]
+    (line,) = lines
+    assert line.startswith("Not exported as a model for LiteRT") and line.endswith("no UpperBound")
 
 
-@pytest.mark.parametrize("damage", [b"{", b"[]"])
-def test_a_damaged_record_stops_neither_renewing_nor_opening(copied, damage):
+def test_a_damaged_record_stops_neither_renewing_nor_opening(copied):
     version = copied.export(format="litert")
-    (version / LITERT_RECORD).write_bytes(damage)
-    warn_if_stale(version)
-    save_checkpoint(copied, 8)
-    copied.average(last=1)
+    for damage in (b"{", b"[]"):
+        (version / LITERT_RECORD).write_bytes(damage)
+        warn_if_stale(version)
     assert renewed(copied, "export_litert") == {"export_litert": "2"}
