@@ -5,8 +5,6 @@ import sys
 import pytest
 from support.processes.commands import ROOT
 
-from pipelines.batches import assembly, dataset
-
 # Keras alone trains on the batches, in a process that cannot import TensorFlow.
 PROGRAM = """
 import sys
@@ -31,11 +29,8 @@ assert sys.modules["tensorflow"] is None
 """
 
 
+@pytest.mark.long
 def test_keras_trains_on_the_batches_on_jax_without_tensorflow():
     pytest.importorskip("jax")
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, cwd=ROOT, env=environment)
-
-
-def test_both_are_also_found_in_their_former_place():
-    assert dataset.assemble is assembly.assemble and dataset.batches is assembly.batches

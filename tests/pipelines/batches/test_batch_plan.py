@@ -5,26 +5,19 @@ import pytest
 
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan, best_boundaries
 
-
-def random_lengths(count=5000, seed=0):
-    random = np.random.default_rng(seed)
-    common = random.normal(2.6, 0.6, (count, 1))
-    return np.exp(common + random.normal(0, 0.2, (count, 2))).astype(int) + 1
-
-
-LENGTHS = random_lengths()
+RANDOM = np.random.default_rng(0)
+COMMON = RANDOM.normal(2.6, 0.6, (2000, 1))
+LENGTHS = np.exp(COMMON + RANDOM.normal(0, 0.2, (2000, 2))).astype(int) + 1
 
 
 def new_plan(seed=1, **settings):
-    return BatchPlan(LENGTHS, BatchConfig(**{"tokens": 2000, "max_length": 60, **settings}), seed)
+    return BatchPlan(LENGTHS, BatchConfig(**{"tokens": 1000, "max_length": 60, **settings}), seed)
 
 
-def batches_of(plan, steps):
-    return [plan.batch(step) for step in steps]
-
-
-def examples_of(batches):
-    return np.concatenate([examples for examples, _, _ in batches])
+def epoch_of(plan, epoch=0):
+    """Returns the batches of an epoch, and the examples in them."""
+    batches = [plan.batch(step) for step in range(epoch * plan.steps, (epoch + 1) * plan.steps)]
+    return batches, np.concatenate([examples for examples, _, _ in batches])
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -50,52 +43,51 @@ def test_boundaries_need_the_least_padding_of_all_choices(seed):
 def test_an_epoch_holds_every_example_once_except_those_counted_as_left_out():
     plan = new_plan()
     for epoch in range(2):
-        batches = batches_of(plan, range(epoch * plan.steps, (epoch + 1) * plan.steps))
-        seen = examples_of(batches)
-        assert len(np.unique(seen)) == len(seen)
-        assert len(seen) == 5000 - plan.too_long - plan.left_over
+        _, seen = epoch_of(plan, epoch)
+        assert len(np.unique(seen)) == len(seen) == 2000 - plan.too_long - plan.left_over
     assert plan.too_long == (LENGTHS.max(axis=1) > 60).sum() > 0
     assert plan.left_over < plan.rows[-1]
 
 
 def test_a_batch_respects_its_width_and_its_token_budget():
-    plan = new_plan()
-    batches = batches_of(plan, range(plan.steps))
+    plan, real, positions = new_plan(), 0, 0
+    batches, _ = epoch_of(plan)
     for examples, width, rows in batches:
         assert len(examples) == rows
-        assert rows % 8 == 0 and rows * width <= 2000
+        assert rows % 8 == 0 and rows * width <= 1000
         assert LENGTHS[examples].max() <= width
+        real += LENGTHS[examples].sum()
+        positions += 2 * width * rows
     assert len({width for _, width, _ in batches}) <= 10
+    assert plan.share_of_real_tokens() == pytest.approx(real / positions)
 
 
 def test_batch_s_does_not_depend_on_the_first_step():
     plan = new_plan()
-    steps = range(3 * plan.steps)
-    expected = batches_of(plan, steps)
+    expected = [plan.batch(step)[0] for step in range(3 * plan.steps)]
     for start in (0, 1, plan.steps - 1, plan.steps, 2 * plan.steps + 3):
         fresh = new_plan()
-        for step in range(start, min(start + 4, len(steps))):
-            np.testing.assert_array_equal(fresh.batch(step)[0], expected[step][0])
+        for step in range(start, start + 4):
+            np.testing.assert_array_equal(fresh.batch(step)[0], expected[step])
 
 
 def test_epochs_and_seeds_differ_in_the_order_and_in_the_members_of_batches():
-    plan, other = new_plan(), new_plan(seed=2)
-    first, second = plan.batch(0)[0], plan.batch(plan.steps)[0]
-    assert not np.array_equal(first, second)
-    assert not np.array_equal(first, other.batch(0)[0])
+    plan = new_plan()
+    first, second, other = epoch_of(plan), epoch_of(plan, 1), epoch_of(new_plan(seed=2))
 
-    def groups(steps):
-        return {frozenset(examples.tolist()) for examples, _, _ in batches_of(plan, steps)}
+    def groups(batches):
+        return {frozenset(examples.tolist()) for examples, _, _ in batches}
 
-    assert groups(range(plan.steps)).isdisjoint(groups(range(plan.steps, 2 * plan.steps)))
+    for batches, order in (second, other):
+        assert not np.array_equal(order[:50], first[1][:50])
+        assert groups(batches).isdisjoint(groups(first[0]))
 
 
 def test_an_evaluation_holds_every_example_in_the_order_of_lengths():
     plan = new_plan(seed=None)
-    batches = batches_of(plan, range(plan.steps))
-    seen = examples_of(batches)
-    assert len(seen) == 5000 == len(np.unique(seen))
-    assert plan.left_over == 0
+    batches, seen = epoch_of(plan)
+    assert len(seen) == 2000 == len(np.unique(seen))
+    assert plan.left_over == plan.too_long == 0
     assert (np.diff(LENGTHS[seen].max(axis=1)) >= 0).all()
     assert all(len(examples) <= rows for examples, _, rows in batches)
 
@@ -103,17 +95,13 @@ def test_an_evaluation_holds_every_example_in_the_order_of_lengths():
 def test_different_examples_are_left_over_in_different_epochs():
     plan = BatchPlan(np.full((21, 2), 5), BatchConfig(tokens=100, max_length=10), seed=1)
     assert plan.left_over == 5
-    seen = [set(plan.batch(s)[0]) | set(plan.batch(s + 1)[0]) for s in range(0, 40, 2)]
-    assert set.union(*seen) == set(range(21))
+    assert {*np.concatenate([epoch_of(plan, epoch)[1] for epoch in range(20)])} == {*range(21)}
 
 
 def test_a_bucket_is_divided_into_equal_batches():
     """A smaller last batch would move up to the next bucket and need more padding there."""
-    plan = BatchPlan(
-        np.repeat([[5, 5], [10, 10]], [250, 100], axis=0),
-        BatchConfig(tokens=1000, max_length=50),
-        seed=1,
-    )
+    lengths = np.repeat([[5, 5], [10, 10]], [250, 100], axis=0)
+    plan = BatchPlan(lengths, BatchConfig(tokens=1000, max_length=50), seed=1)
     # 250 rows exceed one batch of 200, so there are two of 120, and 10 rows move up.
     assert plan.boundaries.tolist() == [5, 10]
     assert plan.rows.tolist() == [120, 48]
@@ -121,31 +109,17 @@ def test_a_bucket_is_divided_into_equal_batches():
     assert plan.left_over == 350 - 2 * 120 - 2 * 48
 
 
-def test_longer_examples_are_dropped_or_truncated_and_counted():
+def test_longer_examples_are_dropped_or_truncated_and_counted_but_kept_in_evaluations():
     lengths = np.array([[3, 4]] * 16 + [[30, 5]] * 8)
-    dropped = BatchPlan(lengths, BatchConfig(tokens=400, max_length=20), seed=1)
+    config = {"tokens": 400, "max_length": 20}
+    dropped = BatchPlan(lengths, BatchConfig(**config), seed=1)
     assert dropped.too_long == 8 and dropped.boundaries.tolist() == [4]
-    config = BatchConfig(tokens=400, max_length=20, too_long="truncate")
-    truncated = BatchPlan(lengths, config, seed=1)
+    truncated = BatchPlan(lengths, BatchConfig(**config, too_long="truncate"), seed=1)
     assert truncated.too_long == 8 and truncated.boundaries.tolist() == [4, 20]
-    batches = batches_of(truncated, range(truncated.steps))
-    assert sorted(examples_of(batches)) == list(range(24))
-
-
-def test_an_evaluation_keeps_examples_that_are_too_long_for_training():
-    lengths = np.array([[3, 4]] * 16 + [[300, 5]] * 9)
-    plan = BatchPlan(lengths, BatchConfig(tokens=400, max_length=20), seed=None)
-    assert plan.boundaries.tolist() == [4, 300]
-    assert sorted(examples_of(batches_of(plan, range(plan.steps)))) == list(range(25))
-
-
-def test_the_share_of_real_tokens_is_that_of_the_batches():
-    plan = new_plan()
-    real = positions = 0
-    for examples, width, rows in batches_of(plan, range(plan.steps)):
-        real += LENGTHS[examples].sum()
-        positions += 2 * width * rows
-    assert plan.share_of_real_tokens() == pytest.approx(real / positions)
+    evaluated = BatchPlan(10 * lengths - 20, BatchConfig(**config), seed=None)
+    assert evaluated.boundaries.tolist() == [20, 280]
+    for plan in (truncated, evaluated):
+        assert sorted(epoch_of(plan)[1]) == list(range(24))
 
 
 @pytest.mark.parametrize(
@@ -168,15 +142,10 @@ def test_wrong_settings_are_refused_by_name(settings, message):
         ([[3, 0]], 1, r"of at least 1. Pass `store.all_lengths \+ 1`.* with minimum 0"),
         ([3, 4], 1, r"must be integers \[examples, 2\] or .* Received: an array of shape \(2,\)"),
         ([[3, 4]], -1, "`seed` must be a whole number of at least 0. Received: seed=-1"),
+        ([[5, 5]] * 3, 0, r"3 examples do not fill one batch, .* multiple of 8"),
+        ([[600, 500]], 0, r"No example fits into max_length=\d+, .* length 600"),
     ],
 )
 def test_wrong_arguments_are_refused_by_name(lengths, seed, message):
     with pytest.raises(ValueError, match=message):
         BatchPlan(lengths, seed=seed)
-
-
-def test_a_corpus_without_a_full_batch_is_refused():
-    with pytest.raises(ValueError, match=r"3 examples do not fill one batch, .* multiple of 8"):
-        BatchPlan(np.full((3, 2), 5), seed=0)
-    with pytest.raises(ValueError, match=r"No example fits into max_length=4, .* length 5"):
-        BatchPlan(np.full((3, 2), 5), BatchConfig(max_length=4), seed=0)

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from support.text.toy_tokenizers import toy_tokenizer
 
 from pipelines.batches import dropout_encoding
@@ -11,49 +12,48 @@ from pipelines.tokenizers import SeparateTokenizers
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.toy.grammar import pairs
 
-PAIRS = pairs(300)
+PAIRS = pairs(150)
 DROPOUT = EncodingsConfig(3, 0.2)
+CONFIG = BatchConfig(tokens=1000, max_length=60)
 
 
-def test_every_encoding_of_a_store_is_decoded_to_the_text():
-    tokenizer = toy_tokenizer("bpe")
+@pytest.fixture(scope="module")
+def tokenizer():
+    return toy_tokenizer("bpe")
+
+
+@pytest.fixture(scope="module")
+def store(tokenizer):
+    return encoded(PAIRS, tokenizer, DROPOUT)
+
+
+def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch):
+    monkeypatch.setattr(dropout_encoding, "BLOCK", 7)
     separate = SeparateTokenizers(tokenizer, toy_tokenizer("bpe without bytes"))
-    store = encoded(PAIRS, separate, DROPOUT)
-    plain = encoded(PAIRS, separate)
-    assert (store.encodings, plain.encodings, len(store)) == (3, 1, 300)
+    store, plain = encoded(PAIRS, separate, DROPOUT), encoded(PAIRS, separate)
+    assert (store.encodings, plain.encodings, len(store)) == (3, 1, 150)
     np.testing.assert_array_equal(store.lengths, plain.lengths)
+    width = store.all_lengths.max()
     for column, side in enumerate(SIDES):
-        width = store.all_lengths.max()
         texts = []
         for encoding in range(3):
-            ids = store.gather(side, range(300), width, encoding)
+            ids = store.gather(side, range(150), width, encoding)
             assert (ids > 0).sum() == store.all_lengths[encoding, :, column].sum()
             decoded = getattr(separate, side).decode(ids)
             assert decoded == [pair[column] for pair in PAIRS]
             texts.append(ids)
-        np.testing.assert_array_equal(texts[0], plain.gather(side, range(300), width))
+        np.testing.assert_array_equal(texts[0], plain.gather(side, range(150), width))
         assert not np.array_equal(texts[1], texts[2])
 
 
-def test_source_and_target_are_encoded_independently():
-    same = [(source, source) for source, _ in PAIRS]
-    store = encoded(same, toy_tokenizer("bpe"), DROPOUT)
+def test_source_and_target_are_encoded_independently(tokenizer):
+    store = encoded([(source, source) for source, _ in PAIRS], tokenizer, DROPOUT)
     np.testing.assert_array_equal(*store.lengths.T)
     assert not np.array_equal(*store.all_lengths[1].T)
 
 
-def test_blocks_of_lines_are_encoded_in_order(monkeypatch):
-    monkeypatch.setattr(dropout_encoding, "BLOCK", 7)
-    store = encoded(PAIRS[:50], toy_tokenizer("bpe"), DROPOUT)
-    ids = store.gather("target", range(50), store.all_lengths.max(), 2)
-    assert toy_tokenizer("bpe").decode(ids) == [target for _, target in PAIRS[:50]]
-
-
-def test_batches_hold_the_chosen_encodings():
-    tokenizer = toy_tokenizer("bpe")
-    store = encoded(PAIRS, tokenizer, DROPOUT)
-    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=1)
-    seen = set()
+def test_batches_hold_the_chosen_encodings(tokenizer, store):
+    plan, seen = BatchPlan(store.all_lengths + 1, CONFIG, seed=1), set()
     for step, (inputs, labels) in enumerate(batches(store, plan, steps=2 * plan.steps)):
         examples = plan.batch(step)[0]
         for ids, column in ((inputs["source"], 0), (inputs["target"], 1), (labels, 1)):
@@ -65,9 +65,8 @@ def test_batches_hold_the_chosen_encodings():
     assert len(seen) == 9
 
 
-def test_the_rows_of_two_workers_form_the_batch():
-    store = encoded(PAIRS, toy_tokenizer("bpe"), DROPOUT)
-    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=1)
+def test_the_rows_of_two_workers_form_the_batch(store):
+    plan = BatchPlan(store.all_lengths + 1, CONFIG, seed=1)
     whole, *shares = (
         [labels for _, labels in batches(store, plan, 3, 5, worker, workers)]
         for worker, workers in ((0, 1), (0, 2), (1, 2))
@@ -76,16 +75,14 @@ def test_the_rows_of_two_workers_form_the_batch():
         np.testing.assert_array_equal(np.concatenate(parts)[: len(batch)], batch)
 
 
-def test_a_plan_without_dropout_reads_only_the_first_encoding():
-    tokenizer = toy_tokenizer("bpe")
-    store, plain = encoded(PAIRS, tokenizer, DROPOUT), encoded(PAIRS, tokenizer)
-    plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=1000, max_length=60), seed=None)
+def test_a_plan_without_dropout_reads_only_the_first_encoding(tokenizer, store):
+    plan, plain = BatchPlan(store.lengths + 1, CONFIG), encoded(PAIRS, tokenizer)
     for (_, labels), (_, expected) in zip(batches(store, plan), batches(plain, plan), strict=True):
         np.testing.assert_array_equal(labels, expected)
 
 
-def test_encodings_depend_on_the_seed_and_on_the_index_of_the_shard():
-    tokenizer, texts = toy_tokenizer("bpe"), list(zip(*PAIRS[:50], strict=True))
+def test_encodings_depend_on_the_seed_and_on_the_index_of_the_shard(tokenizer):
+    texts = list(zip(*PAIRS[:50], strict=True))
     plain = encoded(PAIRS[:50], tokenizer).shards[0]
 
     def ids(seed=1, index=0):

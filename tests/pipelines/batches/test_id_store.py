@@ -22,12 +22,13 @@ def padded(pairs, side, examples, width):
     return np.array([row + [0] * (width - len(row)) for row in rows])
 
 
-@pytest.mark.parametrize("largest", [60000, 100000])
-def test_a_written_store_is_read_at_random(tmp_path, largest):
-    pairs = random_pairs(largest=largest)
-    for index, (start, end) in enumerate(((0, 20), (20, 21), (21, 50))):
-        Shard.of(pairs[start:end]).write(tmp_path / f"shard-{index:05}")
-    store = IdStore.read(tmp_path)
+@pytest.mark.parametrize("in_memory", [True, False])
+def test_a_store_is_read_at_random(tmp_path, in_memory):
+    pairs = random_pairs()
+    shards = [Shard.of(pairs[start:end]) for start, end in ((0, 20), (20, 21), (21, 50))]
+    for index, shard in enumerate(shards):
+        shard.write(tmp_path / f"shard-{index:05}")
+    store = IdStore(shards) if in_memory else IdStore.read(tmp_path)
     assert len(store) == 50
     np.testing.assert_array_equal(store.lengths, [(len(s), len(t)) for s, t in pairs])
     examples = np.random.default_rng(1).permutation(50)[:30]
@@ -35,12 +36,6 @@ def test_a_written_store_is_read_at_random(tmp_path, largest):
         ids = store.gather(name, examples, 12)
         assert ids.dtype == np.int32
         np.testing.assert_array_equal(ids, padded(pairs, side, examples, 12))
-
-
-def test_a_store_in_memory_is_read_in_the_same_way():
-    pairs = random_pairs()
-    store = IdStore([Shard.of(pairs[:7]), Shard.of(pairs[7:])])
-    np.testing.assert_array_equal(store.gather("target", [8, 0], 12), padded(pairs, 1, [8, 0], 12))
 
 
 def several_encodings(number, count=30, seed=0):
@@ -54,7 +49,7 @@ def several_encodings(number, count=30, seed=0):
     return shard, encodings
 
 
-def test_a_shard_holds_several_encodings(tmp_path):
+def test_a_shard_holds_several_encodings_and_one_with_a_single_encoding_repeats_it(tmp_path):
     first, first_pairs = several_encodings(3)
     second, second_pairs = several_encodings(1, seed=7)
     for index, shard in enumerate((first, second)):
@@ -62,7 +57,6 @@ def test_a_shard_holds_several_encodings(tmp_path):
     store = IdStore.read(tmp_path)
     assert (len(store), store.encodings) == (60, 3)
     assert [shard.encodings for shard in store.shards] == [3, 1]
-    # The shard with a single encoding repeats it.
     pairs = [first_pairs[encoding] + second_pairs[0] for encoding in range(3)]
     np.testing.assert_array_equal(
         store.all_lengths, [[(len(s), len(t)) for s, t in each] for each in pairs]
@@ -75,34 +69,36 @@ def test_a_shard_holds_several_encodings(tmp_path):
         np.testing.assert_array_equal(
             store.gather(name, examples, 12, encodings), padded(chosen, side, range(40), 12)
         )
-        np.testing.assert_array_equal(
-            store.gather(name, examples, 12), padded(pairs[0], side, examples, 12)
-        )
 
 
-def test_a_single_encoding_is_stored_as_by_earlier_versions(tmp_path):
-    Shard.of([([7, 8], [9]), ([], [5, 6, 4])]).write(tmp_path / "shard")
-    assert np.load(tmp_path / "shard" / "ids.npy").tolist() == [7, 8, 9, 5, 6, 4]
-    assert np.load(tmp_path / "shard" / "ends.npy").tolist() == [[0, 2, 2], [2, 3, 6]]
-    assert {path.name for path in (tmp_path / "shard").iterdir()} == {
-        "ids.npy",
-        "ends.npy",
-        "digests.json",
-    }
-
-
-def test_ids_outside_the_vocabulary_are_found_in_every_encoding():
-    shard = Shard.of([([3], [4])]).with_encodings(np.array([3, 9]), [[1], [1]])
-    tokenizer = types.SimpleNamespace(size=9)
-    with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
-        IdStore([shard]).check_ids(types.SimpleNamespace(source=tokenizer, target=tokenizer))
-
-
-def test_small_ids_take_two_bytes(tmp_path):
-    Shard.of(random_pairs(largest=60000)).write(tmp_path / "shard-00000")
-    Shard.of(random_pairs(largest=100000)).write(tmp_path / "shard-00001")
+def test_the_files_of_a_shard_are_two_arrays_and_their_digests(tmp_path):
+    Shard.of([([7, 8], [9]), ([], [5, 6, 4])]).write(tmp_path / "shard-0")
+    Shard.of([([70_000], [])]).write(tmp_path / "shard-1")
+    folder = tmp_path / "shard-0"
+    assert np.load(folder / "ids.npy").tolist() == [7, 8, 9, 5, 6, 4]
+    assert np.load(folder / "ends.npy").tolist() == [[0, 2, 2], [2, 3, 6]]
+    assert {path.name for path in folder.iterdir()} == {"ids.npy", "ends.npy", "digests.json"}
     dtypes = [shard.ids.dtype for shard in IdStore.read(tmp_path).shards]
-    assert dtypes == [np.uint16, np.int32]
+    assert dtypes == [np.uint16, np.int32], "small ids take two bytes"
+    (folder / "digests.json").unlink()  # as in earlier versions
+    assert len(IdStore.read(tmp_path)) == 3
+
+
+def test_sentences_may_have_no_ids(tmp_path):
+    Shard.of([([], []), ([], [])]).write(tmp_path / "shard-00000")
+    store = IdStore.read(tmp_path)
+    np.testing.assert_array_equal(store.gather("source", [1, 0], 3), np.zeros((2, 3)))
+
+
+def test_ids_outside_the_vocabulary_are_refused():
+    sizes = [types.SimpleNamespace(size=size) for size in range(11)]
+    shard = Shard.of([([3, 9], [4])])
+    with_more = Shard.of([([3], [4])]).with_encodings(np.array([3, 9]), [[1], [1]])
+    IdStore([shard]).check_ids(types.SimpleNamespace(source=sizes[10], target=sizes[5]))
+    for each, source, target in ((shard, 9, 5), (with_more, 10, 9)):
+        tokenizers = types.SimpleNamespace(source=sizes[source], target=sizes[target])
+        with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
+            IdStore([each]).check_ids(tokenizers)
 
 
 def test_an_unfinished_shard_is_not_part_of_the_store(tmp_path, monkeypatch):
@@ -117,16 +113,23 @@ def test_an_unfinished_shard_is_not_part_of_the_store(tmp_path, monkeypatch):
             Shard.of(random_pairs()).write(tmp_path / "shard-00001")
     (tmp_path / "shard-00001.abc.unfinished").mkdir()
     assert len(IdStore.read(tmp_path).shards) == 1
-    Shard.of(random_pairs()).write(tmp_path / "shard-00001")
-    assert len(IdStore.read(tmp_path)) == 100
 
 
-def test_missing_and_damaged_shards_are_named(tmp_path):
+def test_a_store_has_exactly_the_listed_shards(tmp_path):
     with pytest.raises(ValueError, match=r"holds no finished data: it has no store.json. Run"):
         IdStore.read(tmp_path)
-    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
-    (tmp_path / "shard-00000" / "ids.npy").write_bytes(b"half a file")
-    with pytest.raises(ValueError, match=r"shard-00000 is missing or damaged .*Delete it"):
+    for index in range(2):
+        Shard.of(random_pairs()).write(tmp_path / f"shard-{index}")
+    (tmp_path / "preparation.json").write_text("{}")
+    with pytest.raises(ValueError, match="again if it was interrupted"):
+        IdStore.read(tmp_path)
+    (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 51}')
+    with pytest.raises(ValueError, match=r"other shards than its store.json lists"):
+        IdStore.read(tmp_path)
+    (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 50}')
+    assert len(IdStore.read(tmp_path)) == 100
+    shutil.rmtree(tmp_path / "shard-0")
+    with pytest.raises(ValueError, match=r"has lost shard-0, .* Run the t2t-prepare command"):
         IdStore.read(tmp_path)
 
 
@@ -135,19 +138,6 @@ def test_a_text_file_is_no_data(tmp_path):
     message = r"is a folder that t2t-prepare wrote. Received: the file .*train.en. Prepare text"
     with pytest.raises(ValueError, match=message):
         IdStore.read(tmp_path / "train.en")
-
-
-def test_an_unfinished_store_and_one_without_all_its_shards_are_refused(tmp_path):
-    for index in range(2):
-        Shard.of(random_pairs()).write(tmp_path / f"shard-{index}")
-    (tmp_path / "preparation.json").write_text("{}")
-    with pytest.raises(ValueError, match="again if it was interrupted"):
-        IdStore.read(tmp_path)
-    (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 50}')
-    assert len(IdStore.read(tmp_path)) == 100
-    shutil.rmtree(tmp_path / "shard-0")
-    with pytest.raises(ValueError, match=r"has lost shard-0, .* Run the t2t-prepare command"):
-        IdStore.read(tmp_path)
 
 
 def test_a_shard_keeps_only_one_file_open(tmp_path):
@@ -159,12 +149,6 @@ def test_a_shard_keeps_only_one_file_open(tmp_path):
     assert len(store) == 300
 
 
-def test_sentences_may_have_no_ids(tmp_path):
-    Shard.of([([], []), ([], [])]).write(tmp_path / "shard-00000")
-    store = IdStore.read(tmp_path)
-    np.testing.assert_array_equal(store.gather("source", [1, 0], 3), np.zeros((2, 3)))
-
-
 @pytest.mark.parametrize("name", ["ids.npy", "ends.npy"])
 def test_a_flipped_bit_is_noticed(tmp_path, name):
     Shard.of(random_pairs()).write(tmp_path / "shard-00000")
@@ -174,12 +158,6 @@ def test_a_flipped_bit_is_noticed(tmp_path, name):
     path.write_bytes(contents)
     with pytest.raises(ValueError, match=rf"shard-00000 .*{name} does not match .*t2t-prepare"):
         IdStore.read(tmp_path)
-
-
-def test_shards_of_earlier_versions_have_no_digests(tmp_path):
-    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
-    (tmp_path / "shard-00000" / "digests.json").unlink()
-    assert len(IdStore.read(tmp_path)) == 50
 
 
 @pytest.mark.parametrize(
@@ -200,7 +178,7 @@ def test_arrays_that_are_no_sentences_are_refused(tmp_path, ids, ends):
     folder.mkdir()
     np.save(folder / "ids.npy", ids)
     np.save(folder / "ends.npy", np.array(ends))
-    with pytest.raises(ValueError, match="shard-00000 is missing or damaged"):
+    with pytest.raises(ValueError, match=r"shard-00000 is missing or damaged .*Delete it"):
         IdStore.read(tmp_path)
 
 
@@ -213,18 +191,3 @@ def test_a_header_with_a_huge_shape_allocates_nothing(tmp_path, name):
         np.lib.format.write_array_header_1_0(file, header)
     with pytest.raises(ValueError, match="shard-00000 is missing or damaged"):
         IdStore.read(tmp_path)
-
-
-def test_a_store_has_exactly_the_listed_shards(tmp_path):
-    Shard.of(random_pairs()).write(tmp_path / "shard-0")
-    (tmp_path / "store.json").write_text('{"shard-0": 51}')
-    with pytest.raises(ValueError, match=r"other shards than its store.json lists"):
-        IdStore.read(tmp_path)
-
-
-def test_ids_outside_the_vocabulary_are_refused():
-    store = IdStore([Shard.of([([3, 9], [4])])])
-    sizes = [types.SimpleNamespace(size=size) for size in range(11)]
-    store.check_ids(types.SimpleNamespace(source=sizes[10], target=sizes[5]))
-    with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
-        store.check_ids(types.SimpleNamespace(source=sizes[9], target=sizes[5]))
