@@ -8,34 +8,36 @@ import resource
 import socket
 
 import pytest
+from support.serving.raw_requests import answer, post
+from support.serving.served_engine import EchoEngine
 
 from t2t_keras.serving import connections as module
 from t2t_keras.serving.connections import affordable, client_of
+from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.models import ServedSavedModel
 from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
-LARGE = {
-    "signature_name": "attention",
-    "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
-}
-
-
-@pytest.fixture(scope="module")
-def model(backwards_export):
-    return ServedSavedModel(backwards_export / "1")
+LARGE = post(
+    {
+        "signature_name": "attention",
+        "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
+    }
+)
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
-def serve(backwards_export, model):
+def serve(backwards_export, backwards_model, monkeypatch):
     """A function that serves in this process while a coroutine runs.
 
     It takes the coroutine function, which is called with the server, and limits.
     """
 
-    def run(clients, **limits):
+    monkeypatch.setattr(backwards_model, "warm_up", lambda: None)  # once is enough
+
+    def run(clients, model=backwards_model, **limits):
         async def whole():
             sock = socket.create_server(("127.0.0.1", 0))
             source = ModelSource("backwards", backwards_export, lambda folder: model)
@@ -71,28 +73,10 @@ async def connected(server, data=b"", receive_buffer=None):
         writer.transport.abort()
 
 
-def get(path):
-    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
-
-
-def post(body, close=True):
-    body = json.dumps(body).encode()
-    head = "POST /v1/models/backwards:predict HTTP/1.1\r\nHost: localhost\r\n"
-    head += "Connection: close\r\n" if close else ""
-    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-async def answer(server, request):
+async def answered(server, request):
     """Returns the status and the body."""
     async with connected(server, request) as (reader, _):
-        head, _, body = (await reader.read(-1)).partition(b"\r\n\r\n")
-        return int(head.split()[1]), body
-
-
-async def never_read(stack, server):
-    """Opens a connection that requests a large answer and does not read it."""
-    connection = connected(server, post(LARGE, close=False), receive_buffer=4096)
-    await stack.enter_async_context(connection)
+        return await answer(reader)
 
 
 async def until(condition):
@@ -100,66 +84,64 @@ async def until(condition):
         await asyncio.sleep(0.01)
 
 
-@pytest.mark.long
 def test_connections_that_send_no_complete_request_are_closed(serve):
     async def clients(server):
-        head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
         async with (
             connected(server) as silent,
-            connected(server, head) as half,
+            connected(server, HEALTH[:40]) as half,
             connected(server) as slow,
-            connected(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n") as kept_alive,
+            connected(server, HEALTH) as kept_alive,
             connected(server, b"nonsense\r\n\r\n") as malformed,
+            connected(server, LARGE[:-1]) as half_body,
         ):
 
             async def drip():
-                for byte in head * 9:
+                for byte in HEALTH * 9:
                     slow[1].write(bytes([byte]))
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.03)
 
             dripping = asyncio.create_task(drip())
+            assert (await half_body[0].readline()).startswith(b"HTTP/1.1 408 ")
             for reader, _ in (silent, half, slow, kept_alive, malformed):
                 with contextlib.suppress(ConnectionResetError):
                     await reader.read(-1)  # ends when the server closes the connection
             dripping.cancel()
-        assert not server.connections.open
+        await until(lambda: not server.connections.open)
 
-    serve(clients, client_timeout_seconds=1)
+    serve(clients, client_timeout_seconds=0.4)
 
 
 def test_malformed_requests_do_not_fill_the_log(serve, caplog):
     async def clients(server):
         for request in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost localhost\r\n\r\n"):
-            assert (await answer(server, request))[0] == 400
+            assert (await answered(server, request))[0] == 400
 
     serve(clients)
     assert not caplog.records
 
 
-@pytest.mark.long
 def test_an_answer_that_is_never_read_is_dropped_and_its_memory_is_free_again(serve):
     async def clients(server):
-        async with contextlib.AsyncExitStack() as stack:
-            await never_read(stack, server)
+        async with connected(server, LARGE, receive_buffer=4096):
             await until(lambda: server.connections.held > 1_000_000)
-            assert (await answer(server, get("/healthz")))[0] == 200
+            assert (await answered(server, HEALTH))[0] == 200
             await until(lambda: not server.connections.open)
         assert server.connections.held == 0
 
-    serve(clients, client_timeout_seconds=1)
+    serve(clients, client_timeout_seconds=0.4)
 
 
 @pytest.mark.long
 def test_a_client_that_reads_slowly_gets_the_whole_answer(serve):
     async def clients(server):
-        async with connected(server, post(LARGE), receive_buffer=4096) as (reader, _):
-            text = b""
-            while piece := await reader.read(2**16):
-                text += piece
+        async with connected(server, LARGE, receive_buffer=4096) as (reader, _):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            size, text = int(head.lower().partition("content-length: ")[2].split()[0]), b""
+            while len(text) < size:
+                text += await reader.read(2**16)
                 if len(text) < 1_000_000:
                     await asyncio.sleep(0.1)
-        columns = json.loads(text.partition(b"\r\n\r\n")[2])["outputs"]
-        assert len(columns["encoder"][0][0][0]) == 101
+        assert len(json.loads(text)["outputs"]["encoder"][0][0][0]) == 101
 
     serve(clients, client_timeout_seconds=1)
 
@@ -168,21 +150,21 @@ def test_answers_that_nobody_reads_make_room_for_other_requests(serve):
     async def clients(server):
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(3):
-                await never_read(stack, server)
+                reading = connected(server, LARGE, receive_buffer=4096)
+                await stack.enter_async_context(reading)
                 await until(lambda: server.connections.held > 2_000_000)
                 await until(lambda: all(c.waiting_since for c in server.connections.open))
                 assert server.connections.held <= 6_000_000
-            assert (await answer(server, post(LARGE)))[0] == 200
+            assert (await answered(server, LARGE))[0] == 200
 
     serve(clients, max_memory_mb=6)
 
 
 def test_a_request_that_needs_too_much_memory_is_refused(serve):
     async def clients(server):
-        status, text = await answer(server, post(LARGE))
-        assert status == 503
-        assert "need more than 3 MB" in json.loads(text)["error"]
-        assert server.connections.held == 0
+        status, body = await answered(server, LARGE)
+        assert status == 503 and "need more than 3 MB" in body["error"]
+        await until(lambda: server.connections.held == 0)
 
     serve(clients, max_memory_mb=3)
 
@@ -203,58 +185,52 @@ def test_new_connections_replace_those_that_wait_longest(serve):
     async def clients(server):
         async with contextlib.AsyncExitStack() as stack:
             silent = [await stack.enter_async_context(connected(server)) for _ in range(9)]
-            assert (await answer(server, get("/healthz")))[0] == 200
+            assert (await answered(server, HEALTH))[0] == 200
             assert len(server.connections.open) <= 4
             with contextlib.suppress(ConnectionResetError):
                 assert await silent[0][0].read(-1) == b""
-            _, writer = silent[8]
-            writer.write(get("/healthz"))
-            assert await silent[8][0].readline() == b"HTTP/1.1 200 OK\r\n"
+            reader, writer = silent[8]
+            writer.write(HEALTH)
+            assert (await answer(reader))[0] == 200
 
     serve(clients, max_connections=4)
 
 
 def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_checks(serve):
+    engine = EchoEngine()
+    engine.may_go_on.clear()
+    request = post({"instances": ["a"]})
+
     async def clients(server):
-        slow = post({"instances": ["slow"]})
-        async with connected(server, slow) as first, connected(server, slow) as second:
+        async with connected(server, request) as first, connected(server, request) as second:
             await until(lambda: server.requests.in_flight == 2)
-            status, text = await answer(server, slow)
+            status, body = await answered(server, request)
             assert status == 503
-            assert "All connections of the server are busy" in json.loads(text)["error"]
-            keep_alive = get("/healthz").replace(b"Connection: close\r\n", b"")
-            assert await answer(server, keep_alive) == (200, b"ok\n")
+            assert "All connections of the server are busy" in body["error"]
+            async with connected(server, HEALTH) as (reader, _):
+                assert await answer(reader) == (200, b"ok\n")
+                assert await reader.read(-1) == b"", "the connection is closed"
+            engine.may_go_on.set()
             for reader, _ in (first, second):
-                assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
+                assert (await answer(reader))[0] == 200
 
-    serve(clients, max_connections=2)
-
-
-def test_pipelined_requests_are_answered_in_order(serve):
-    async def clients(server):
-        requests = [post({"inputs": [f"{n} a"]}, close=n == 49) for n in range(50)]
-        async with connected(server, b"".join(requests)) as (reader, _):
-            text = (await reader.read(-1)).decode()
-        positions = [text.index(f'"v1: a {n}"') for n in range(50)]
-        assert positions == sorted(positions)
-
-    serve(clients)
+    serve(clients, EngineModel(engine), max_connections=2)
 
 
-def test_open_files_limit_the_connections(monkeypatch):
+def test_open_files_limit_the_connections(monkeypatch, caplog):
     def limits(files):
         monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, files))
         return affordable(1000)
 
     monkeypatch.setattr(os, "listdir", lambda folder: range(40))
-    assert limits(resource.RLIM_INFINITY) == 1000
-    assert limits(65536) == 1000
-    warnings = []
-    monkeypatch.setattr(module.logging, "warning", lambda *text: warnings.append(text))
-    assert limits(128) == 40
-    assert warnings
-    with pytest.raises(ValueError, match=r"Received: 64\. Raise it with ulimit -n"):
-        limits(64)
+    others = 40 + module.AT_ONCE + module.SPARE_FILES + module.RESERVE
+    assert limits(resource.RLIM_INFINITY) == limits(1000 + others) == 1000
+    assert not caplog.records
+    assert limits(999 + others) == 999
+    assert "At most 999 connections instead of --max_connections=1000" in caplog.text
+    assert limits(1 + others) == 1
+    with pytest.raises(ValueError, match=rf"Received: {others}\. Raise it with ulimit -n"):
+        limits(others)
 
 
 @pytest.mark.parametrize(
