@@ -8,43 +8,41 @@ from t2t_keras.importing.imported import Imported, Pieces
 
 MODEL = unigram_model(160)
 KNOWN = [piece for piece in pieces_of(MODEL) if piece not in ("<unk>", "<s>", "</s>")]
-SPECIAL = ["<pad>", "<s>", "</s>", "<unk>"]
+WORDS = [f"word{i}" for i in range(2000)]
 
 
-def imported(*sides):
-    sides = [Pieces([*SPECIAL, *tokens], "sentencepiece", MODEL) for tokens in sides]
+def imported(*sides, model=MODEL):
+    special = ["<pad>", "<s>", "</s>", "<unk>"]
+    sides = [Pieces([*special, *tokens], model=model) for tokens in sides]
     return Imported("a system", None, {}, sides[0], sides[-1])
 
 
-def test_equal_pieces_need_no_note():
-    model = imported(KNOWN)
-    assert compared(model.source) == (157, 157, 157)
+@pytest.mark.parametrize(
+    ("sides", "notes"),
+    [
+        ([KNOWN], []),
+        ([KNOWN[:-3]], ["source and target: 3"]),
+        ([KNOWN[:-3], KNOWN], ["source: 3"]),
+        # A vocabulary may be larger, or smaller.
+        ([[*KNOWN, *WORDS], KNOWN[:10]], ["target: 147"]),
+        ([KNOWN, [*KNOWN[:79], *WORDS]], ["target: 78"]),
+    ],
+)
+def test_missing_pieces_are_noted_for_each_side(sides, notes):
+    model = imported(*sides)
     compare_pieces(model, "folder")
-    assert model.notes == []
-
-
-def test_missing_pieces_are_noted_for_each_side():
-    model = imported(KNOWN[:-3], KNOWN)
-    compare_pieces(model, "folder")
-    (note,) = model.notes
-    assert note.startswith("source: 3 of the 157 pieces of the SentencePiece model are not in")
-
-
-def test_a_vocabulary_may_be_larger_or_smaller_by_half():
-    model = imported([*KNOWN, *(f"word{i}" for i in range(900))], KNOWN[:10])
-    compare_pieces(model, "folder")
-    assert [note.partition(" of ")[0] for note in model.notes] == ["target: 147"]
+    assert [note.partition(" of the 157 pieces")[0] for note in model.notes] == notes
 
 
 def test_few_pieces_in_common_are_refused_with_the_numbers():
-    words = [f"word{i}" for i in range(2000)]
-    message = (
-        "of the 157 pieces of the SentencePiece model and the 2,020 tokens of the vocabulary, 20"
-    )
-    with pytest.raises(ValueError, match=message + r" are the same \(target\)"):
-        compare_pieces(imported(KNOWN, [*KNOWN[:20], *words]), "folder")
+    model = imported(KNOWN, [*KNOWN[:78], *WORDS])
+    assert compared(model.target) == (157, 2078, 78)
+    message = r"of the 157 pieces .* and the 2,078 tokens .*, 78 are the same \(target\)"
+    with pytest.raises(ValueError, match=message):
+        compare_pieces(model, "folder")
+    with pytest.raises(ValueError, match="0 are the same"):
+        compare_pieces(imported([]), "folder")
 
 
 def test_vocabularies_without_sentencepiece_are_not_compared():
-    side = Pieces([*SPECIAL, "a"])
-    compare_pieces(Imported("a system", None, {}, side, side), "folder")
+    compare_pieces(imported(["a"], model=None), "folder")

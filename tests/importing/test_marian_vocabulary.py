@@ -4,29 +4,26 @@ import pytest
 
 from t2t_keras.importing.marian_vocabulary import read_vocabulary
 
-# Lines that YAML loaders read differently or lose, with their tokens.
+# Scalars that YAML loaders read differently or lose, with their tokens.
 ODD = {
-    "'</s>': 0": "</s>",
-    "'<unk>': 1": "<unk>",
-    "'?': 2": "?",
-    '\\": 3': '\\"',
-    "\\\\: 4": "\\\\",
-    "'''s': 5": "'s",
-    "'''': 6": "'",
-    '"\\x85": 7': "\x85",
-    "? '\x85  '\n: 8": "\x85  ",
-    '"\\u2028x\\U0001f642\\t\\"\\\\": 9': '\u2028x🙂\t"\\',
-    "~: 10": "~",
-    "no: 11": "no",
-    "1: 12": "1",
-    "e\u0301: 13": "e\u0301",
-    "é: 14": "é",
-    "#: 15": "#",
-    "'a: b': 16": "a: b",
-    '",\'": 17': ",'",
-    "'\"\\n': 18": '"\\n',
-    "\u2028: 19": "\u2028",
-    "? 'a: c'\n:   20\r": "a: c",
+    "'</s>'": "</s>",
+    "'<unk>'": "<unk>",
+    "'?'": "?",
+    '\\"': '\\"',
+    "'''s'": "'s",
+    "''''": "'",
+    "? '\x85  '\n": "\x85  ",
+    '"\\x85\\u2028x\\U0001f642\\t\\"\\\\\\ud800"': '\x85\u2028x🙂\t"\\\ufffd',
+    "~": "~",
+    "no": "no",
+    "1": "1",
+    "e\u0301": "e\u0301",
+    "#": "#",
+    "'a: b'": "a: b",
+    '",\'"': ",'",
+    "'\"\\n'": '"\\n',
+    "\u2028": "\u2028",
+    "? 'a: c'\n": "a: c",
 }
 
 
@@ -36,8 +33,9 @@ def write(path, text):
 
 
 def test_odd_tokens_in_yaml_files(tmp_path):
+    lines = [f"{token}: {id}\r" for id, token in enumerate(ODD)]
     # The order of lines says nothing.
-    path = write(tmp_path / "vocab.yml", "---\n" + "\n".join(sorted(ODD, reverse=True)))
+    path = write(tmp_path / "vocab.yml", "\n".join(["---", *lines[::-1]]))
     vocabulary = read_vocabulary(path)
     assert vocabulary.names == dict(enumerate(ODD.values()))
     assert (vocabulary.end, vocabulary.unknown, vocabulary.model) == (0, 1, None)
@@ -63,43 +61,42 @@ def test_old_names_and_unused_ids_stand_for_end_and_unknown(tmp_path, lines):
     assert (vocabulary.end, vocabulary.unknown) == (0, 1)
 
 
-def test_end_and_unknown_may_have_any_ids(tmp_path):
-    path = write(tmp_path / "vocab.yml", "a: 0\n</s>: 3\nb: 1\n<unk>: 2")
-    order, pieces = read_vocabulary(path).in_our_order(4)
-    assert pieces.pieces == ["<pad>", "<s>", "</s>", "<unk>", "a", "b"]
-    assert order.theirs.tolist() == [-1, -1, 3, 2, 0, 1]
+@pytest.mark.parametrize(
+    ("lines", "size", "pieces", "theirs"),
+    [
+        # The end and the unknown token may have any ids.
+        ("a: 0\n</s>: 3\nb: 1\n<unk>: 2", 4, ["a", "b"], [3, 2, 0, 1]),
+        # Tokens beyond the matrix are dropped, and missing ones get names.
+        ("</s>: 0\n<unk>: 1\na: 2\nb: 4\nc: 5", 5, ["a", "<unused 3>", "b"], range(5)),
+        # A token may have the name of one of ours.
+        ("</s>: 0\n<unk>: 1\n<s>: 2\n<pad>: 3", 4, ["<s>", "<pad>"], range(4)),
+    ],
+)
+def test_the_order_of_pieces(tmp_path, lines, size, pieces, theirs):
+    path = write(tmp_path / "vocab.yml", lines)
+    order, found = read_vocabulary(path).in_our_order(size)
+    assert found.pieces[2:] == ["</s>", "<unk>", *pieces]
+    assert len(set(found.pieces)) == len(found.pieces) == size + 2
+    assert order.theirs.tolist() == [-1, -1, *theirs]
 
 
-def test_tokens_beyond_the_matrix_are_dropped_and_missing_ones_have_names(tmp_path):
-    path = write(tmp_path / "vocab.yml", "</s>: 0\n<unk>: 1\na: 2\nb: 4\nc: 5\nd: 6")
-    _, pieces = read_vocabulary(path).in_our_order(6)
-    assert pieces.pieces[4:] == ["a", "<unused 3>", "b", "c"]
-
-
-def test_a_token_with_the_name_of_one_of_ours_keeps_its_own(tmp_path):
-    path = write(tmp_path / "vocab.yml", "</s>: 0\n<unk>: 1\n<s>: 2\n<pad>: 3")
-    _, pieces = read_vocabulary(path).in_our_order(4)
-    assert pieces.pieces[4:] == ["<s>", "<pad>"]
-    assert len(set(pieces.pieces)) == 6
-
-
-REFUSED = [
-    ("vocab.yml", "</s>: 0\n<unk> 1", "line 2 must be a token, a colon and an id"),
-    ("vocab.yml", "</s>: 0\n<unk>: one", "line 2 must be"),
-    ("vocab.yml", "</s>: 0\n? 'a'\nb: 1", "line 3 must be"),
-    ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\na: 3", "'a' with id 3 is there a second time"),
-    ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\nb: 2", "'b' with id 2 .* after 'a' with id 2"),
-    ("vocab.yml", "a: 0\n<unk>: 1", "must have the token </s>"),
-    ("vocab.txt", "</s>\na\n", "must have the token <unk>"),
-    ("vocab.json", '{"</s>": 0', "is not a JSON file"),
-    ("vocab.json", '{"</s>": "0"}', "must be a whole number"),
-    ("vocab.json", '{"</s>": -1}', "must be a whole number"),
-    ("vocab.fsv", "", "its name must end with one of .spm"),
-    ("vocab.spm", "text", "is not a SentencePiece model"),
-]
-
-
-@pytest.mark.parametrize(("name", "text", "message"), REFUSED)
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("vocab.yml", "</s>: 0\n<unk> 1", "line 2 must be a token, a colon and an id"),
+        ("vocab.yml", "</s>: 0\n<unk>: one", "line 2 must be"),
+        ("vocab.yml", "</s>: 0\n? 'a'\nb: 1", "line 3 must be"),
+        ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\na: 3", "'a' with id 3 is there a second time"),
+        ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\nb: 2", "'b' with id 2 .* after 'a' with id 2"),
+        ("vocab.yml", "a: 0\n<unk>: 1", "must have the token </s>"),
+        ("vocab.txt", "</s>\na\n", "must have the token <unk>"),
+        ("vocab.json", '{"</s>": 0', "is not a JSON file"),
+        ("vocab.json", '{"</s>": "0"}', "must be a whole number"),
+        ("vocab.json", '{"</s>": -1}', "must be a whole number"),
+        ("vocab.fsv", "", "its name must end with one of .spm"),
+        ("vocab.spm", "text", "is not a SentencePiece model"),
+    ],
+)
 def test_malformed_vocabularies_are_refused_by_file_and_line(tmp_path, name, text, message):
     path = write(tmp_path / name, text)
     with pytest.raises(ValueError, match=message) as error:

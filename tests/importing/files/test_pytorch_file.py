@@ -3,21 +3,20 @@
 The files are written by hand, as `torch.save` writes them.
 """
 
-import collections
-import io
 import os
 import pickle
-import signal
-import sys
+import random
+import re
 import zipfile
 
 import numpy as np
 import pytest
-from support.importing.pytorch_files import Call, stored, tensor, write
+from support.importing.pytorch_files import Call, pickled, stored, tensor, write
 
 from t2t_keras.importing.files.pytorch_file import read_pytorch
 
 NUMBERS = np.arange(12, dtype="<f4")
+PROTOCOL = b"\x80\x02"
 
 
 @pytest.fixture
@@ -34,14 +33,12 @@ def refusal(path):
 
 def test_numbers_of_every_type_are_read_as_float32(path):
     half, brain = NUMBERS.astype("<f2"), (NUMBERS.view("uint32") >> 16).astype("<u2")
+    hooks = Call("collections OrderedDict", ())
     value = {
         "full": tensor(),
         "half": tensor(storage=stored("1", storage="torch HalfStorage")),
         "brain": tensor(storage=stored("2", storage="torch BFloat16Storage")),
-        "parameter": Call(
-            "torch._utils _rebuild_parameter",
-            (tensor(), True, Call("collections OrderedDict", ())),
-        ),
+        "parameter": Call("torch._utils _rebuild_parameter", (tensor(), True, hooks)),
     }
     tensors = read_pytorch(write(path, value, {"0": NUMBERS, "1": half, "2": brain}))
     assert list(tensors) == list(value)
@@ -51,19 +48,17 @@ def test_numbers_of_every_type_are_read_as_float32(path):
 
 
 def test_strides_and_offsets_select_numbers_of_a_storage(path):
-    value = {
-        "transposed": tensor((4, 3), (1, 4)),
-        "row": tensor((4,), (1,), 8),
-        "column": tensor((3,), (4,), 3),
-        "scalar": tensor((), (), 5),
-        "empty": tensor((0, 4), (4, 1), 12),
-    }
-    tensors = read_pytorch(write(path, value))
     matrix = NUMBERS.reshape(3, 4)
-    np.testing.assert_array_equal(tensors["transposed"].read(), matrix.T)
-    np.testing.assert_array_equal(tensors["row"].read(), matrix[2])
-    np.testing.assert_array_equal(tensors["column"].read(), matrix[:, 3])
-    assert tensors["scalar"].read() == 5 and tensors["empty"].read().shape == (0, 4)
+    value = {
+        "transposed": (tensor((4, 3), (1, 4)), matrix.T),
+        "row": (tensor((4,), (1,), 8), matrix[2]),
+        "column": (tensor((3,), (4,), 3), matrix[:, 3]),
+        "scalar": (tensor((), (), 5), 5),
+        "empty": (tensor((0, 4), (4, 1), 12), np.zeros((0, 4))),
+    }
+    tensors = read_pytorch(write(path, {name: each[0] for name, each in value.items()}))
+    for name, (_, expected) in value.items():
+        np.testing.assert_array_equal(tensors[name].read(), expected, err_msg=name)
 
 
 def test_names_of_the_same_numbers_share_one_tensor(path):
@@ -72,39 +67,17 @@ def test_names_of_the_same_numbers_share_one_tensor(path):
 
 
 def test_dicts_with_attributes_and_newer_protocols_are_read(path):
-    """`state_dict()` is an OrderedDict with an attribute; protocol 4 has other instructions."""
-    module = type("torch", (), {})
-    storage_type = type("FloatStorage", (), {"__module__": "torch", "__qualname__": "FloatStorage"})
+    """`state_dict()` has an attribute; protocol 4 has other instructions for names."""
 
-    class Rebuilt:
-        def __reduce__(self):
-            empty = collections.OrderedDict()
-            return rebuild, (Storage(), 0, (3, 4), (4, 1), True, empty)
+    def newer(match):
+        strings = b"".join(pickle.SHORT_BINUNICODE + bytes([len(m)]) + m for m in match.groups())
+        return strings + pickle.STACK_GLOBAL + pickle.MEMOIZE
 
-    class Storage:
-        pass
-
-    def rebuild():
-        pass
-
-    class Pickler(pickle.Pickler):
-        def persistent_id(self, value):
-            if isinstance(value, Storage):
-                return ("storage", storage_type, "0", "cpu", 12)
-            return None
-
-    rebuild.__module__, rebuild.__qualname__ = "torch._utils", "_rebuild_tensor_v2"
-    modules = {"torch": module, "torch._utils": type("utils", (), {"_rebuild_tensor_v2": rebuild})}
-    module.FloatStorage = storage_type
-    state = collections.OrderedDict(weight=Rebuilt())
-    state._metadata = collections.OrderedDict({"": {"version": 1}, "layer": {"version": 1}})
-    for protocol in (2, 4):
-        stream = io.BytesIO()
-        with pytest.MonkeyPatch.context() as patch:
-            for name, fake in modules.items():
-                patch.setitem(sys.modules, name, fake)
-            Pickler(stream, protocol).dump(state)
-        tensors = read_pytorch(write(path, stream.getvalue()))
+    contents = pickled({"weight": tensor()}) + pickled({"version": 1}) + pickle.BUILD + pickle.STOP
+    changed = re.sub(rb"c([\w.]+)\n(\w+)\n", newer, contents)
+    frame = pickle.FRAME + len(changed).to_bytes(8, "little")
+    for instructions in (PROTOCOL + contents, b"\x80\x04" + frame + changed):
+        tensors = read_pytorch(write(path, instructions))
         np.testing.assert_array_equal(tensors["weight"].read(), NUMBERS.reshape(3, 4))
 
 
@@ -124,65 +97,60 @@ def test_a_pickle_that_would_run_code_does_not_run_it(path, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("call", "message"),
     [
-        "builtins eval",
-        "builtins getattr",
-        "argparse Namespace",
-        "torch._utils _rebuild_qtensor",
-        "torch.nn.modules.linear Linear",
-        "collections OrderedDict.update",
+        (Call("builtins eval", ()), "builtins.eval"),
+        (Call("torch._utils _rebuild_qtensor", ()), "torch._utils._rebuild_qtensor"),
+        (Call("collections OrderedDict.update", ()), "collections.OrderedDict.update"),
+        # Known names are called only as in a dict of tensors.
+        (Call("collections OrderedDict", ((("a", 1),),)), "calls collections.OrderedDict"),
+        (Call("torch FloatStorage", (10**12,)), "calls torch.FloatStorage"),
+        (
+            tensor((6,), (1,), storage=stored(count=6, storage="torch LongStorage")),
+            "weight holds numbers of PyTorch's type Long",
+        ),
     ],
 )
-def test_every_other_name_is_refused_by_name(path, name):
-    assert name.replace(" ", ".") in refusal(write(path, {"weight": Call(name, ())}))
-
-
-def test_known_names_are_called_only_as_in_a_dict_of_tensors(path):
-    for call in (
-        Call("collections OrderedDict", ((("a", 1),),)),
-        Call("torch FloatStorage", (10**12,)),
-    ):
-        assert "calls" in refusal(write(path, {"weight": call}))
+def test_every_other_name_and_call_is_refused_by_name(path, call, message):
+    assert message in refusal(write(path, {"weight": call}))
 
 
 @pytest.mark.parametrize(
     ("instructions", "message"),
     [
-        (b"\x80\x02(X\x01\0\0\0aios\nmkdir\n.", "INST"),
-        (b"\x80\x04\x8c\x01a)\x81.", "NEWOBJ"),
-        (b"\x80\x02\x82\x01.", "EXT1"),
-        (b"\x80\x02}", "no end|damaged"),
-        (b"\x80\x02.", "damaged"),
-        (b"\x80\x02}h\x05.", "damaged"),
-        (b"\x80\x02)R.", "damaged"),
-        (b"\x80\x02K\x01K\x02R.", "damaged"),
-        (b"\x80\x02}K\x01u.", "damaged"),
-        (b"\x80\x02X\xff\xff\xff\xffa.", "damaged"),
-        (b"\x80\x02]K\x01a.", "dict of tensors"),
-        (b"\x80\x02}X\x01\0\0\0aK\x01s.", "a is not the name of a tensor"),
-        (b"\x80\x02}q\x01X\x01\0\0\0ah\x01s.", "a is not the name of a tensor"),
-        (b"", "damaged|no end"),
+        (b"(X\x01\0\0\0aios\nmkdir\n.", "INST"),
+        (b"\x8c\x01a)\x81.", "NEWOBJ"),
+        (b"\x82\x01.", "EXT1"),
+        (b"}", "no end|damaged"),
+        (b".", "damaged"),
+        (b"}h\x05.", "damaged"),
+        (b")R.", "damaged"),
+        (b"K\x01K\x02R.", "damaged"),
+        (b"}K\x01u.", "damaged"),
+        (b"X\xff\xff\xff\xffa.", "damaged"),
+        (b"]K\x01a.", "dict of tensors"),
+        (b"}X\x01\0\0\0aK\x01s.", "a is not the name of a tensor"),
+        (b"}q\x01X\x01\0\0\0ah\x01s.", "a is not the name of a tensor"),
+        # Groups may be nested, and need a mark.
+        (b"}(X\x01\0\0\0a((tK\x01tu.", "a is not the name of a tensor"),
+        (b"}(X\x01\0\0\0at.", "dict of tensors"),
+        (b"}K\x01t.", "damaged"),
+        (b"}(K\x01tt.", "damaged"),
     ],
 )
 def test_instructions_that_no_tensor_needs_are_refused(path, instructions, message):
-    write(path, instructions)
-    with pytest.raises(ValueError, match=message):
-        read_pytorch(path)
-    refusal(path)
+    assert re.search(message, refusal(write(path, PROTOCOL + instructions)))
 
 
 @pytest.mark.parametrize(
     "value",
     [
         tensor((3, 5), (4, 1)),
-        tensor((3, 4), (5, 1)),
         tensor((3, 4), (4, 1), 1),
         tensor((13,), (1,)),
         tensor((10**6, 10**6), (0, 0)),
         tensor((12, 2), (1, 0)),
         tensor((3,), (-1,), 5),
-        tensor((-3, -4), (4, 1)),
         tensor((3, 4), (4,)),
         tensor((3.0, 4), (4, 1)),
         tensor((1,) * 9, (1,) * 9),
@@ -215,40 +183,7 @@ NESTED = b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range
     ],
 )
 def test_values_whose_text_would_not_fit_in_memory_are_not_shown(path, instructions):
-    refusal(write(path, b"\x80\x02" + instructions))
-
-
-def test_half_a_megabyte_of_tuples_takes_less_than_ten_seconds_of_a_core(path):
-    """It takes a fraction of a second; looking for each mark from the bottom took a minute."""
-
-    def too_slow(*_):
-        raise AssertionError("10 seconds are over")
-
-    write(path, b"\x80\x02" + b"K\x01" * 100_000 + b"(t" * 100_000 + b".")
-    before = signal.signal(signal.SIGVTALRM, too_slow)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 10)
-    try:
-        assert "dict of tensors" in refusal(path)
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
-
-
-def test_groups_may_be_nested(path):
-    write(path, b"\x80\x02}(X\x01\0\0\0a((tK\x01tu.")
-    assert "a is not the name of a tensor" in refusal(path)
-    write(path, b"\x80\x02}(X\x01\0\0\0at.")
-    assert "dict of tensors" in refusal(path)
-    for unmarked in (b"\x80\x02}K\x01t.", b"\x80\x02}(K\x01tt."):
-        write(path, unmarked)
-        assert "damaged" in refusal(path)
-
-
-def test_numbers_that_are_no_weights_are_refused_by_type(path):
-    value = {
-        "steps": tensor((6,), (1,), count=6, storage=stored(count=6, storage="torch LongStorage"))
-    }
-    assert "steps holds numbers of PyTorch's type Long" in refusal(write(path, value))
+    refusal(write(path, PROTOCOL + instructions))
 
 
 def test_files_before_pytorch_1_6_and_other_files_are_refused(path):
@@ -257,27 +192,25 @@ def test_files_before_pytorch_1_6_and_other_files_are_refused(path):
         assert "PyTorch 1.6" in refusal(path)
 
 
-def test_compressed_and_ambiguous_members_are_refused(path):
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"a/data.pkl": b"}.", "b/data.pkl": b"}."}, "2 members named data.pkl"),
+        ({"constants.pkl": b"}."}, "0 members named data.pkl"),
+        ({"a/data.pkl": b"}.", "a/byteorder": b"big"}, "little-endian"),
+        ({"a/data.pkl": b"0" * (2**22 + 1)}, "its data.pkl has 4,194,305 bytes"),
+    ],
+)
+def test_other_members_are_refused(path, members, message):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, contents in members.items():
+            archive.writestr(name, contents)
+    assert message in refusal(path)
+
+
+def test_compressed_members_are_refused(path):
     write(path, {"weight": tensor()}, compression=zipfile.ZIP_DEFLATED)
     assert "compressed" in refusal(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a/data.pkl", b"\x80\x02}.")
-        archive.writestr("b/data.pkl", b"\x80\x02}.")
-    assert "2 members named data.pkl" in refusal(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("constants.pkl", b"\x80\x02}.")
-    assert "0 members named data.pkl" in refusal(path)
-
-
-def test_big_endian_numbers_are_refused(path):
-    write(path, {"weight": tensor()})
-    path.write_bytes(path.read_bytes().replace(b"little", b"bigend"))
-    with pytest.raises(ValueError, match=r"damaged|endian"):
-        read_pytorch(path)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a/data.pkl", b"\x80\x02}.")
-        archive.writestr("a/byteorder", "big")
-    assert "little-endian" in refusal(path)
 
 
 def test_changed_numbers_are_noticed(path):
@@ -289,17 +222,13 @@ def test_changed_numbers_are_noticed(path):
         tensors["weight"].read()
 
 
-def test_cut_files_are_refused(path):
+def test_cut_and_altered_files_are_read_or_refused(path):
     contents = write(path, {"weight": tensor()}).read_bytes()
-    for length in range(0, len(contents), 7):
+    choice = random.Random(0)
+    for length in choice.sample(range(len(contents)), 20):
         path.write_bytes(contents[:length])
         refusal(path)
-
-
-def test_no_altered_byte_gives_another_error(path):
-    """Every byte in turn: the numbers are read, or the file is refused."""
-    contents = bytearray(write(path, {"weight": tensor()}).read_bytes())
-    for place in range(len(contents)):
+    for place in choice.sample(range(len(contents)), 200):
         altered = bytearray(contents)
         altered[place] ^= 0xFF
         path.write_bytes(altered)

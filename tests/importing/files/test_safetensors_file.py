@@ -31,29 +31,21 @@ def test_numbers_of_every_type_are_read_as_float32(path):
         "brain": entry("BF16", (2, 3), (36, 48)),
         "full": entry("F32", (2, 3), (0, 24)),
         "half": entry("F16", (3, 2), (24, 36)),
+        "empty": entry("F32", (3, 0), (48, 48)),
     }
-    tensors = read_safetensors(
-        write(path, header, numbers.tobytes() + half.tobytes() + brain.tobytes())
-    )
+    data = numbers.tobytes() + half.tobytes() + brain.tobytes()
+    tensors = read_safetensors(write(path, header, data))
+    assert tensors.pop("empty").read().shape == (3, 0)
     assert list(tensors) == ["brain", "full", "half"]
     for name, tensor in tensors.items():
         assert tensor.read().dtype == "float32"
         np.testing.assert_array_equal(tensor.read(), numbers.reshape(tensor.shape), name)
 
 
-def test_scalars_and_empty_tensors_are_read(path):
-    header = {
-        "scalar": entry(shape=(), offsets=(0, 4)),
-        "empty": entry(shape=(3, 0), offsets=(4, 4)),
-    }
-    tensors = read_safetensors(write(path, header, np.float32(7).tobytes()))
-    assert tensors["scalar"].read() == 7 and tensors["empty"].read().shape == (3, 0)
-
-
 def test_a_tensor_is_read_when_it_is_needed(path):
-    tensors = read_safetensors(write(path, {"x": entry()}, bytes(8)))
-    write(path, {"x": entry()}, np.array([4, 5], "<f4").tobytes())
-    np.testing.assert_array_equal(tensors["x"].read(), [4, 5])
+    tensors = read_safetensors(write(path, {"x": entry(shape=(), offsets=(4, 8))}, bytes(8)))
+    write(path, {"x": entry(shape=(), offsets=(4, 8))}, np.array([4, 5], "<f4").tobytes())
+    assert tensors["x"].read() == 5
 
 
 @pytest.mark.parametrize(
@@ -72,11 +64,9 @@ def test_a_tensor_is_read_when_it_is_needed(path):
         ({"x": entry(shape=(True, 2))}, "not sizes"),
         ({"x": entry(shape=(3,))}, "8 bytes and the shape"),
         ({"x": entry("F16")}, "8 bytes and the shape"),
-        ({"x": entry(shape=(2**40,), offsets=(0, 2**42))}, "of 16 bytes"),
         ({"x": entry(offsets=(12, 20))}, "of 16 bytes"),
         ({"x": entry(offsets=(8, 0))}, "of 16 bytes"),
         ({"x": entry(), "y": entry(offsets=(4, 12))}, "x and y overlap"),
-        ({"x": entry(), "y": entry()}, "overlap"),
         ({"x": entry("I64", (1,))}, "type I64"),
         ({"x": entry(["F32"])}, "has the type"),
     ],
@@ -87,7 +77,7 @@ def test_a_malformed_header_is_refused(path, header, message):
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("contents", [b"", b"\x02\0\0", b"\xff" * 8, b"\x03" + bytes(7) + b"{}"])
+@pytest.mark.parametrize("contents", [b"", b"\xff" * 8, b"\x03" + bytes(7) + b"{}"])
 def test_a_header_longer_than_the_file_is_refused(path, contents):
     path.write_bytes(contents)
     with pytest.raises(ValueError, match="not a whole safetensors file"):
