@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import sentencepiece
 from support.importing.argos_package import write_package
-from support.models.helpers import array
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
+from t2t_keras.runs import Run
 from t2t_keras.runs.importing.import_run import import_run
 from t2t_keras.translating.languages import Languages
 
@@ -47,7 +47,6 @@ def test_argos_computes_with_a_package_what_the_run_does(run, tmp_path):
     metadata = json.loads((package / "metadata.json").read_text())
     assert (metadata["from_code"], metadata["from_name"]) == ("en", "English")
     assert (metadata["to_code"], metadata["to_name"]) == ("pb", "Portuguese (BR)")
-    assert metadata["type"] == "translate" and metadata["package_version"] == "1.0"
     assert "11,120 weights in float32" in (package / "README.md").read_text()
     # Padding and begin have no probability in CTranslate2, and so the others a little more.
     pairs = [(text, "mein dog \u00fc mein") for text in TEXTS]
@@ -65,22 +64,22 @@ def test_the_same_run_gives_the_same_bytes_and_comes_back(run, tmp_path):
     assert twin.run.languages() == Languages("en", "de")
     assert any("in int8" in note for note in twin.model.notes)
     texts = [unicodedata.normalize("NFD", "Füße für\x07 Bären"), *TEXTS]
-    for ours, theirs in zip(
-        run.tokenizer().encode(texts), twin.run.tokenizer().encode(texts), strict=True
-    ):
+    encoded = (each.tokenizer().encode(texts) for each in (run, twin.run))
+    for ours, theirs in zip(*encoded, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    ours, theirs = (
-        {weight.path.split("/", 1)[1]: array(weight) for weight in model.trainable_weights}
-        for model in (run.model(), twin.run.model())
-    )
-    kernels = [path for path in ours if path.endswith("kernel")]
-    for path in kernels:
-        most = np.abs(ours[path]).max() / 254 + 1e-6
-        np.testing.assert_allclose(theirs[path], ours[path], atol=most, rtol=0)
-    assert len(kernels) == 16
 
 
-def test_the_recorded_languages_are_those_of_the_package(copied):
+@pytest.mark.long
+def test_an_imported_package_keeps_its_sentencepiece_model_when_it_is_exported_again(tmp_path):
+    package = write_package(tmp_path / "first")
+    run = import_run(package, tmp_path / "run").run
+    again = unpacked(run.export(format="argos", dtype="float32"), tmp_path / "second")
+    assert again.name == package.name
+    models = [(each / "sentencepiece.model").read_bytes() for each in (package, again)]
+    assert models[0] == models[1]
+
+
+def test_the_package_is_named_after_the_recorded_languages(copied):
     config = read_json(copied.config_file)
     write_json(copied.config_file, config | {"languages": None})
     with pytest.raises(ValueError, match=r"does not record its languages.* --languages=en,de"):
@@ -92,26 +91,11 @@ def test_the_recorded_languages_are_those_of_the_package(copied):
     assert path == copied.folder / "translate-en_de-1_0.argosmodel" and not killed.exists()
 
 
-@pytest.mark.long
-def test_an_imported_package_can_be_exported_again(tmp_path):
-    """Its SentencePiece model has its own normalization, and stays as it is."""
-    package = write_package(tmp_path / "first")
-    run = import_run(package, tmp_path / "run").run
-    again = unpacked(run.export(format="argos", dtype="float32"), tmp_path / "second")
-    models = [each / "sentencepiece.model" for each in (package, again)]
-    assert models[0].read_bytes() == models[1].read_bytes()
-    assert again.name == package.name
-    pairs = [("the dog", "der Hund")]
-    np.testing.assert_allclose(*scores(again, pairs), *scores(package, pairs), atol=1e-4)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"languages": "en"}, "--languages: two languages must be given by their codes"),
-        ({"languages": "en,klingon"}, "--languages: a language must be given by its code"),
         ({"languages": ("en", "d e")}, "--languages: a language must be given by its code"),
-        ({"languages": ("en",)}, "--languages: two languages must be given"),
         ({"dtype": "int4"}, "`dtype` must be one of"),
         ({"folder": "model.zip"}, r"--output must name a file that ends in \.argosmodel"),
     ],
@@ -123,9 +107,10 @@ def test_mistakes_are_refused_before_anything_is_written(run, tmp_path, options,
     assert not list(tmp_path.iterdir())
 
 
-def test_tokenizers_that_argos_lacks_are_refused(new_run, tmp_path):
-    run = new_run(tmp_path / "run")
+def test_tokenizers_and_tags_that_argos_lacks_are_refused(copied, tagged):
     tokens = TokenTokenizer(["<pad>", "<s>", "</s>", "<unk>", *map(str, range(396))])
-    save_tokenizer(tokens, tmp_path / "run" / "vocabulary")
+    save_tokenizer(tokens, copied.folder / "vocabulary")
     with pytest.raises(ValueError, match=r"source has a vocabulary of kind 'tokens'"):
-        run.export(format="argos", languages="en,de")
+        copied.export(format="argos")
+    with pytest.raises(ValueError, match="which puts no tag before a source"):
+        Run(tagged, to="de").export(format="argos")

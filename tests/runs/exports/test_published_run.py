@@ -1,31 +1,28 @@
 """A published config.json names no folder of this machine."""
 
 import json
-
-import pytest
+import re
 
 from t2t_keras.runs.exports.published_run import base_names, published_settings, without_paths
 
 PATHS = {
-    "/home/mary/data/train.en": "train.en",
     "data at /home/mary/data, and ~/x/y.de": "data at data, and y.de",
     "--run=/srv/runs/a": "--run=a",
     r"C:\Users\mary\train.en": "train.en",
     "../../home/mary/a.en, ./x/b.en": "a.en, b.en",
     "file:///home/mary/t.en": "t.en",
     "C:/Users/Mary/t.en or D:/t.en": "t.en or t.en",
-    "1 ... 2 . / 3": "1 ... 2 . / 3",
-    "/": "/",
-    "/x/y/": "y/",
-    "en/de and 1/2, 3 / 4": "en/de and 1/2, 3 / 4",
-    "https://example.org/a/b": "https://example.org/a/b",
     "a'/home/x/y'b": "a'y'b",
+    "/x/y/": "y/",
+    "1 ... 2 . / 3, en/de and 1/2": "1 ... 2 . / 3, en/de and 1/2",
+    "/": "/",
+    "https://example.org/a/b": "https://example.org/a/b",
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), PATHS.items())
-def test_absolute_paths_become_names(text, expected):
-    assert without_paths({"a": [text, 1, None]}) == {"a": [expected, 1, None]}
+def test_absolute_paths_become_names():
+    assert {text: without_paths(text) for text in PATHS} == PATHS
+    assert without_paths({"a": ["/x/y", 1, None]}) == {"a": ["y", 1, None]}
 
 
 def test_lists_of_files_become_names():
@@ -57,10 +54,8 @@ def test_settings_keep_everything_but_paths():
 
 
 def test_folders_with_spaces_and_commas_become_names():
-    folder, files = (
-        "../mary smith/my, secret/data, v2",
-        ["work/acme smith/a, b.en", "C:/Ann/x y.de"],
-    )
+    folder = "../mary smith/my, secret/data, v2"
+    files = ["work/acme smith/a, b.en", "C:/Ann/x y.de"]
     facts = {"folder": folder, "pairs": 3, "words": [5, 6], "files": files}
     contents = {
         "experiment": {"data": {"folder": f"{folder}:2,work/other:1", "dev": []}},
@@ -71,5 +66,4 @@ def test_folders_with_spaces_and_commas_become_names():
     assert found["corpora"][0] == facts | {"folder": "data, v2", "files": ["a, b.en", "x y.de"]}
     assert found["experiment"]["data"]["folder"] == "data, v2:2,other:1"
     assert found["preparation"] == {"warning": "a, b.en is short"}
-    for text in ("smith", "secret", "acme", "Ann", "work"):
-        assert text not in json.dumps(found)
+    assert not re.search("smith|secret|acme|Ann|work", json.dumps(found))
