@@ -17,62 +17,49 @@ from pipelines.atomic_files import (
 
 
 def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
-    with atomic_folder(tmp_path / "folder") as unfinished:
-        (unfinished / "file").write_text("contents")
+    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "file").write_text("half")
+        raise KeyboardInterrupt
+    assert not list(tmp_path.iterdir())
+    # Two writers of the same folder do not disturb each other.
+    with atomic_folder(tmp_path / "folder") as first, atomic_folder(tmp_path / "folder") as second:
+        assert first != second
+        for folder in (first, second):
+            (folder / "file").write_text("contents")
         assert not (tmp_path / "folder").exists()
     assert (tmp_path / "folder" / "file").read_text() == "contents"
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_failure_leaves_no_folder(tmp_path):
-    with pytest.raises(KeyboardInterrupt), atomic_folder(tmp_path / "folder") as unfinished:
-        (unfinished / "file").write_text("contents")
-        raise KeyboardInterrupt
-    assert not list(tmp_path.iterdir())
-
-
-def test_two_writers_of_the_same_folder_do_not_disturb_each_other(tmp_path):
-    with atomic_folder(tmp_path / "folder") as first, atomic_folder(tmp_path / "folder") as second:
-        assert first != second
-        for folder in (first, second):
-            (folder / "file").write_text("contents")
-    assert (tmp_path / "folder" / "file").read_text() == "contents"
-    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
-
-
 def test_a_file_is_replaced_when_it_is_complete(tmp_path):
-    path = tmp_path / "file"
+    path, link = tmp_path / "file", tmp_path / "link"
     path.write_text("old")
     path.chmod(0o640)
-    link = tmp_path / "link"
     link.symlink_to(path)
+    with pytest.raises(KeyboardInterrupt), atomic_file(path) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
     with atomic_file(link) as file:
         file.write(b"new")
         assert path.read_text() == "old"
     assert path.read_text() == "new" and link.is_symlink()
     assert path.stat().st_mode & 0o777 == 0o640
-    with pytest.raises(KeyboardInterrupt), atomic_file(path) as file:
-        file.write(b"half")
-        raise KeyboardInterrupt
-    assert path.read_text() == "new"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "link"]
 
 
 @pytest.mark.parametrize("existing", ["", "a", "a/b"])
-def test_an_error_leaves_a_locked_folder_and_its_parents_as_they_were(tmp_path, existing):
+def test_an_error_before_the_first_file_leaves_a_locked_folder_as_it_was(tmp_path, existing):
+    folder = tmp_path / "a" / "b"
     (tmp_path / existing).mkdir(parents=True, exist_ok=True)
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a" / "b"):
-        assert (tmp_path / "a" / "b" / ".lock").exists()
+    with pytest.raises(ValueError, match="mistake"), locked_folder(folder):
+        assert (folder / ".lock").exists()
         raise ValueError("mistake")
     assert set(tmp_path.rglob("*")) == before
-
-
-def test_an_error_keeps_what_was_written_to_a_locked_folder(tmp_path):
-    with pytest.raises(ValueError, match="mistake"), locked_folder(tmp_path / "a"):
-        (tmp_path / "a" / "file").touch()
+    with pytest.raises(ValueError, match="mistake"), locked_folder(folder):
+        (folder / "file").touch()
         raise ValueError("mistake")
-    assert {path.name for path in (tmp_path / "a").iterdir()} == {".lock", "file"}
+    assert {path.name for path in folder.iterdir()} == {".lock", "file"}
 
 
 def test_a_lock_file_that_was_removed_locks_nothing(tmp_path):
@@ -90,17 +77,13 @@ def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
         str(tmp_path): only_one(tmp_path),
     }
     for name, context in contexts.items():
-        with pytest.raises(OSError, match="No space left on device") as raised, context:
-            write_to_full_disk()
+        full = pytest.raises(OSError, match="No space left on device")
+        with full as raised, context, open("/dev/full", "wb", buffering=0) as file:
+            file.write(b"text")
         assert raised.value.filename == name
 
 
-def write_to_full_disk():
-    with open("/dev/full", "wb") as file:
-        file.write(b"text")
-
-
-def test_an_unfinished_file_is_kept_on_demand(tmp_path):
+def test_an_unfinished_file_is_kept_on_demand_unless_it_is_empty(tmp_path):
     for contents in (b"", b"half"):
         with pytest.raises(KeyboardInterrupt), atomic_file(tmp_path / "file", keep=True) as file:
             file.write(contents)
@@ -116,9 +99,15 @@ def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path):
     for path in (tmp_path, tmp_path / "none" / "file"):
         with pytest.raises(OSError, match="directory"), atomic_file(path):
             raise AssertionError("the work has begun")
+    with atomic_file(tmp_path / "file") as file:
+        file.write(b"first")
+        refused = pytest.raises(ValueError, match="by a different process")
+        with refused, atomic_file(tmp_path / "file"):
+            raise AssertionError("the work has begun")
+    assert (tmp_path / "file").read_text() == "first"
 
 
-def test_a_pipe_is_written_directly(tmp_path):
+def test_a_pipe_is_written_directly():
     reader, writer = os.pipe()
     with atomic_file(f"/dev/fd/{writer}") as file:
         file.write(b"contents")
@@ -127,44 +116,24 @@ def test_a_pipe_is_written_directly(tmp_path):
         os.close(descriptor)
 
 
-def test_two_writers_of_one_file_are_refused(tmp_path):
-    with atomic_file(tmp_path / "file") as file:
-        file.write(b"first")
-        with (
-            pytest.raises(ValueError, match="by a different process"),
-            atomic_file(file.name[:-11]),
-        ):
-            pass
-    assert (tmp_path / "file").read_text() == "first"
-
-
-def test_json_files_are_read_back_and_damaged_ones_are_named(tmp_path):
-    path = tmp_path / "settings.json"
-    assert read_json(path, absent={}) == {}
-    write_json(path, {"a": [1, 2]})
-    assert read_json(path) == {"a": [1, 2]}
-    assert [file.name for file in tmp_path.iterdir()] == ["settings.json"]
-    path.write_text('{"a": ')
-    with pytest.raises(ValueError, match=r"settings.json is damaged .* Delete it"):
-        read_json(path)
-
-
-@pytest.mark.parametrize("text", ["[1]", "[" * 100_000, '{"a": ' * 100_000, "9" * 5000])
-def test_json_that_is_no_object_is_refused(tmp_path, text):
-    (tmp_path / "file.json").write_text(text)
-    with pytest.raises(ValueError, match=r"file.json is damaged .* Delete it"):
-        read_json(tmp_path / "file.json")
-
-
-def test_a_changed_value_does_not_match_the_checksum(tmp_path):
+def test_json_files_are_read_back_and_a_changed_value_does_not_match_the_checksum(tmp_path):
     path = tmp_path / "file.json"
+    assert read_json(path, absent={}) == {}
     write_json(path, {"a": (1, 2.5), 3: "ü"})
     assert read_json(path) == {"a": [1, 2.5], "3": "ü"}
+    assert [file.name for file in tmp_path.iterdir()] == ["file.json"]
     path.write_text(path.read_text().replace("2.5", "2.7"))
     with pytest.raises(ValueError, match="do not match its checksum"):
         read_json(path)
     path.write_text('{"a": 3}')  # without a checksum, as an earlier version wrote it
     assert read_json(path) == {"a": 3}
+
+
+@pytest.mark.parametrize("text", ['{"a": ', "[1]", "[" * 100_000, '{"a": ' * 100_000, "9" * 5000])
+def test_json_that_is_no_object_is_refused(tmp_path, text):
+    (tmp_path / "file.json").write_text(text)
+    with pytest.raises(ValueError, match=r"file.json is damaged .* Delete it"):
+        read_json(tmp_path / "file.json")
 
 
 def test_nothing_is_written_through_a_link(tmp_path):
@@ -173,11 +142,12 @@ def test_nothing_is_written_through_a_link(tmp_path):
     folder.mkdir()
     for name in (".lock", "a.json.unfinished", "b.unfinished"):
         (folder / name).symlink_to(tmp_path / "outside")
-    with pytest.raises(ValueError, match="is a link"), only_one(folder):
+    refused = pytest.raises(ValueError, match="is a link")
+    with refused, only_one(folder):
         pass
-    with pytest.raises(ValueError, match="is a link"):
+    with refused:
         write_json(folder / "a.json", {})
-    with pytest.raises(ValueError, match="is a link"), atomic_file(folder / "b"):
+    with refused, atomic_file(folder / "b"):
         pass
     assert (tmp_path / "outside").read_text() == "mine"
 
@@ -200,18 +170,12 @@ with only_one({str(tmp_path)!r}):
     print("locked", flush=True)
     input()
 """
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
-    )
-    with process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    with subprocess.Popen([sys.executable, "-c", code], env=environment, **pipes) as process:
         assert process.stdout.readline() == b"locked\n"
-        with (
-            pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"),
-            only_one(tmp_path),
-        ):
+        refused = pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait")
+        with refused, only_one(tmp_path):
             pass
         process.kill()
     with only_one(tmp_path):

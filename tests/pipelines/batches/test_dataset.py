@@ -86,9 +86,10 @@ def test_the_rows_of_all_workers_form_the_batch(workers):
     for step, expected in enumerate(batches(STORE, new_plan(), steps=steps)):
         parts, rows = [share[step] for share in shares], len(expected[1])
         assert len({len(labels) for _, labels in parts}) == 1
-        whole = joined(parts)
-        assert_equal(tf.nest.map_structure(lambda ids: ids[:rows], whole), expected)
-        assert not whole[1][rows:].any()
+        inputs, labels = joined(parts)
+        own = {side: ids[:rows] for side, ids in inputs.items()}, labels[:rows]
+        assert_equal(own, expected)
+        assert not labels[rows:].any()
 
 
 @pytest.mark.parametrize("method", ["distributed", "experimental_distribute_dataset"])
