@@ -185,6 +185,32 @@ def run(new_run, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def sharp_run(shared):
+    """An untrained run that is sure of most tokens, which no test changes."""
+    from support.runs.sharp_run import write_sharp_run
+
+    from t2t_keras.runs import Run
+
+    return Run(shared("sharp_run", write_sharp_run))
+
+
+@pytest.fixture(scope="session")
+def exported(sharp_run, shared):
+    """A function that returns the folder of `sharp_run`'s export in a format.
+
+    It exports once. Tests change copies only.
+    """
+
+    def export(format, dtype="float32"):
+        def write(folder):
+            return sharp_run.export(folder / "export", format, dtype=dtype)
+
+        return shared(f"sharp_{format}_{dtype}", write)
+
+    return export
+
+
+@pytest.fixture(scope="session")
 def learned_positions(new_run, tmp_path_factory):
     """An untrained run with learned positions for 40 tokens, which no test changes."""
     folder = tmp_path_factory.mktemp("runs") / "learned"

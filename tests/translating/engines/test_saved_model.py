@@ -1,6 +1,5 @@
 """Which signature of a SavedModel answers which rows, and what an export cannot do."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -10,20 +9,16 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from support.processes.commands import ROOT
-from support.runs.untrained import toy_tokenizer
 
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.runs import Run
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.export_folders import find_export
 from t2t_keras.translating.find import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 NAMES = ("search", "with_options", "with_phrases", "log_p", "attention", "small_batch")
-CONFIG = SearchConfig(beam=4, n_best=2, alpha=0.5)
+BEAM, N_BEST = 4, 2  # of the export
 
 
 class Signatures(dict):
@@ -46,7 +41,7 @@ class Signatures(dict):
                 return {"log_probabilities": tf.zeros(tf.shape(inputs["target"]))}
             if name == "attention":
                 return {"weights": tf.ones([rows, inputs["target"].shape[1], source.shape[1]])}
-            count = CONFIG.beam if name.startswith("with") else CONFIG.n_best
+            count = BEAM if name.startswith("with") else N_BEST
             tokens = tf.repeat(source[:, None], count, axis=1)
             scores = tf.zeros([rows, count]) - tf.range(float(count))
             if "n_best" in inputs:
@@ -60,22 +55,13 @@ class Signatures(dict):
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """The files of an export beside its graph and its weights."""
-    toy_tokenizer(tmp_path / "toy" / "1" / "vocabulary")
-    settings = {"experiment": {"model": {}}, "export": {"search": vars(CONFIG), "split": False}}
-    (tmp_path / "toy" / "1" / "config.json").write_text(json.dumps(settings))
-    return tmp_path / "toy" / "1"
-
-
-@pytest.fixture
 def signatures():
     return Signatures()
 
 
 @pytest.fixture
-def engine(folder, signatures):
-    return SavedModelEngine(folder, signatures, compile_shapes=False)
+def engine(files, signatures):
+    return SavedModelEngine(files, signatures, compile_shapes=False)
 
 
 def test_rows_that_ask_for_nothing_are_answered_by_the_exported_search(engine, signatures):
@@ -121,8 +107,8 @@ def test_phrases_are_answered_by_the_constrained_search(engine, signatures):
     assert {"search", "log_p"} < {*signatures.asked()}, "the term replaces a word"
 
 
-def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(folder, signatures):
-    engine = SavedModelEngine(folder, signatures)
+def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(files, signatures):
+    engine = SavedModelEngine(files, signatures)
     source = np.array([[5, 2]], "int32")
     engine.search(Rows(source, [0]))
     shape = engine.shapes.shape_for(1, 2)
@@ -140,44 +126,28 @@ def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
     assert signatures.asked() == ["search", "with_options", "with_phrases", "log_p", "attention"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"beam": 5}, r"`beam` must be at most 4, the beam width of .*toy/1. Received: 5. .*"),
-        ({"beam": 2, "require": [["Hund"]]}, "searched for with the exported beam width, 4"),
-        ({"beam": 2, "glossary": {"a": "b"}}, "exported beam width, 4. Received: beam=2. Leave"),
-        ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
-        ({"method": "sample"}, "--sample does not work with an export: t2t-export fixed the"),
-        ({"banned": [" das"]}, "--banned does not work with an export"),
-        ({"extra_length": 9, "alpha": 1.0}, "--extra_length does not work with an export"),
-    ],
-)
-def test_a_search_that_is_not_exported_is_refused(engine, signatures, options, message):
-    with pytest.raises(ValueError, match=message):
-        Translator(engine).translations(["a"], **options)
-    assert not signatures.calls
-
-
-def test_a_model_without_attention_is_named(folder):
-    engine = SavedModelEngine(folder, Signatures(set(NAMES) - {"attention"}))
+def test_a_model_without_attention_is_named(files):
+    engine = SavedModelEngine(files, Signatures(set(NAMES) - {"attention"}))
     with pytest.raises(ValueError, match="toy/1 has no attention to the source, so its words"):
         Translator(engine).translations(["a"], alignments=True)
     assert Translator(engine).translate(["a"], confidence=True) == ["a"]
     engine.warm_up()
 
 
-def test_the_settings_are_those_of_the_export(engine, folder):
+def test_the_settings_are_those_of_the_export(engine, files):
     assert (engine.config.beam, engine.config.n_best, engine.most) == (4, 1, 2)
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
-    shutil.rmtree(folder)
+    shutil.rmtree(files)
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
 
 
-def test_an_export_of_an_earlier_version_is_refused_with_the_command_that_renews_it(folder):
+def test_an_export_of_an_earlier_version_is_refused_with_the_command_that_renews_it(
+    files,
+):
     with pytest.raises(
         ValueError, match=r"takes no ids: .* earlier version .*again with t2t-expor"
     ):
-        SavedModelEngine(folder, {"serving_default": None, "translate_n_best": None})
+        SavedModelEngine(files, {"serving_default": None, "translate_n_best": None})
 
 
 def test_a_savedmodel_of_another_program_is_refused(backwards_export):
@@ -186,9 +156,8 @@ def test_a_savedmodel_of_another_program_is_refused(backwards_export):
 
 
 @pytest.mark.long
-def test_translating_with_an_export_loads_no_keras(exported_toy_run, tmp_path):
-    folder = exported_toy_run[1] / "export"
-    assert find_export(exported_toy_run[1]) is None, "a run is not an export"
+def test_translating_with_an_export_loads_no_keras(exported, tmp_path):
+    folder = exported("saved_model")
     (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")
     result = subprocess.run(
         [sys.executable, "-m", "t2t_keras.cli.translate", folder],
@@ -200,4 +169,3 @@ def test_translating_with_an_export_loads_no_keras(exported_toy_run, tmp_path):
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS)
-    assert result.stdout.splitlines() == Run(exported_toy_run[1]).translate(TEXTS, split="auto")

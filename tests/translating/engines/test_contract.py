@@ -1,0 +1,180 @@
+"""The contract of engines: exports translate as their run does, or say why they cannot."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from support.text.generated_markup import Generated
+
+from pipelines.markup.marked_text import Document
+from pipelines.toy.grammar import pairs
+from t2t_keras.serving.engine_model import EngineModel
+from t2t_keras.serving.models import ServedSavedModel
+from t2t_keras.translating.engines import saved_model
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
+from t2t_keras.translating.engines.litert import LiteRTEngine
+from t2t_keras.translating.engines.saved_model import SavedModelEngine
+from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.request import Request
+from t2t_keras.translating.translator import Translator
+
+SOURCES = [english for english, _ in pairs(12)]
+GLOSSARY = {"dog": "guter Hund", "cat": "Katze", "cats": "100%ig"}
+TOLERANCE = {"ctranslate2": 1e-3, "saved_model": 2e-5, "litert": 1e-4}  # of scores
+
+
+def document():
+    """Returns requests for the lines of a random document with a glossary."""
+    html = Document("html")
+    return [
+        Request(html.pieces_of(line), markup="html", glossary=GLOSSARY)
+        for line in Generated(0, "html").text.split("\n")
+    ]
+
+
+COMMON = [
+    *(*SOURCES, "", "Ｗｉｄｅ \x07\u00a0 A\u0301", "dog " * 1100),
+    *(Request(text, prefix="Der Hund", n_best=2) for text in SOURCES[:3]),
+    Request(SOURCES[0], prefix="das " * 40),  # longer than the limit
+    Request(" ".join(SOURCES[:3]), prefix="Die"),
+    *(Request(text, beam=1) for text in SOURCES[:3]),
+    *(Request(text, alpha=0.1, n_best=3, prefix="ein") for text in SOURCES[2:5]),
+    Request(f"<p>{SOURCES[3]} <b>dog</b></p> {{x}} {SOURCES[4]}", markup="html"),
+]
+PHRASES = [
+    *(Request(text, glossary=GLOSSARY, prefix="Ein", n_best=2) for text in SOURCES[:3]),
+    Request(SOURCES[0], require=["das Haus", "Katze"], alpha=0.1),
+    *document(),
+]
+ANY_SEARCH = [
+    *(Request(text, penalty="marian", extra_length=2, banned=[" das"]) for text in SOURCES[:4]),
+    *(Request(text, method="sample", n_best=4, top_k=9, seed=3) for text in SOURCES[:4]),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("requests", "engines"),
+    [
+        (COMMON, ["ctranslate2", "saved_model", "litert"]),
+        (PHRASES, ["saved_model", "litert"]),
+        (ANY_SEARCH, ["litert"]),
+    ],
+    ids=["common", "phrases", "any search"],
+)
+def test_exports_translate_align_and_rate_as_their_run(sharp_run, exported, requests, engines):
+    requests = [each if isinstance(each, Request) else Request(each) for each in requests]
+    requests = [dataclasses.replace(each, alignments=True, confidence=True) for each in requests]
+    expected = sharp_run.translator().translations(requests)
+    assert any(best.alignment for best, *_ in expected)
+    for engine in engines:
+        found = load_translator(exported(engine)).translations(requests)
+        check_equal(found, expected, TOLERANCE[engine])
+
+
+def check_equal(found, expected, tolerance):
+    for ours, theirs in zip(found, expected, strict=True):
+        assert [each.text for each in ours] == [each.text for each in theirs]
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.words == other.words
+            assert one.score == pytest.approx(other.score, rel=tolerance, abs=tolerance)
+            np.testing.assert_allclose(one.confidence, other.confidence, atol=tolerance)
+
+
+@pytest.mark.long
+def test_litert_translates_a_text_alone_as_among_others(exported):
+    translator = load_translator(exported("litert"))
+    together = translator.translations(SOURCES, n_best=4)
+    (alone,) = translator.translations(SOURCES[7:8], n_best=4)
+    assert [each.text for each in alone] == [each.text for each in together[7]]
+    scores = ([each.score for each in row] for row in (alone, together[7]))
+    np.testing.assert_allclose(*scores, atol=1e-4)
+
+
+@pytest.mark.long
+def test_a_savedmodel_that_is_loaded_as_on_a_gpu_gives_the_same_answers(exported, monkeypatch):
+    folder = exported("saved_model")
+    expected = load_translator(folder).translate(SOURCES[:3], alignments=True)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: [kind])
+    monkeypatch.setattr(saved_model, "SignatureGraphs", None)
+    assert load_translator(folder).translate(SOURCES[:3], alignments=True) == expected
+
+
+@pytest.mark.long
+def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(exported):
+    theirs = ServedSavedModel(exported("saved_model"), compile_shapes=False)
+    ours = EngineModel(LiteRTEngine(exported("litert")))
+    assert ours.signatures.keys() == theirs.signatures.keys()
+    assert ours.metadata.keys() == theirs.metadata.keys() - {"__saved_model_init_op"}
+    texts = np.array([each.encode() for each in [*SOURCES[:3], ""]], object)
+    for name, signature in ours.signatures.items():
+        other = theirs.signatures[name]
+        assert signature.outputs == other.outputs and signature.inputs == other.inputs
+        # A SavedModel takes the shifted weights of an end token from the padding, if there is some.
+        inputs = dict.fromkeys(signature.inputs, texts[:1] if name == "align" else texts)
+        found, expected = signature.run(inputs), other.run(inputs)
+        assert found.keys() == expected.keys() == signature.outputs.keys()
+        for key, array in found.items():
+            assert array.shape == expected[key].shape
+            if array.dtype == object:
+                assert array.tolist() == expected[key].tolist()
+            else:  # the SavedModel computes some weights of padding, too
+                wanted = array != 0
+                np.testing.assert_allclose(array[wanted], expected[key][wanted], 1e-4, 1e-5)
+
+
+CANNOT = {
+    "ctranslate2": [
+        ({"method": "sample"}, "--sample does not work with CTranslate2.* Give the run"),
+        ({"banned": [" das"]}, "--banned does not work with CTranslate2"),
+        ({"first": [" das"]}, "--first does not work with CTranslate2"),
+        ({"no_repeat_ngram": 2}, "--no_repeat_ngram does not work with CTranslate2"),
+        ({"constrain": "tree"}, "--constrain does not work with CTranslate2"),
+        ({"require": [["Hund"]]}, "--glossary and --require do not work with CTranslate2"),
+        ({"glossary": {"dog": "Hund"}}, "this model cannot search for required phrases"),
+    ],
+    "saved_model": [
+        ({"beam": 5}, r"`beam` must be at most 4, the beam width of .*toy/1. Received: 5. .*"),
+        ({"beam": 2, "require": [["Hund"]]}, "exported beam width, 4. Received: beam=2. Leave"),
+        ({"beam": 2, "glossary": {"a": "b"}}, "searched for with the exported beam width, 4"),
+        ({"method": "sample"}, "--sample does not work with an export: t2t-export fixed the"),
+        ({"banned": [" das"]}, "--banned does not work with an export"),
+        ({"extra_length": 9, "alpha": 1.0}, "--extra_length does not work with an export"),
+        ({"constrain": "tree"}, "--constrain does not work with an export"),
+    ],
+    "litert": [
+        ({"beam": 5}, r"`beam` must be at most 4, .* export it again with .* --beam=5"),
+        ({"constrain": "tree"}, "--constrain does not work with LiteRT"),
+        ({"method": "sample", "n_best": 3}, "LiteRT draws 1 or 4 samples .* n_best=3"),
+        ({"beam": 2, "require": [["Hund"]]}, "with the exported beam width, 4. Received: beam=2"),
+    ],
+}
+ALWAYS = [
+    ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
+    ({"to": "de"}, "the training data has no tag 'de'. It has none: leave --to out"),
+]
+
+
+@pytest.fixture
+def load(request):
+    """A function that returns an engine, which has no graphs and programs unless that is quick."""
+
+    def engine(name):
+        if name == "ctranslate2":
+            return CTranslate2Engine(request.getfixturevalue("exported")(name))
+        if name == "litert":
+            return LiteRTEngine(request.getfixturevalue("unconverted"))
+        folder = request.getfixturevalue("files")
+        return SavedModelEngine(folder, {"ids_search": None, "ids_with_options": None})
+
+    return engine
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_an_engine_refuses_a_search_that_it_cannot_do(load, name):
+    translator = Translator(load(name))
+    for options, message in itertools.chain(CANNOT[name], ALWAYS):
+        with pytest.raises(ValueError, match=message):
+            translator.translations(["The dog"], **options)
