@@ -140,15 +140,9 @@ def test_runs_are_compared_on_documents(tmp_path):
     for name, settings in {"full": {}, "restricted": restricted}.items():
         untrained_run(tmp_path / name, words, toy_tokenizer(words), end=4.0, **settings)
     # Forks, which must not happen in this process: it has used TensorFlow.
-    result = command(
-        *(
-            "benchmark",
-            "documents",
-            f"--runs={tmp_path}/full,{tmp_path}/restricted",
-            "--documents=2",
-        ),
-        *("--words=20", f"--picture={tmp_path}/picture.png"),
-    )
+    runs = f"--runs={tmp_path}/full,{tmp_path}/restricted"
+    sizes = ["--documents=2", "--words=20", f"--picture={tmp_path}/picture.png"]
+    result = command("benchmark", "documents", runs, *sizes)
     assert result.returncode == 0, result.stderr
     title, head, *rows = result.stdout.splitlines()
     assert title.startswith("Greedy translations of 2 documents of each length")
