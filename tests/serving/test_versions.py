@@ -5,19 +5,24 @@ import concurrent.futures
 import shutil
 import sys
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from support.serving.served_model import write_version
-from support.serving.serving_client import get, metric, predict, served, until
+from support.serving.in_process_server import serving_sources
+from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import get, metric, predict, until
 
+from pipelines.atomic_files import write_json
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, CompiledShapes, Shape
+from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.metrics import Metrics
+from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.serving.versions import Versions
 
 COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
@@ -37,8 +42,8 @@ class FakeModel:
         pass
 
 
-def versions_of(folder):
-    return Versions("m", folder, Workers(Limits(), Metrics()), load=FakeModel)
+def versions_of(folder, load=FakeModel, **options):
+    return Versions("m", folder, Workers(Limits(), Metrics()), load, **options)
 
 
 def add(folder, *numbers, broken=False):
@@ -48,51 +53,46 @@ def add(folder, *numbers, broken=False):
             (folder / str(number) / "broken").touch()
 
 
-@pytest.mark.long
-def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_far(tmp_path):
-    add(tmp_path, 1)
-    versions, steps, may_go_on = versions_of(tmp_path), [], threading.Event()
+def states(status):
+    return {each["version"]: each["state"] for each in status["model_version_status"]}
+
+
+def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_far(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
+    add(tmp_path, 1, 2)
+    models, steps, may_go_on = [], [], threading.Event()
 
     def value(name):
         return versions.workers.metrics.registry.get_sample_value(name, {"model": "m"})
 
     def compile_shape(shape):
         steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE), shape))
-        return may_go_on.wait(10)
-
-    shapes = CompiledShapes(compile_shape, in_background=True)
-    shapes.expect({Shape(1, 32): PAYS_AFTER, Shape(1, 16): 2 * PAYS_AFTER})
-    versions.load = lambda folder: FakeModel(folder, shapes)
-    asyncio.run(versions.start())
-    may_go_on.set()
-    until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
-    assert steps == [(1, 0, 2, (1, 16)), (1, 1, 1, (1, 32))]
-    shapes.add_seconds(Shape(4, 16), 100.0)
-    until(lambda: value(COMPILED) == 3)
-    versions.current.retire()
-
-
-@pytest.mark.long
-def test_a_new_version_compiles_what_requests_needed_before(tmp_path):
-    add(tmp_path, 1, 2)
-    versions, compiled = versions_of(tmp_path), []
-    models = []
+        assert may_go_on.wait(10)
 
     def load(folder):
-        models.append(FakeModel(folder, CompiledShapes(compiled.append, in_background=True)))
+        shapes = CompiledShapes(compile_shape, in_background=True)
+        shapes.expect({Shape(1, 32): PAYS_AFTER, Shape(1, 16): 2 * PAYS_AFTER})
+        models.append(FakeModel(folder, shapes))
         return models[-1]
 
     async def replace():
         await versions.switch_to(1, tmp_path / "1")
+        may_go_on.set()
+        until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
         models[0].shapes.add_seconds(Shape(4, 16), 100.0)
-        until(lambda: len(compiled) == 1)
+        until(lambda: value(COMPILED) == 3)
         await versions.switch_to(2, tmp_path / "2")
+        until(lambda: value(COMPILED) == 3)
 
-    versions.load = load
+    versions = versions_of(tmp_path, load)
     asyncio.run(replace())
-    until(lambda: models[1].shapes.ready)
-    assert compiled == [(4, 16), (4, 16)]
     versions.current.retire()
+    assert steps[:3] == [(1, 0, 2, (1, 16)), (1, 1, 1, (1, 32)), (1, 2, 1, (4, 16))]
+    second = [(number, shape) for number, _, _, shape in steps[3:]]
+    assert second[0] == (2, (4, 16)), "the new version begins with what requests needed before"
+    assert sorted(second) == [(2, (1, 16)), (2, (1, 32)), (2, (4, 16))]
 
 
 def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
@@ -107,7 +107,7 @@ def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
         return model
 
     async def serve():
-        versions = Versions("m", tmp_path, Workers(Limits(), Metrics()), load, glossary=glossary)
+        versions = versions_of(tmp_path, load, glossary=glossary)
         await versions.start()
         for text in ("dog\tHündchen\n", None):
             glossary.write_text(text) if text else glossary.unlink()
@@ -116,32 +116,39 @@ def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
 
     asyncio.run(serve())
     assert read == ["dog\tHund\n", "dog\tHündchen\n"], "and a missing file changes nothing"
-
-
-def states(status):
-    return {each["version"]: each["state"] for each in status["model_version_status"]}
+    with pytest.raises(ValueError, match="--glossary: it is no model of this package"):
+        glossary.touch()
+        asyncio.run(versions_of(tmp_path, glossary=glossary).start())
 
 
 def test_the_newest_version_that_can_be_loaded_answers(tmp_path):
     add(tmp_path, 9, 10)
     add(tmp_path, 11, broken=True)
     versions = versions_of(tmp_path)
+    with pytest.raises(Refusal, match="'m' is still loading") as error:
+        versions.find()
+    assert error.value.status == 503
     asyncio.run(versions.start())
-    assert versions.find().number == 10
-    assert states(versions.status()) == {"11": "END", "10": "AVAILABLE"}
-    status = versions.status(11)["model_version_status"][0]["status"]
-    assert status == {
-        "error_code": "UNKNOWN",
-        "error_message": "Loading failed; the server's log has the reason",
-    }
+    assert versions.find().number == versions.find(10).number == 10
+    message = "Version 9 of model 'm' is not loaded. Available: 10"
+    with pytest.raises(Refusal, match=message) as error:
+        versions.find(9)
+    assert error.value.status == 404
+    assert [*states(versions.status()).items()] == [("11", "END"), ("10", "AVAILABLE")]
+    (broken,) = versions.status(11)["model_version_status"]
+    reason = "Loading failed; the server's log has the reason"
+    assert broken["status"] == {"error_code": "UNKNOWN", "error_message": reason}
 
 
 def test_without_a_version_that_works_starting_fails(tmp_path):
     with pytest.raises(ValueError, match="no longer contains a version"):
         asyncio.run(versions_of(tmp_path).start())
     add(tmp_path, 1, 2, broken=True)
+    versions = versions_of(tmp_path)
     with pytest.raises(ValueError, match="2 cannot be served: no model in there"):
-        asyncio.run(versions_of(tmp_path).start())
+        asyncio.run(versions.start())
+    with pytest.raises(Refusal, match="'m' cannot be loaded; the server's log has the reason"):
+        versions.find()
 
 
 def test_an_old_version_is_unloaded_after_its_last_request(tmp_path):
@@ -162,15 +169,19 @@ def test_an_old_version_is_unloaded_after_its_last_request(tmp_path):
 
 @pytest.fixture
 def watched(tmp_path):
-    """Versions that record which are loaded; a function that starts them and then checks them."""
+    """Versions in a folder with version 1; a function that starts them and then checks them."""
     versions, tries = versions_of(tmp_path), []
+    add(tmp_path, 1)
 
     def load(folder):
         tries.append(int(folder.name))
         return FakeModel(folder)
 
     def run(steps):
-        """Starts the versions and runs a coroutine of `check`, which looks at the folder."""
+        """Starts the versions, runs a coroutine of `check`, and returns the loaded versions.
+
+        `check` looks at the folder and returns the number of the version that is served.
+        """
 
         async def check(times=2):  # files are loaded if they are the same twice
             for _ in range(times):
@@ -189,7 +200,7 @@ def watched(tmp_path):
 
 
 def test_the_version_before_returns_if_the_newest_is_removed(tmp_path, watched):
-    add(tmp_path, 1, 5)
+    add(tmp_path, 5)
 
     async def steps(check):
         (tmp_path / "5").rmdir()
@@ -202,7 +213,6 @@ def test_the_version_before_returns_if_the_newest_is_removed(tmp_path, watched):
 
 def test_the_only_version_is_loaded_again_if_it_was_removed_and_written_anew(tmp_path, watched):
     versions, run = watched
-    add(tmp_path, 1)
     (tmp_path / "1" / "model").write_text("old")
 
     async def steps(check):
@@ -214,18 +224,20 @@ def test_the_only_version_is_loaded_again_if_it_was_removed_and_written_anew(tmp
         assert await check() == 1
         assert (first.state, versions.current.state) == ("END", "AVAILABLE")
         assert states(versions.status()) == {"1": "AVAILABLE"}
+        (tmp_path / "1" / "broken").touch()
+        assert await check() == 1
+        assert states(versions.status()) == {"1": "AVAILABLE"}, "what breaks stays in memory"
 
-    assert run(steps) == [1, 1]
+    assert run(steps) == [1, 1, 1]
 
 
 def test_a_version_that_is_still_being_copied_is_loaded_when_it_is_complete(tmp_path, watched):
     versions, run = watched
-    add(tmp_path, 1)
 
     async def steps(check):
         add(tmp_path, 2, broken=True)
         assert await check() == 1
-        for size in range(1, 9):
+        for size in range(1, 4):
             (tmp_path / "2" / "data").write_text("x" * size)
             assert await check(1) == 1, "it is not loaded while it grows"
         (tmp_path / "2" / "broken").unlink()
@@ -237,7 +249,6 @@ def test_a_version_that_is_still_being_copied_is_loaded_when_it_is_complete(tmp_
 
 def test_a_broken_version_is_tried_again_less_and_less_often(tmp_path, watched, monkeypatch):
     versions, run = watched
-    add(tmp_path, 1)
     add(tmp_path, 2, broken=True)
 
     async def steps(check):
@@ -255,64 +266,52 @@ def test_a_broken_version_is_tried_again_less_and_less_often(tmp_path, watched, 
     assert versions.current.number == 1
 
 
-def test_a_version_that_breaks_while_it_is_served_stays_in_memory(tmp_path, watched):
-    versions, run = watched
-    add(tmp_path, 1, 2)
+def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(
+    tmp_path, monkeypatch, caplog
+):
+    """A version's number is the α of its search, and so the score of its translations."""
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.02)
+    add(tmp_path, 1)
 
-    async def steps(check):
-        (tmp_path / "2" / "broken").touch()
-        assert await check() == 2
-        assert states(versions.status()) == {"2": "AVAILABLE"}
+    def load(folder):
+        FakeModel(folder)  # fails for a broken version
+        return EngineModel(EchoEngine(config=SearchConfig(alpha=int(folder.name))))
 
-    assert run(steps) == [2, 2]
-
-
-def test_requests_for_other_versions_are_refused(tmp_path):
-    add(tmp_path, 3)
-    versions = versions_of(tmp_path)
-    assert versions.is_starting
-    with pytest.raises(Refusal, match="'m' is still loading") as error:
-        versions.find()
-    assert error.value.status == 503
-    asyncio.run(versions.start())
-    message = "Version 7 of model 'm' is not loaded. Available: 3"
-    with pytest.raises(Refusal, match=message) as error:
-        versions.find(7)
-    assert error.value.status == 404
-
-
-@pytest.mark.long
-def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_path):
-    export = tmp_path / "export"
-    export.mkdir()
-    write_version(export, 1, signatures=["serving_default"])
-    with served(export, "--name=m") as (process, address):
-        path, done, marks_seen = "v1/models/m:predict", [], [[] for _ in range(3)]
+    with serving_sources([ModelSource("m", tmp_path, load)]) as address:
+        path, done, seen = "v1/models/m:predict", threading.Event(), [[] for _ in range(3)]
 
         def client(index):
-            while not done:
+            while not done.is_set():
                 status, answer = predict(address, {"inputs": [f"{index} a", "b c"]}, path)
                 assert status == 200, answer
-                marks = {text.partition(" ")[0] for text in answer["outputs"]["translations"]}
-                assert len(marks) == 1, "one request is answered by one version"
-                marks_seen[index] += marks - set(marks_seen[index][-1:])
-                time.sleep(0.05)
+                (score,) = {*answer["outputs"]["scores"]}  # one version answers a request
+                seen[index] += {score} - {*seen[index][-1:]}
 
         with concurrent.futures.ThreadPoolExecutor(3) as clients:
             requests = [clients.submit(client, index) for index in range(3)]
             try:
-                (export / "9").mkdir()  # not a model
-                write_version(export, 2, signatures=["serving_default"])
+                until(lambda: seen == [[-1]] * 3)
+                add(tmp_path, 9, broken=True)
+                add(tmp_path, 2)
                 final = {"9": "END", "2": "AVAILABLE", "1": "END"}
                 until(lambda: states(get(address, "v1/models/m")[1]) == final)
-                until(lambda: marks_seen == [["v1:", "v2:"]] * 3)
+                until(lambda: seen == [[-1, -2]] * 3)
             finally:
-                done.append(True)
+                done.set()
             assert [request.result() for request in requests] == [None] * 3
         assert metric(address, 't2t_model_version{model="m"}') == 2
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/2:predict")[0] == 200
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/1:predict")[0] == 404
-        assert "Version 9 of m cannot be loaded" in process.errors()
+    assert "Version 9 of m cannot be loaded" in caplog.text
+
+
+def test_a_damaged_record_leaves_the_languages_unknown(tmp_path):
+    versions = {number: tmp_path / str(number) for number in (1, 2)}
+    add(tmp_path, 1, 2)
+    write_json(versions[1] / LITERT_RECORD, {"languages": ["en", "de"]})
+    assert newest_languages({1: versions[1]}) == ("en", "de")
+    (versions[2] / LITERT_RECORD).write_text("{")
+    assert newest_languages(versions) is newest_languages({}) is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="macOS has no malloc_trim")
@@ -321,7 +320,7 @@ def test_free_memory_is_returned_to_the_system():
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         return pages * 4096
 
-    blocks = [bytes(1000) for _ in range(400_000)]
+    blocks = [bytes(1000) for _ in range(200_000)]
     blocks = blocks[-1:]  # keeps the C library from returning the others by itself
     before = resident()
     module.return_free_memory()

@@ -6,7 +6,6 @@ effect: "slow" takes a while, "nan" has no score, "refuse" fails an assertion of
 "fail" raises an error.
 """
 
-import os
 from pathlib import Path
 
 import tensorflow as tf
@@ -21,11 +20,7 @@ OPTIONS = [tf.constant([value]) for value in (True, "", N_BEST, 1, 0.5)]
 
 
 class Backwards(tf.Module):
-    """Reverses the order of words.
-
-    Args:
-        mark: first word of every translation, which identifies the version.
-    """
+    """Reverses the order of words, after a mark that identifies the version."""
 
     def __init__(self, mark):
         super().__init__()
@@ -133,18 +128,16 @@ def weights(rows, columns, causal=False):
     return tf.nn.softmax(scores)
 
 
-def write_version(export, number, mark=None, signatures=None):
-    """Writes a complete version into an export folder. Its translations begin with `mark`."""
-    model = Backwards(mark or f"v{number}:")
-    offered = {
+def write_version(export, number):
+    """Writes a complete version into an export folder. Its translations begin with `vNUMBER:`."""
+    model = Backwards(f"v{number}:")
+    signatures = {
         "serving_default": model.translate,
         "translate_n_best": model.translate_n_best,
         "translate_with_options": model.translate_with_options,
         "score": model.score,
         "attention": model.attention,
     }
-    unfinished = Path(export) / f".{number}"
-    offered = {name: offered[name] for name in signatures or offered}
-    tf.saved_model.save(model, str(unfinished), signatures=offered)
-    write_batchable(unfinished, BATCHABLE)
-    os.rename(unfinished, Path(export) / str(number))
+    folder = Path(export) / str(number)
+    tf.saved_model.save(model, str(folder), signatures=signatures)
+    write_batchable(folder, BATCHABLE)
