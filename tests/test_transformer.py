@@ -1,3 +1,5 @@
+"""The Transformer as a whole; test_sequence_model.py has the facts that it shares with rivals."""
+
 import dataclasses
 
 import keras
@@ -9,7 +11,6 @@ from support.models.helpers import (
     TINY,
     array,
     compiled,
-    disturbed,
     gradients,
     ids,
     pairs,
@@ -24,43 +25,26 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.training import TrainableTransformer
 
 
-def test_logits_of_the_base_model_equal_an_independent_numpy_forward_pass():
-    config = TransformerConfig(vocab_size=2000)  # only the number of pieces is smaller
-    check_against_numpy(disturbed(Transformer(config), scale=0.01), config.vocab_size)
-
-
-@pytest.mark.jax
 @pytest.mark.parametrize(
     "settings",
     [
-        {**OTHER_SYSTEMS, "num_layers": 3, "d_model": 64, "d_ff": 128, "num_heads": 4},
-        {"activation": "gelu", "d_k": 4, "decoder_layers": 3},
-        {"activation": "gelu_tanh", "positions": "hugging_face", "tie_output": False},
-        {"activation": "gelu_sigmoid", "num_layers": 1, "decoder_layers": 2},
-        {"positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
-        {"attention": "unscaled", "num_layers": 1, "positions": "none"},
-        {"attention": "additive", "d_k": 5, "num_layers": 1},
-        {"residual": False, "pre_norm": True, "num_layers": 1},
+        pytest.param(OTHER_SYSTEMS, marks=pytest.mark.jax),
+        {},
+        {"activation": "gelu", "positions": "learned", "position_offset": 2, "d_k": 12, "d_v": 5},
+        {"activation": "gelu_tanh", "positions": "hugging_face", "decoder_layers": 3},
+        {"attention": "unscaled", "neighbourhood": 4, "decoder_neighbourhood": 3},
+        {"positions": "t5", "attention": "additive", "d_k": 5, "decoder_neighbourhood": 3},
+        pytest.param(
+            {"positions": "alibi", "num_heads": 6, "d_k": 3, "d_v": 2, "neighbourhood": 5},
+            marks=pytest.mark.jax,
+        ),
+        {"residual": False, "pre_norm": True, "activation": "gelu_sigmoid", "positions": "none"},
         {"layer_norm": False, "pre_norm": True, "num_layers": 1},
-        {"layer_norm": False, "residual": False, "num_layers": 1},
-        {"source_vocab_size": 40, "attention_bias": True, "norm_epsilon": 0.1},
-        {"neighbourhood": 4, "decoder_neighbourhood": 3},
-        {"neighbourhood": 5, "pre_norm": True, "source_end": False},
-        {"positions": "t5", "num_layers": 1},
-        {"positions": "alibi", "num_heads": 6, "d_k": 3, "d_v": 2, "num_layers": 1},
-        {"positions": "t5", "attention": "additive", "decoder_neighbourhood": 3, "num_layers": 1},
-        {"positions": "alibi", "neighbourhood": 4, "num_layers": 1},
     ],
 )
-def test_logits_equal_the_numpy_forward_pass_with_every_setting(settings):
-    check_against_numpy(tiny_model(**settings), vocab_size=40)
-
-
-def check_against_numpy(model, vocab_size):
-    inputs = {
-        "source": ids(2, 12, [12, 7], vocab_size),
-        "target": ids(2, 10, [10, 4], vocab_size, seed=1),
-    }
+def test_logits_equal_an_independent_numpy_forward_pass(settings):
+    model = tiny_model(**settings)
+    inputs = {"source": ids(2, 12, [12, 7], 40), "target": ids(2, 10, [10, 4], 40, seed=1)}
     weights = {
         weight.path.split("/", 1)[1]: ops.convert_to_numpy(weight).astype("float64")
         for weight in model.weights
@@ -70,69 +54,36 @@ def check_against_numpy(model, vocab_size):
     np.testing.assert_allclose(array(model(inputs)), expected, rtol=0, atol=1e-4)
 
 
-@pytest.mark.parametrize("settings", [{}, {"pre_norm": True, "positions": "learned"}])
-def test_later_tokens_do_not_change_earlier_logits(settings):
-    model, inputs = tiny_model(**settings), pairs()
-    before = array(model(inputs))
-    for position in range(1, 6):
-        changed = {**inputs, "target": inputs["target"].copy()}
-        changed["target"][:, position] = 13
-        after = array(model(changed))
-        np.testing.assert_array_equal(after[:, :position], before[:, :position])
-        assert not np.allclose(after[:, position], before[:, position])
-
-
-def test_padding_is_ignored():
-    model, inputs = tiny_model(), pairs()
-    short = array(model(inputs))
-    padded = {name: np.pad(value, ((0, 0), (0, 5))) for name, value in inputs.items()}
-    np.testing.assert_allclose(array(model(padded))[:, :6], short, atol=1e-5)
-    # A sentence without padding has the same logits alone as in the batch.
-    alone = {"source": inputs["source"][1:2, :4], "target": inputs["target"][1:2]}
-    np.testing.assert_allclose(array(model(alone))[0], short[1], atol=1e-5)
-
-
 def test_logits_under_xla_are_the_same():
-    model, inputs = tiny_model(num_layers=1), tensors(pairs())
+    model, inputs = tiny_model(num_layers=1, neighbourhood=3, positions="t5"), tensors(pairs())
     np.testing.assert_allclose(array(compiled(model)(inputs)), array(model(inputs)), atol=1e-5)
 
 
-PLAIN_AND_ALL_OPTIONS = [
-    {},
-    {
-        **OTHER_SYSTEMS,
-        "positions": "learned",
-        "attention": "additive",
-        "neighbourhood": 3,
-        "decoder_neighbourhood": 2,
-    },
-]
+ALL_OPTIONS = {
+    **OTHER_SYSTEMS,
+    "positions": "learned",
+    "attention": "additive",
+    "neighbourhood": 3,
+    "decoder_neighbourhood": 2,
+}
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
-def test_gradients_reach_every_weight(settings):
-    model, inputs = tiny_model(**settings), tensors(pairs(vocab_size=40))
-    loss = LabelSmoothedCrossEntropy()
-    labels = ops.array(pairs(seed=5)["target"])
+def test_gradients_reach_every_weight():
+    model, inputs = tiny_model(**ALL_OPTIONS), tensors(pairs(vocab_size=40))
+    loss, labels = LabelSmoothedCrossEntropy(), ops.array(pairs(seed=5)["target"])
     values = gradients(model, lambda: loss(labels, model(inputs)))
     for weight, gradient in zip(model.trainable_weights, values, strict=True):
         assert gradient is not None and np.any(gradient), weight.path
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("settings", PLAIN_AND_ALL_OPTIONS)
-def test_keras_files_and_configs_restore_the_model(settings, tmp_path):
-    model, inputs = tiny_model(**settings, num_layers=1), pairs(vocab_size=40)
-    expected = array(model(inputs))
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert loaded.config == model.config
-    np.testing.assert_array_equal(array(loaded(inputs)), expected)
+def test_config_and_weight_file_restore_a_model_with_all_options(tmp_path):
+    model, inputs = tiny_model(**ALL_OPTIONS), pairs(vocab_size=40)
     model.save_weights(tmp_path / "model.weights.h5")
     twin = Transformer.from_config(model.get_config())
     twin.load_weights(tmp_path / "model.weights.h5")
-    np.testing.assert_array_equal(array(twin(inputs)), expected)
+    np.testing.assert_array_equal(array(twin(inputs)), array(model(inputs)))
 
 
 def test_a_model_that_ignores_the_end_of_the_source_computes_as_if_it_was_not_there():
@@ -143,13 +94,10 @@ def test_a_model_that_ignores_the_end_of_the_source_computes_as_if_it_was_not_th
     np.testing.assert_allclose(array(model({**inputs, "source": with_end})), expected, atol=1e-5)
     weights = model.attention_weights({**inputs, "source": with_end})
     assert array(weights["decoder/0/cross_attention"])[0, :, :, 7].max() == 0
-    reads_end = tiny_model()
-    assert not np.allclose(array(reads_end({**inputs, "source": with_end})), expected, atol=1e-3)
 
 
 def test_attention_weights_of_every_head_are_returned_by_name():
-    model, inputs = tiny_model(), pairs()
-    weights = model.attention_weights(inputs)
+    weights = tiny_model().attention_weights(pairs())
     assert list(weights) == [
         "encoder/0/self_attention",
         "encoder/1/self_attention",
@@ -158,25 +106,32 @@ def test_attention_weights_of_every_head_are_returned_by_name():
         "decoder/1/self_attention",
         "decoder/1/cross_attention",
     ]
-    cross = array(weights["decoder/1/cross_attention"])
-    assert cross.shape == (3, 2, 6, 7)
-    np.testing.assert_allclose(cross.sum(-1), 1, atol=1e-5)
-    assert (cross[2, :, :, 2:] == 0).all()  # padding in the source
+    for name, heads in weights.items():
+        heads = array(heads)
+        assert heads.shape == (
+            3,
+            2,
+            7 if "encoder" in name else 6,
+            6 if "decoder" in name and "self" in name else 7,
+        )
+        np.testing.assert_allclose(heads.sum(-1), 1, atol=1e-5)
+    cross, self_attention = (
+        array(weights[f"decoder/1/{name}_attention"]) for name in ("cross", "self")
+    )
+    assert (cross[2, :, :, 2:] == 0).all(), "padding in the source"
+    assert (self_attention[:, :, *np.triu_indices(6, 1)] == 0).all(), "later positions"
 
 
 @pytest.mark.jax
 def test_mixed_precision_keeps_weights_and_logits_in_float32():
-    model = tiny_model()
+    model, inputs = tiny_model(), pairs()
     mixed = Transformer(model.config, dtype="mixed_bfloat16")
     mixed.set_weights(model.get_weights())
-    inputs = pairs()
-    logits = mixed(inputs)
+    logits, exact = mixed(inputs), array(model(inputs))
     assert keras.backend.standardize_dtype(logits.dtype) == "float32"
     assert {weight.dtype for weight in mixed.weights} == {"float32"}
-    assert keras.backend.standardize_dtype(mixed.encode(ops.array(inputs["source"])).dtype) == (
-        "bfloat16"
-    )
-    exact = array(model(inputs))
+    encoded = mixed.encode(ops.array(inputs["source"]))
+    assert keras.backend.standardize_dtype(encoded.dtype) == "bfloat16"
     assert 0 < np.abs(array(logits) - exact).max() < 0.05 * np.abs(exact).max()
     memory, cache = mixed.start_decoding(ops.array(inputs["source"]), max_length=1)
     stepped, _ = mixed.decode_step(ops.array(inputs["target"][:, 0]), 0, cache, memory)
@@ -184,16 +139,15 @@ def test_mixed_precision_keeps_weights_and_logits_in_float32():
     np.testing.assert_allclose(array(stepped), array(logits)[:, 0], atol=0.05)
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "dtype", [pytest.param("float32", marks=pytest.mark.jax), "mixed_bfloat16"]
+)
 def test_a_sentence_of_padding_has_finite_logits_and_gradients(dtype):
-    model = tiny_model(dtype=dtype, num_layers=1)
-    inputs = pairs()
-    inputs["source"][1] = 0
-    inputs["target"][1] = 0
-    inputs = tensors(inputs)
+    model, inputs = tiny_model(dtype=dtype, num_layers=1), pairs()
+    for tokens in inputs.values():
+        tokens[1] = 0
+    inputs, loss = tensors(inputs), LabelSmoothedCrossEntropy()
     assert np.isfinite(array(model(inputs))).all()
-    loss = LabelSmoothedCrossEntropy()
     for gradient in gradients(model, lambda: loss(inputs["target"], model(inputs))):
         assert np.isfinite(gradient).all()
     memory, cache = model.start_decoding(inputs["source"], max_length=2)
@@ -201,39 +155,57 @@ def test_a_sentence_of_padding_has_finite_logits_and_gradients(dtype):
     assert np.isfinite(array(logits)).all()
 
 
-def test_a_transformer_can_be_part_of_a_functional_model():
-    transformer, inputs = tiny_model(num_layers=1), pairs()
-    symbols = {name: keras.Input((None,), dtype="int32", name=name) for name in inputs}
-    model = keras.Model(symbols, keras.layers.Softmax()(transformer(symbols)))
-    expected = array(keras.ops.softmax(transformer(inputs)))
-    np.testing.assert_allclose(model.predict(inputs, verbose=0), expected, atol=1e-5)
+def test_dropout_acts_where_the_paper_applies_it():
+    """On both sums of embeddings and positions, and on every sub-layer's output (§5.4)."""
+    model = tiny_model(dropout=0.3, attention_dropout=0.2)
+    tokens = ops.array(ids(2, 5))
+    for embed in (model.embed_source, model.embed_target):
+        full, with_dropout = array(embed(tokens)), array(embed(tokens, training=True))
+        dropped = with_dropout == 0
+        assert 0.1 < dropped.mean() < 0.5
+        np.testing.assert_allclose(with_dropout[~dropped], full[~dropped] / 0.7, rtol=1e-5)
+    for stack in (model.encoder, model.decoder):
+        for block in stack.blocks:
+            assert block.self_attention.dropout.rate == block.feed_forward.dropout.rate == 0.3
+            assert block.self_attention.sublayer.dropout.rate == 0.2
+    assert model.decoder.blocks[1].cross_attention.dropout.rate == 0.3
+
+
+@pytest.mark.jax
+def test_fit_trains_with_dropout_and_evaluates_without():
+    model, inputs, loss = (
+        tiny_model(dropout=0.5, num_layers=1),
+        pairs(),
+        LabelSmoothedCrossEntropy(),
+    )
+    eager = keras.backend.backend() == "tensorflow"  # tracing takes longer than the training
+    model.compile(keras.optimizers.SGD(0.0), loss, run_eagerly=eager)
+    without_dropout = float(loss(inputs["target"], model(inputs)))
+    training_loss = model.fit(inputs, inputs["target"], verbose=0).history["loss"][0]
+    evaluation_loss = model.evaluate(inputs, inputs["target"], verbose=0)
+    assert abs(training_loss - without_dropout) > 1e-3
+    assert evaluation_loss == pytest.approx(without_dropout, rel=1e-5)
 
 
 @pytest.mark.long
 def test_compile_and_fit_train_a_model_to_copy():
-    random = np.random.default_rng(0)
-    source = random.integers(3, 20, (512, 6)).astype("int32")
-    source[:, 5] = 2
-    source[::2, 3:] = (2, 0, 0)  # every other sentence is shorter
-    target = np.concatenate([np.ones((512, 1), "int32"), source[:, :-1]], axis=1)
-    target[source == 0] = 0
-    config = TransformerConfig(
-        vocab_size=20, num_layers=1, d_model=32, d_ff=64, num_heads=4, dropout=0.0
-    )
-    model = Transformer(config)
-    model.compile(
-        optimizer=keras.optimizers.Adam(3e-3, beta_2=0.98, epsilon=1e-9),
-        loss=LabelSmoothedCrossEntropy(),
-        metrics=[TokenAccuracy()],
-    )
+    source = np.random.default_rng(0).integers(3, 12, (256, 4)).astype("int32")
+    source[:, 3] = 2
+    source[::2, 2:] = (2, 0)  # every other sentence is shorter
+    target = np.where(source == 0, 0, np.insert(source[:, :-1], 0, 1, axis=1))
+    settings = {"vocab_size": 12, "num_layers": 1, "d_model": 32, "d_ff": 64, "num_heads": 4}
+    model = Transformer(TransformerConfig(**settings, dropout=0.0))
+    loss, metrics = LabelSmoothedCrossEntropy(), [TokenAccuracy()]
+    model.compile(keras.optimizers.Adam(1e-2), loss, metrics=metrics)
     inputs = {"source": source, "target": target}
-    model.fit(inputs, source, batch_size=32, epochs=14, verbose=0)
+    model.fit(inputs, source, batch_size=32, epochs=16, verbose=0)
     assert model.evaluate(inputs, source, verbose=0, return_dict=True)["token_accuracy"] > 0.95
-    assert model.predict(inputs, verbose=0).shape == (512, 6, 20)
+    assert model.predict(inputs, verbose=0).shape == (256, 4, 12)
 
 
-def test_a_changed_setting_is_checked_when_the_model_is_created():
+def test_the_model_has_a_checked_and_resolved_copy_of_its_config():
     config = TransformerConfig(**TINY)
+    assert (Transformer(config).config.d_k, config.d_k) == (8, None)
     config.dropout = 2
     with pytest.raises(ValueError, match="`dropout`"):
         Transformer(config)
@@ -241,11 +213,27 @@ def test_a_changed_setting_is_checked_when_the_model_is_created():
         Transformer(dataclasses.asdict(TransformerConfig(**TINY)))
 
 
-def test_the_config_of_the_model_is_a_resolved_copy():
-    config = TransformerConfig(**TINY)
-    model = Transformer(config)
-    assert (model.config.d_k, model.config.d_v) == (8, 8)
-    assert config.d_k is None
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"source": ids(2, 3)}, r"Received: \['source'\]"),
+        (ids(2, 3), "{'source': ids .*, 'target': ids .*}. Received: "),
+        ({"source": ids(2, 3)[0], "target": ids(2, 3)}, "'source' of dtype int32, rank 1, shape"),
+        ({"source": ids(2, 3), "target": ids(2, 3) / 1.0}, "must be integers .*'target' of dtype"),
+        ({"source": ids(1, 3), "target": ids(3, 3)}, "same number of rows. Received: 1 and 3"),
+    ],
+)
+def test_wrong_inputs_are_refused(inputs, message):
+    with pytest.raises(ValueError, match=message):
+        tiny_model(num_layers=1)(inputs)
+
+
+def test_a_sequence_longer_than_learned_positions_is_refused():
+    model = tiny_model(positions="learned", max_length=6, num_layers=1)
+    with pytest.raises(ValueError, match=r"Received: 7 positions. Shorten the sequence"):
+        model(pairs())
+    with pytest.raises(ValueError, match="Received: 9 positions"):
+        model.start_decoding(ops.array(ids(1, 3)), max_length=9)
 
 
 @pytest.mark.long
@@ -256,12 +244,9 @@ def test_float64_is_searched_and_trained():
     try:
         twin = TrainableTransformer(model.config)
         twin.set_weights(model.get_weights())
-        for beam in (1, 2):
-            (tokens, scores), found = (
-                search(each, source, 4, SearchConfig(beam=beam)) for each in (model, twin)
-            )
-            np.testing.assert_array_equal(array(found.tokens), array(tokens))
-            np.testing.assert_allclose(array(found.scores), array(scores), rtol=1e-5)
+        expected, found = (search(each, source, 4, SearchConfig(beam=2)) for each in (model, twin))
+        np.testing.assert_array_equal(array(found.tokens), array(expected.tokens))
+        np.testing.assert_allclose(array(found.scores), array(expected.scores), rtol=1e-5)
         twin.compile("sgd", LabelSmoothedCrossEntropy(), run_eagerly=True)
         loss = twin.train_on_batch(pairs(), pairs()["target"])
     finally:
