@@ -8,6 +8,7 @@ from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import get, predict
 
+from t2t_keras.serving.apis import api_keys
 from t2t_keras.serving.apis.api_keys import INVALID, MISSING, ApiKeys
 
 
@@ -25,7 +26,7 @@ def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file
     assert (keys.is_valid("third-key"), keys.is_valid("first-key")) == (True, False)
     for break_it in (lambda: file.write_text("a b\n"), file.unlink, lambda: os.mkfifo(file)):
         break_it()
-        assert keys.is_valid("third-key")
+        assert keys.is_valid("third-key") and keys.is_valid("third-key")
     file.unlink()
     file.write_text("")
     assert keys.is_valid("third-key"), "an editor may empty a file before it writes it"
@@ -35,7 +36,6 @@ def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file
 @pytest.mark.parametrize(
     ("contents", "message"),
     [
-        (b"", "contains no key"),
         (b"# only a comment\n", "contains no key"),
         (b"good\nbad key\n", "line 2: a key must consist of"),
         (b"\xff\xfe\n", "line 1: a key must consist of"),
@@ -51,32 +51,37 @@ def test_a_file_that_is_not_one_of_keys_is_refused(file, contents, message):
 
 def test_every_key_is_compared_whatever_the_first_differences(file, monkeypatch):
     keys, compared = ApiKeys(file), []
-    monkeypatch.setattr(
-        "t2t_keras.serving.apis.api_keys.hmac",
-        SimpleNamespace(compare_digest=lambda a, b: compared.append(a) or a == b),
-    )
+    compare = SimpleNamespace(compare_digest=lambda a, b: compared.append(a) or a == b)
+    monkeypatch.setattr(api_keys, "hmac", compare)
     assert keys.is_valid("first-key") and len(compared) == 2
 
 
 def test_both_interfaces_need_a_key_and_clients_can_find_out(file):
-    def translate(data, **headers):
-        return predict(address, data, "translate", **headers)
-
-    fields = b"q=a&source=en&target=de"
     with serving(en_de=EchoEngine(), options={"keys": ApiKeys(file)}) as address:
         path, rows = "v1/models/en-de:predict", {"instances": ["a"]}
-        assert predict(address, rows, path)[0] == 401
-        assert predict(address, rows, path, Authorization="Bearer wrong")[0] == 401
-        assert predict(address, rows, path, Authorization="Bearer first-key")[0] == 200
-        assert predict(address, rows, path, **{"X-API-Key": "second-key"})[0] == 200
+        for key, status in (
+            ({}, 401),
+            ({"Authorization": "Bearer wrong"}, 401),
+            ({"Authorization": "Basic first-key"}, 401),
+            ({"Authorization": "Bearer first-key"}, 200),
+            ({"Authorization": "Bearer first-key", "X-API-Key": "wrong"}, 401),
+            ({"Authorization": "Basic of a proxy", "X-API-Key": "second-key"}, 200),
+        ):
+            assert predict(address, rows, path, **key)[0] == status
         for protected in ("v1/models/en-de", "v1/models/en-de/metadata", "metrics"):
             assert get(address, protected)[0] == 401
-        assert translate(fields) == (400, {"error": MISSING})
-        assert translate(fields + b"&api_key=wrong") == (403, {"error": INVALID})
-        assert translate(fields + b"&api_key=first-key")[0] == 200
-        assert translate(fields, **{"X-API-Key": "second-key"})[0] == 200
+
+        fields = b"q=a&source=en&target=de"
+        for data, key, answer in (
+            (fields, {}, (400, {"error": MISSING})),
+            (fields + b"&api_key=wrong", {}, (403, {"error": INVALID})),
+            (fields + b"&api_key=first-key", {}, (200, {"translatedText": "a"})),
+            (fields, {"X-API-Key": "second-key"}, (200, {"translatedText": "a"})),
+        ):
+            assert predict(address, data, "translate", **key) == answer
         assert get(address, "translate?api_key=first-key&" + fields.decode())[0] == 200
         assert predict(address, b"q=a", "detect") == (400, {"error": MISSING})
+
         for open_to_all in ("", "healthz", "health", "languages", "openapi.json"):
             assert get(address, open_to_all)[0] == 200
         settings = get(address, "frontend/settings")[1]
