@@ -6,18 +6,12 @@ from t2t_keras.decoding.batches import WIDTH_MULTIPLE, batches, padded
 LENGTHS = {index: 1 + 7 * index % 41 for index in range(50)}
 
 
-def test_every_sequence_is_in_one_batch():
-    found = [index for batch in batches(LENGTHS, 64) for index in batch]
-    assert sorted(found) == sorted(LENGTHS)
-
-
-def test_the_longest_sequences_come_first():
-    found = [LENGTHS[index] for batch in batches(LENGTHS, 64) for index in batch]
-    assert found == sorted(LENGTHS.values(), reverse=True)
-
-
-def test_rows_times_width_has_a_maximum():
-    for batch in batches(LENGTHS, 64):
+def test_every_sequence_is_in_one_batch_longest_first_and_rows_times_width_has_a_maximum():
+    found = list(batches(LENGTHS, 64))
+    indices = [index for batch in found for index in batch]
+    assert sorted(indices) == sorted(LENGTHS)
+    assert [LENGTHS[index] for index in indices] == sorted(LENGTHS.values(), reverse=True)
+    for batch in found:
         width = padded([[5] * LENGTHS[index] for index in batch]).shape[1]
         assert len(batch) * width <= 64
 

@@ -28,64 +28,56 @@ FEW_HYPOTHESES = {
         [(3, END)],
     ),
 }
-
-
 LIMITS = (1, 2, 3, 4, 4)
 
 
-def tokens_found(model, case, search):
-    """Returns the tokens of each hypothesis that a search finds in a case of `FEW_HYPOTHESES`."""
-    limit, constraints, _ = FEW_HYPOTHESES[case]
+@pytest.mark.parametrize("case", FEW_HYPOTHESES)
+def test_every_search_finds_the_only_hypothesis(case):
+    limit, constraints, expected = FEW_HYPOTHESES[case]
     prefixes = [constraints.get("prefix", ())]
     settings = {name: value for name, value in constraints.items() if name != "prefix"}
-    (results,) = search_table(model, [limit], prefixes, **settings, **SEARCHES[search])
-    return {tokens for _, tokens in results}
+    one, ensemble = TableModel(seed=1), Ensemble([TableModel(seed=1), TableModel(seed=2)])
+    for model, name in [*((one, name) for name in SEARCHES), (ensemble, "beam 4")]:
+        (results,) = search_table(model, [limit], prefixes, **settings, **SEARCHES[name])
+        assert {tokens for _, tokens in results} == set(expected), name
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-@pytest.mark.parametrize("case", FEW_HYPOTHESES)
-def test_a_search_finds_the_only_hypothesis(case, search):
-    assert tokens_found(TableModel(seed=1), case, search) == set(FEW_HYPOTHESES[case][2])
-
-
-@pytest.mark.parametrize("case", FEW_HYPOTHESES)
-def test_an_ensemble_finds_the_only_hypothesis(case):
-    model = Ensemble([TableModel(seed=1), TableModel(seed=2)])
-    assert tokens_found(model, case, "beam 4") == set(FEW_HYPOTHESES[case][2])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("search", ["greedy", "beam 4", "sampling"])
-def test_random_constraints_leave_every_search_with_an_allowed_hypothesis(search):
-    for seed in range(5):
-        model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
-        results = search_table(model, LIMITS, prefixes, **constraints, **SEARCHES[search])
+@pytest.mark.parametrize("seed", range(10))
+def test_every_search_finds_a_hypothesis_that_random_constraints_allow(seed):
+    model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
+    found = {
+        name: search_table(model, LIMITS, prefixes, **constraints, **settings)
+        for name, settings in SEARCHES.items()
+    }
+    for results in found.values():
         for hypotheses, limit, prefix in zip(results, LIMITS, prefixes, strict=True):
             assert hypotheses, (constraints, prefix)
             for score, tokens in hypotheses:
                 assert allowed(tokens, prefix, **constraints), (constraints, prefix, tokens)
                 assert tokens[-1] == END or len(tokens) == limit
                 assert score == pytest.approx(model.score(tokens), abs=1e-4)
+    for hypotheses, limit, prefix in zip(found["wide beam"], LIMITS, prefixes, strict=True):
+        best = model.hypotheses(limit, prefix, **constraints)[:2]
+        assert [tokens for _, tokens in hypotheses] == [tokens for _, tokens in best], constraints
 
 
-@pytest.mark.long
-def test_a_wide_enough_beam_finds_the_best_hypotheses_that_random_constraints_allow():
-    for seed in range(5):
-        model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
-        settings = constraints | SEARCHES["wide beam"]
-        results = search_table(model, LIMITS, prefixes, **settings)
-        for hypotheses, limit, prefix in zip(results, LIMITS, prefixes, strict=True):
-            expected = model.hypotheses(limit, prefix, **constraints)[:2]
-            assert [each[1] for each in hypotheses] == [each[1] for each in expected], constraints
+@pytest.mark.parametrize("seed", range(10))
+def test_a_beam_of_1_without_length_penalty_is_greedy_search(seed):
+    model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
+    greedy, beam = (
+        search_table(model, LIMITS, prefixes, **constraints, **SEARCHES[name], alpha=0.0)
+        for name in ("greedy", "beam 1")
+    )
+    for ((score, tokens),), ((beam_score, beam_tokens),) in zip(greedy, beam, strict=True):
+        assert beam_tokens == tokens and beam_score == pytest.approx(score, abs=1e-5)
 
 
-@pytest.mark.long
-def test_a_beam_of_1_is_greedy_search_under_random_constraints():
-    for seed in range(5):
-        model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
-        greedy, beam = (
-            search_table(model, LIMITS, prefixes, **constraints, **SEARCHES[name], alpha=0.0)
-            for name in ("greedy", "beam 1")
-        )
-        for ((score, tokens),), ((beam_score, beam_tokens),) in zip(greedy, beam, strict=True):
-            assert beam_tokens == tokens and beam_score == pytest.approx(score, abs=1e-5)
+@pytest.mark.parametrize("seed", range(10))
+def test_early_stopping_changes_no_result(seed):
+    model, limits = TableModel(seed, vocabulary=12, end=1.0), (3, 8, 12)
+    for alpha in (0.0, 0.6):
+        settings = {"beam": 4, "alpha": alpha}
+        complete = search_table(model, limits, **settings, n_best=4, early_stopping=False)
+        for n_best in (1, 3):
+            early = search_table(model, limits, **settings, n_best=n_best)
+            assert early == [hypotheses[:n_best] for hypotheses in complete]

@@ -6,15 +6,6 @@ from support.models.searches import SOURCE, model_that_ends, run_search, uncache
 from t2t_keras.decoding.ensemble import Ensemble
 
 
-@pytest.mark.long
-def test_an_ensemble_of_equal_models_finds_what_each_finds():
-    model = model_that_ends(num_layers=1)
-    tokens, scores = run_search(model)
-    ensemble_tokens, ensemble_scores = run_search(Ensemble([model, model]))
-    np.testing.assert_array_equal(ensemble_tokens, tokens)
-    np.testing.assert_allclose(ensemble_scores, scores, atol=1e-4)
-
-
 def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
     models = [model_that_ends(num_layers=1), model_that_ends(2, num_layers=1, d_model=8)]
     tokens = run_search(Ensemble(models), beam=1)[0][:, 0]

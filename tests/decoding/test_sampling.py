@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 from support.models.helpers import array
-from support.models.searches import SOURCE, model_that_ends, run_search
+from support.models.table_model import TableModel, search_table
 
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.decoding.sampling import Sampling, draws_of
@@ -60,8 +60,9 @@ def test_top_p_draws_from_the_fewest_tokens_that_reach_it(top_p):
     assert set(np.flatnonzero(sample(top_p=top_p)[0])) == set(order[:needed])
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("settings", [{}, {"temperature": 0.5, "top_k": 5}])
+@pytest.mark.parametrize(
+    "settings", [{}, pytest.param({"temperature": 0.5, "top_k": 5}, marks=pytest.mark.jax)]
+)
 def test_a_sample_has_the_log_p_of_the_model(settings):
     _, ids, log_p = sample(**settings)
     expected = LOGITS - np.log(np.exp(LOGITS.astype("float64")).sum())
@@ -69,27 +70,21 @@ def test_a_sample_has_the_log_p_of_the_model(settings):
 
 
 def test_a_sample_depends_only_on_the_seed_and_the_index():
-    model = model_that_ends(num_layers=1)
-
-    def samples(seed, **inputs):
-        return run_search(model, method="sample", n_best=3, seed=seed, **inputs)
-
-    tokens, scores = samples(5)
-    np.testing.assert_array_equal(tokens, samples(5)[0])
-    assert not np.array_equal(tokens, samples(6)[0])
-    assert (np.diff(scores) <= 0).all(), "best first"
-    alone, _ = samples(5, source=SOURCE[3:4], indices=[3])
-    np.testing.assert_array_equal(alone[0], tokens[3])
-
-
-def test_a_low_temperature_equals_greedy_search():
-    model = model_that_ends(num_layers=1)
-    cold, _ = run_search(model, method="sample", temperature=1e-4)
-    np.testing.assert_array_equal(cold, run_search(model, beam=1)[0])
-
-
-def test_draws_do_not_depend_on_the_length():
-    config = SearchConfig(method="sample", n_best=2)
+    config = SearchConfig(method="sample", n_best=2, seed=5)
     short, long = (draws_of([3, 7], length, config) for length in (4, 9))
     np.testing.assert_array_equal(long[..., :4], short)
+    np.testing.assert_array_equal(draws_of([7], 4, config), short[1:])
     assert short.shape == (2, 2, 4) and len(np.unique(short)) == 16
+    other = draws_of([3, 7], 4, SearchConfig(method="sample", n_best=2, seed=6))
+    assert not np.isin(other, short).any()
+
+
+def test_samples_are_sorted_and_at_a_low_temperature_equal_greedy_search():
+    model, limits = TableModel(2, vocabulary=12), [3, 6, 9]
+    *_, samples = search_table(model, limits, method="sample", n_best=3)
+    assert len(set(samples)) == 3 and samples == sorted(samples, reverse=True)
+    cold = search_table(model, limits, method="sample", temperature=1e-4)
+    greedy = search_table(model, limits, beam=1)
+    assert [[tokens for _, tokens in row] for row in cold] == [
+        [tokens for _, tokens in row] for row in greedy
+    ]

@@ -11,13 +11,10 @@ from t2t_keras.decoding.search_config import SearchConfig
     ("settings", "message"),
     [
         ({"method": 3}, "`method` must be the name of a search method"),
-        ({"beam": 0}, "`beam` must be"),
         ({"penalty": "gnm"}, "`penalty` must be one of 'gnmt', 'marian' .did you mean 'gnmt'"),
         ({"alpha": -0.1}, "`alpha` must be a finite number of at least 0"),
-        ({"alpha": float("inf")}, "`alpha` must be a finite number"),
         ({"alpha": 10.5}, "`alpha` must be at most 10"),
         ({"beam": 10**9}, "`beam` must be at most 1,000"),
-        ({"extra_length": 10**12}, "`extra_length` must be at most 10,000"),
         ({"extra_length": -1}, "`extra_length` must be"),
         ({"n_best": 5}, "`n_best` must be at most the beam width, beam=4"),
         ({"temperature": 0}, "`temperature` must be more than 0"),
@@ -35,7 +32,8 @@ def test_an_invalid_setting_is_named(settings, message):
         SearchConfig(**settings).validate()
 
 
-def test_sampling_draws_any_number_of_hypotheses():
+def test_valid_settings_are_accepted():
+    SearchConfig().validate()
     SearchConfig(method="sample", beam=1, n_best=50).validate()
 
 

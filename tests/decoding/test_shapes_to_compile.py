@@ -23,6 +23,8 @@ def test_a_batch_gets_the_smallest_shape_that_it_fits_into(shapes):
     assert shapes.shape_for(3, 8) == (4, 16)
     assert shapes.shape_for(4, 64) == (4, 64)
     assert shapes.shape_for(5, 8) is shapes.shape_for(1, 65) is None
+    short = CompiledShapes(None, longest=40)  # as many as there are learned positions
+    assert short.shape_for(1, 33) is None and short.shape_for(1, 32) == (1, 32)
 
 
 def test_a_batch_gets_a_compiled_shape_even_if_a_smaller_one_would_do(shapes):
@@ -33,11 +35,6 @@ def test_a_batch_gets_a_compiled_shape_even_if_a_smaller_one_would_do(shapes):
     shapes.compile(Shape(4, 16))
     assert rows() == [4, 4, 4, 4]
     assert shapes.shape_for(2, 17) == (2, 32)
-
-
-def test_no_shape_is_longer_than_the_learned_positions():
-    assert CompiledShapes(None, longest=40).shape_for(1, 33) is None
-    assert CompiledShapes(None, longest=40).shape_for(1, 32) == (1, 32)
 
 
 def test_ids_are_padded_and_added_rows_repeat_the_first():

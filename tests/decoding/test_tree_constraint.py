@@ -11,8 +11,9 @@ from support.models.table_model import END, TableModel, found, padded
 from support.text.tree_tokenizer import TOKENIZER, text_of
 
 from pipelines.text import treebank
+from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import advance, method_of, search
+from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.tree_constraint import (
     CLOSING,
@@ -22,6 +23,7 @@ from t2t_keras.decoding.tree_constraint import (
     WORD_START,
     TreeConstraint,
 )
+from t2t_keras.ops import on_numpy
 from t2t_keras.runs.tree_search import tree_vocabulary
 
 # Ids of `TOKENIZER`.
@@ -66,11 +68,13 @@ def all_trees(kind, limit):
     return [(*each, END) for leaves in choices for each in constituents(list(leaves), limit - 1)]
 
 
-def allowed_tokens(trees, leaves, tokens, position, limit):
+def allowed_tokens(trees, source, tokens, position, limit):
     """Returns which tokens may come next, for one sentence: `[hypotheses, vocabulary]`."""
-    logits = ops.zeros((*tokens.shape[:2], SIZE))
-    inputs = ops.array(tokens), ops.array(position), ops.array([limit])
-    return np.isfinite(array(trees.constrained(logits, leaves, *inputs))[0])
+    logits = np.zeros((*tokens.shape[:2], SIZE), "float32")
+    with on_numpy():
+        leaves = trees.leaves_of(np.array([source]))
+        logits = trees.constrained(logits, leaves, tokens, position, np.array([limit]))
+    return np.isfinite(logits[0])
 
 
 def score_of(model, tokens, kind, alpha=0.6):
@@ -93,14 +97,12 @@ def test_exactly_the_tokens_that_continue_a_tree_are_allowed(kind):
     for tree in all_trees(kind, limit):
         for position in range(len(tree)):
             following.setdefault(tree[:position], set()).add(tree[position])
-    trees = constraint(kind)
-    leaves = trees.leaves_of(ops.array([[*SOURCE, END, 0]]))
     for position in sorted({len(prefix) for prefix in following}):
         prefixes = [prefix for prefix in following if len(prefix) == position]
-        tokens = np.zeros((1, len(following), limit), "int32")  # one shape is compiled once
-        tokens[0, : len(prefixes), :position] = np.reshape(prefixes, (len(prefixes), position))
-        allowed = allowed_tokens(trees, leaves, tokens, position, limit)
-        for prefix, row in zip(prefixes, allowed, strict=False):
+        tokens = np.zeros((1, len(prefixes), limit), "int32")
+        tokens[0, :, :position] = np.reshape(prefixes, (len(prefixes), position))
+        allowed = allowed_tokens(constraint(kind), [*SOURCE, END, 0], tokens, position, limit)
+        for prefix, row in zip(prefixes, allowed, strict=True):
             assert set(np.flatnonzero(row).tolist()) == following[prefix], prefix
 
 
@@ -131,11 +133,10 @@ def search_trees(model, sources, kind, room=24, extra_length=2, **settings):
     config.validate()
     extras = {}
     if config.method == "sample":
-        extras["draws"] = ops.array(draws_of(range(len(sources)), room, config))
+        extras["draws"] = draws_of(range(len(sources)), room, config)
     method = method_of(model, config, constraint(kind))
-    source = ops.array(padded([[*source, END] for source in sources]))
-    state = method.start(source, room, room, extras)
-    return found(*method.hypotheses(advance(method, state, room)))
+    source = padded([[*source, END] for source in sources])
+    return found(*numpy_search(method, source, room, extras))
 
 
 @pytest.mark.parametrize(
@@ -153,53 +154,40 @@ def test_a_wide_enough_beam_finds_the_best_of_all_trees(kind, limit, beam):
 
 
 SOURCES = [[A], SOURCE, [B, A, A, MORE, MORE, XX], [XX] * 7, [A, B] * 4]
-SEARCHES = {
-    "greedy": {"beam": 1},
-    "beam": {"beam": 4, "n_best": 4},
-    "sampling": {"method": "sample", "n_best": 3},
-}
+SEARCHES = {"beam": 1}, {"beam": 4, "n_best": 4}, {"method": "sample", "n_best": 3}
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(kind):
+    for seed, settings in enumerate([*SEARCHES] * 2):
+        model = TableModel(seed, SIZE)
+        results = search_trees(model, SOURCES, kind, extra_length=9, **settings)
+        for source, hypotheses in zip(SOURCES, results, strict=True):
+            assert hypotheses
+            words = text_of(source).split()
+            for score, tokens in hypotheses:
+                assert tokens[-1] == END and len(tokens) <= len(source) + 10
+                _, exact = treebank.repair(words, text_of(tokens).split(), kind)
+                assert exact, (words, text_of(tokens))
+                assert score == pytest.approx(score_of(model, tokens, kind), abs=1e-4)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("settings", SEARCHES.values(), ids=SEARCHES)
-@pytest.mark.parametrize(("kind", "seed"), [("word", 0), ("XX", 1), ("tag", 2)])
-def test_every_output_of_a_random_model_is_a_tree_with_the_score_of_its_tokens(
-    kind, seed, settings
-):
-    model = TableModel(seed, SIZE)
-    results = search_trees(model, SOURCES, kind, extra_length=9, **settings)
-    for source, hypotheses in zip(SOURCES, results, strict=True):
-        assert hypotheses
-        words = text_of(source).split()
-        for score, tokens in hypotheses:
-            assert tokens[-1] == END and len(tokens) <= len(source) + 10
-            _, exact = treebank.repair(words, text_of(tokens).split(), kind)
-            assert exact, (words, text_of(tokens))
-            assert score == pytest.approx(score_of(model, tokens, kind), abs=1e-4)
+def test_the_search_with_keras_finds_the_same():
+    model, source = TableModel(4, SIZE), padded([[*each, END] for each in SOURCES])
+    config = SearchConfig(constrain="tree", n_best=2, extra_length=9)
+    results = found(*search(model, ops.array(source), 24, config, trees=constraint("word")))
+    expected = search_trees(model, SOURCES, "word", extra_length=9, n_best=2)
+    for ours, theirs in zip(results, expected, strict=True):
+        assert [tokens for _, tokens in ours] == [tokens for _, tokens in theirs]
 
 
-@pytest.mark.long
-def test_a_constraint_that_allows_everything_changes_no_bit():
-    class Anything(TreeConstraint):
-        def constrained(self, logits, leaves, tokens, position, limits):
-            return logits
-
-    model, source = TableModel(4, SIZE), ops.array(padded([[*each, END] for each in SOURCES]))
-    for settings in SEARCHES.values():
-        ordinary = search(model, source, 20, SearchConfig(**settings))
-        trees = Anything(constraint("XX").vocabulary)
-        config = SearchConfig(constrain="tree", **settings)
-        other = search(model, source, 20, config, trees=trees)
-        for one, two in zip(ordinary, other, strict=True):
-            np.testing.assert_array_equal(array(one), array(two))
-
-
-def test_a_limit_that_is_too_low_is_raised():
-    for beam in (1, 3):
-        ((_, tokens), *_), *_ = search_trees(
-            TableModel(0, SIZE), [[A] * 6], "word", beam=beam, extra_length=0
-        )
-        assert len(tokens) == 9 and tokens[1:7] == (A,) * 6
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_limit_that_is_too_low_is_raised_and_no_words_are_an_empty_output(beam):
+    results = search_trees(TableModel(0, SIZE), [[A] * 6, []], "word", beam=beam, extra_length=0)
+    ((_, tokens), *_), empty = results
+    assert len(tokens) == 9 and tokens[1:7] == (A,) * 6
+    assert [tokens for _, tokens in empty] == [(END,)]
 
 
 def test_without_room_for_a_tree_its_beginning_is_written():
@@ -207,19 +195,11 @@ def test_without_room_for_a_tree_its_beginning_is_written():
     assert tokens[0] in (OPEN_A, OPEN_B) and tokens[1:] == (A,) * 4
 
 
-def test_a_source_without_words_has_an_empty_output():
-    for beam in (1, 3):
-        (empty, _) = search_trees(TableModel(0, SIZE), [[], [A]], "word", beam=beam)
-        assert [tokens for _, tokens in empty] == [(END,)]
-
-
 def test_no_tree_is_deeper_than_those_that_can_be_read():
     assert DEEPEST == treebank.DEEPEST - 1  # a leaf is one level deeper than its constituent
-    trees = constraint("word")
-    leaves = trees.leaves_of(ops.array([[A, END]]))
     for depth in (DEEPEST - 1, DEEPEST):
         tokens = np.full((1, 1, depth), OPEN_A, "int32")
-        (allowed,) = allowed_tokens(trees, leaves, tokens, depth, limit=2000)
+        (allowed,) = allowed_tokens(constraint("word"), [A, END], tokens, depth, limit=2000)
         assert allowed[OPEN_B] == (depth < DEEPEST) and allowed[A]
 
 
