@@ -3,46 +3,39 @@ import random
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.text.toy_tokenizers import KINDS, TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
+from support.text.toy_tokenizers import (
+    IMPORTED_KINDS,
+    KINDS,
+    TOY_TEXTS,
+    UGLY_TEXTS,
+    toy_tokenizer,
+)
 
+from pipelines.tokenizers import SeparateTokenizers, graphs_of
 
-@pytest.fixture(params=KINDS)
-def tokenizer(request):
-    return toy_tokenizer(request.param)
+TEXTS = [*UGLY_TEXTS, *(f">>de<< {text}" for text in TOY_TEXTS[:30]), *TOY_TEXTS[:100]]
 
 
 def as_bytes(texts):
-    return [text.encode() if isinstance(text, str) else text for text in texts]
+    return tf.constant([text.encode() if isinstance(text, str) else text for text in texts])
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("texts", [UGLY_TEXTS, TOY_TEXTS], ids=["ugly", "toy"])
-def test_ids_in_a_graph_equal_those_outside(tokenizer, texts):
-    expected = [ids.tolist() for ids in tokenizer.encode(texts)]
-    graph = tokenizer.in_graph()
-    assert graph.tokenize(tf.constant(as_bytes(texts))).to_list() == expected
-    compiled = tf.function(graph.tokenize)
-    for first in range(0, len(texts), 100):
-        ids = compiled(tf.constant(as_bytes(texts[first : first + 100]))).to_list()
-        assert ids == expected[first : first + 100]
+@pytest.mark.parametrize("kind", KINDS + IMPORTED_KINDS)
+def test_ids_and_texts_in_a_graph_equal_those_outside(kind):
+    tokenizer, choices = toy_tokenizer(kind), random.Random(0)
+    graph, expected = tokenizer.in_graph(), [ids.tolist() for ids in tokenizer.encode(TEXTS)]
+    assert tf.function(graph.tokenize)(as_bytes(TEXTS)).to_list() == expected
+    sequences = [choices.choices(range(tokenizer.size), k=12) for _ in range(500)]
+    short = [ids for ids in expected if len(ids) < 200]
+    ids = tf.ragged.constant([*short, *sequences], dtype="int32", ragged_rank=1)
+    texts = tokenizer.decode(ids.to_list())
+    for each in (ids, ids.to_tensor()):
+        assert [text.decode() for text in graph.detokenize(each).numpy()] == texts
 
 
-def test_texts_in_a_graph_equal_those_outside(tokenizer):
-    choices = random.Random(0)
-    sequences = [ids.tolist() for ids in tokenizer.encode(UGLY_TEXTS)]
-    sequences += [choices.choices(range(tokenizer.size), k=12) for _ in range(500)]
-    expected = tokenizer.decode(sequences)
-    detokenize = tokenizer.in_graph().detokenize
-    ids = tf.ragged.constant(sequences, dtype="int32")
-    assert [text.decode() for text in detokenize(ids).numpy()] == expected
-    short = [i for i, sequence in enumerate(sequences) if len(sequence) < 200]
-    padded = tf.gather(ids, short).to_tensor()
-    assert [text.decode() for text in detokenize(padded).numpy()] == [expected[i] for i in short]
-
-
-def test_an_exported_graph_needs_no_other_files(tokenizer, tmp_path):
-    graph = tokenizer.in_graph()
-    module = tf.Module()
+@pytest.mark.parametrize("kind", KINDS[::2])
+def test_an_exported_graph_needs_no_other_files(kind, tmp_path):
+    module, graph = tf.Module(), toy_tokenizer(kind).in_graph()
     module.graph = graph
     module.ids = tf.function(
         lambda texts: graph.tokenize(texts).to_tensor(),
@@ -52,3 +45,13 @@ def test_an_exported_graph_needs_no_other_files(tokenizer, tmp_path):
     texts = tf.constant(TOY_TEXTS[:5])
     ids = tf.saved_model.load(str(tmp_path)).ids(texts)
     np.testing.assert_array_equal(ids, graph.tokenize(texts).to_tensor())
+
+
+def test_a_shared_vocabulary_has_one_graph_and_separate_ones_have_two():
+    tokens, sentencepiece = toy_tokenizer("tokens"), toy_tokenizer("sentencepiece")
+    source, target = graphs_of(tokens)
+    assert source is target
+    both = graphs_of(SeparateTokenizers(tokens, sentencepiece))
+    for graph, own in zip(both, (tokens, sentencepiece), strict=True):
+        (expected,) = own.encode(["the Hund."])
+        assert graph.tokenize(["the Hund."]).to_list() == [expected.tolist()]

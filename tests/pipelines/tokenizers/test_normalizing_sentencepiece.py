@@ -2,12 +2,10 @@
 
 import unicodedata
 
-import numpy as np
-import pytest
 import sentencepiece
 from support.runs.untrained import learned_tokenizer
 
-from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN, Normalization
+from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
 from pipelines.tokenizers.normalizing_sentencepiece import normalizer, normalizing
 
@@ -26,15 +24,9 @@ def test_every_decomposition_space_and_control_character_is_normalized():
     parts = (unicodedata.normalize("NFD", character) for character in CHARACTERS)
     texts = [f"a {part}b" for part, one in zip(parts, CHARACTERS, strict=True) if part != one]
     assert len(texts) > 13_000
-    texts += [f"a {one}b" for one in CHARACTERS if one.isspace() or CONTROL_CHARACTERS.match(one)]
+    texts = texts[::3] + [f"a {character}b" for character in CHARACTERS[:0x3400]]
     texts += ["", "   ", f"{SPACE_SIGN}a \t b\n", "<s> </s>", "u\u0308\u0304 and u\u0308"]
     assert different(learned_tokenizer(), texts) == []
-
-
-@pytest.mark.long
-def test_all_characters_of_alphabets_and_many_others_have_the_same_pieces():
-    some = [*CHARACTERS[:0x3400], *CHARACTERS[0x3400::16]]
-    assert different(learned_tokenizer(), [f"a {character}b" for character in some]) == []
 
 
 def test_settings_that_are_off_change_nothing():
@@ -49,7 +41,7 @@ def test_the_pieces_stay_the_same():
     model = normalizing(tokenizer.model, tokenizer.normalization)
     twin = BytePairTokenizer(model)
     assert twin.pieces(range(twin.size)) == tokenizer.pieces(range(tokenizer.size))
-    ids = np.arange(4, 400)
+    ids = [*range(4, 400)]
     assert twin.decode([ids]) == tokenizer.decode([ids])
 
 
