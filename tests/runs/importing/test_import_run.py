@@ -1,4 +1,4 @@
-"""An imported model is a run that translates and is exported like any other."""
+"""An imported model is a run like any other."""
 
 import dataclasses
 import shutil
@@ -12,16 +12,12 @@ from support.importing.argos_package import METADATA, write_package
 from support.importing.ctranslate2_folder import random_model, write_folder
 from support.importing.random_marian import write_random_marian
 from support.processes.accidents import contents
-from support.processes.in_process import call, ended, kept_export
-from support.runs.untrained import QUICK
+from support.processes.in_process import call, ended
 
 from pipelines.atomic_files import read_json
 from pipelines.tokenizers import SeparateTokenizers
 from t2t_keras.importing.formats import read_model
 from t2t_keras.runs.importing.import_run import Arrays, import_run
-from t2t_keras.translating import find
-
-TEXTS = ["a b c d", "g f e d", "d d d g", "a x\u0301 b c"]
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +37,13 @@ def imported(folder):
 
 @pytest.mark.long
 def test_greedy_translations_are_those_of_ctranslate2(imported, folder):
+    texts = ["a b c d", "g f e d", "d d d g", "a x\u0301 b c"]
     translator = ctranslate2.Translator(str(folder), intra_threads=1)
-    tokens = [text.replace("x\u0301", "<unk>").split() for text in TEXTS]
+    tokens = [text.replace("x\u0301", "<unk>").split() for text in texts]
     results = translator.translate_batch(tokens, beam_size=1, max_decoding_length=8)
     expected = [" ".join(result.hypotheses[0]).replace("<unk>", "⁇") for result in results]
-    found = imported.run.translate(TEXTS, beam=1, extra_length=3)
+    found = imported.run.translate(texts, beam=1, extra_length=3)
     assert found == expected and len(set(expected)) > 2
-
-
-@pytest.mark.long
-def test_its_export_translates_like_the_run(imported, monkeypatch):
-    """The vocabularies of the two languages are a part of the graph."""
-    monkeypatch.setattr(find, "load_engine", kept_export)
-    version = imported.run.export(**QUICK)
-    texts = [*TEXTS, ""]
-    result = call("translate", version, stdin="".join(f"{text}\n" for text in texts))
-    assert result.stdout.split("\n")[:-1] == imported.run.translate(texts, **QUICK)
 
 
 def test_the_run_has_the_weights_and_a_vocabulary_for_each_language(imported):

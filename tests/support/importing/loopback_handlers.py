@@ -23,152 +23,124 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def do_HEAD(self):
-        self.do_GET()
-
     def do_GET(self):
         self.entry = {
-            "method": self.command,
             "path": urllib.parse.unquote(self.path),
             "range": self.headers.get("Range"),
             "token": (self.headers.get("Authorization") or "").removeprefix("Bearer "),
             "sent": 0,
-            "status": None,
             "done": False,
         }
         self.hub.log.append(self.entry)
         try:
-            self.answer_entry()
+            found = matching(self.hub.statuses, self.entry["path"])
+            if found:
+                self.answer(*found[0])
+            else:
+                self.respond(self.entry["path"].partition("?")[0])
         finally:
             self.entry["done"] = True
 
-    def answer_entry(self):
-        for form, (status, headers) in self.hub.statuses.items():
-            if re.search(form, self.entry["path"]):
-                self.answer(status, headers)
-                return
-        self.respond(self.entry["path"].partition("?")[0])
-
-    def answer(self, status, headers, body=b""):
-        self.begin(status, {"Content-Length": len(body), **headers})
-        if self.command == "GET":
-            self.send(body)
-
-    def begin(self, status, headers):
-        """Sends the status and the headers, and a body without end where one is wanted."""
-        is_endless = any(re.search(form, self.entry["path"]) for form in self.hub.endless)
-        for form, others in self.hub.headers.items():
-            if re.search(form, self.entry["path"]):
-                headers = headers | others
+    def answer(self, status, headers, body=b"", is_large=False):
+        """Sends an answer, with the accidents that the hub has for it."""
+        headers = {"Content-Length": len(body), **headers}
+        for others in matching(self.hub.headers, self.entry["path"]):
+            headers |= others
+        is_endless = matching(dict.fromkeys(self.hub.endless), self.entry["path"])
         if is_endless:
-            headers = {name: headers[name] for name in headers if name != "Content-Length"}
-            headers |= {"Connection": "close"}
-        self.entry["status"] = status
+            del headers["Content-Length"]
+            headers["Connection"] = "close"
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, str(value))
         self.end_headers()
-        while is_endless and self.command == "GET":  # until the client closes the connection
-            self.wfile.write(b" " * PIECE)
-            self.entry["sent"] += PIECE
-
-    def send(self, body, is_large=False):
+        while is_endless:  # until the client closes the connection
+            self.send(b" " * PIECE)
         for start in range(0, len(body), PIECE):
-            if is_large and self.hub.break_after is not None and start >= self.hub.break_after:
+            limit = self.hub.break_after
+            if is_large and limit is not None and start >= limit:
                 self.hub.break_after = None
                 self.close_connection = True
                 self.connection.close()
                 return
-            self.wfile.write(body[start : start + PIECE])
-            self.entry["sent"] += len(body[start : start + PIECE])
+            self.send(body[start : start + PIECE])
             if is_large and self.hub.seconds:
                 time.sleep(self.hub.seconds)
 
-    def file(self, repository, name, headers, is_large=False):
+    def send(self, contents):
+        self.wfile.write(contents)
+        self.entry["sent"] += len(contents)
+
+    def file(self, repository, name, is_large=False):
         """Answers with a file, or the requested part of it."""
         contents = (self.hub.folders[repository] / name).read_bytes()
         if name in self.hub.corrupt:
             middle = len(contents) // 2
             contents = contents[:middle] + bytes([contents[middle] ^ 1]) + contents[middle + 1 :]
-        status, total = 200, len(contents)
-        if found := re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or ""):
-            start = int(found[1])
-            if start >= total:
-                self.answer(416, {"Content-Range": f"bytes */{total}"})
-                return
-            status, contents = 206, contents[start:]
-            headers = headers | {"Content-Range": f"bytes {start}-{total - 1}/{total}"}
-        length = {"Content-Length": len(contents), "Accept-Ranges": "bytes"}
-        self.begin(status, length | headers)
-        if self.command == "GET":
-            self.send(contents, is_large)
+        total = len(contents)
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+        start = int(found[1]) if found else 0
+        if start >= total:
+            self.answer(416, {"Content-Range": f"bytes */{total}"})
+        elif found:
+            part = {"Content-Range": f"bytes {start}-{total - 1}/{total}"}
+            self.answer(206, part, contents[start:], is_large)
+        else:
+            self.answer(200, {}, contents, is_large)
+
+
+def matching(values, path):
+    """Returns the values whose regular expressions occur in a path."""
+    return [value for form, value in values.items() if re.search(form, path)]
 
 
 class HubHandler(Handler):
     """The Hub itself: information, and the addresses of files."""
 
     def respond(self, path):
-        cached = re.fullmatch("/api/resolve-cache/models/([^/]+/[^/]+)/([^/]+)/(.+)", path)
-        if cached:
-            repository, commit, name = cached.groups()
-            digest = self.hub.files(repository)[name]["digest"]
-            self.file(repository, name, {"ETag": f'"{digest}"', "X-Repo-Commit": commit})
-            return
-        found = re.fullmatch(
-            "/api/models/([^/]+/[^/]+)(?:/(?:revision|tree)/(.+))?|/([^/]+/[^/]+)/resolve/([^/]+)/(.+)",
-            path,
-        )
-        if not found:
+        if found := re.fullmatch("/api/resolve-cache/models/([^/]+/[^/]+)/[^/]+/(.+)", path):
+            self.file(*found.groups())
+        elif found := re.fullmatch("/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
+            if self.is_known(found[1], found[2] or "main"):
+                info = json.dumps(self.hub.info(found[1])).encode()
+                self.answer(200, {"Content-Type": "application/json"}, info)
+        elif found := re.fullmatch("/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            if self.is_known(found[1], found[2]):
+                self.resolve(found[1], found[3])
+        else:
             self.refuse(404, "", "Not Found")
-            return
-        repository, revision = found[1] or found[3], found[2] or found[4] or "main"
+
+    def is_known(self, repository, revision):
+        """Returns whether there is a revision of a repository. If not, says so to the client."""
         if repository not in self.hub.folders:
             # The Hub does not tell strangers whether a private repository exists.
             status = 404 if self.entry["token"] else 401
             self.refuse(status, "RepoNotFound", "Repository not found")
-            return
-        commit = self.hub.commit(repository)
-        if revision not in ("main", commit):
+            return False
+        if revision not in ("main", self.hub.commit(repository)):
             self.refuse(404, "RevisionNotFound", f"Invalid rev id: {revision}")
-        elif found[1] and "/tree/" in path:
-            files = self.hub.files(repository)
-            tree = [{"type": "file", "path": name, **file} for name, file in files.items()]
-            self.json(tree)
-        elif found[1]:
-            self.json(self.hub.info(repository))
-        else:
-            self.resolve(repository, commit, found[5])
+            return False
+        return True
 
-    def resolve(self, repository, commit, name):
+    def resolve(self, repository, name):
+        """Redirects to the place of a file."""
         required = self.hub.gated.get(repository)
+        file = self.hub.files(repository).get(name)
         if required not in (None, self.entry["token"]):
             status = 403 if self.entry["token"] else 401
             self.refuse(status, "GatedRepo", f"Access to model {repository} is restricted")
-            return
-        file = self.hub.files(repository).get(name)
-        if file is None:
-            self.refuse(404, "EntryNotFound", "Entry not found", {"X-Repo-Commit": commit})
-            return
-        headers = {"X-Repo-Commit": commit, "ETag": f'"{file["digest"]}"'}
-        if file["large"]:
-            headers |= {
-                "X-Linked-Size": file["size"],
-                "X-Linked-ETag": f'"{file["digest"]}"',
-                "Location": f"{self.hub.storage}/{repository}/{name}?Signature=abc",
-            }
-            self.answer(302, headers)
+        elif file is None:
+            self.refuse(404, "EntryNotFound", "Entry not found")
+        elif file["large"]:
+            place = f"{self.hub.storage}/{repository}/{name}?Signature=abc"
+            self.answer(302, {"Location": place})
         else:
+            commit = self.hub.commit(repository)
             place = f"/api/resolve-cache/models/{repository}/{commit}/{name}"
-            self.answer(307, headers | {"Location": place})
+            self.answer(307, {"Location": place})
 
-    def json(self, contents):
-        headers = {"Content-Type": "application/json"}
-        self.answer(200, headers, json.dumps(contents).encode())
-
-    def refuse(self, status, code, message, headers=()):
-        known = {"X-Error-Code": code} if code else {}
-        headers = {**known, "X-Error-Message": message, **dict(headers)}
-        self.answer(status, headers, json.dumps({"error": message}).encode())
+    def refuse(self, status, code, message):
+        self.answer(status, {"X-Error-Code": code, "X-Error-Message": message})
 
 
 class StorageHandler(Handler):
@@ -176,6 +148,4 @@ class StorageHandler(Handler):
 
     def respond(self, path):
         _, organization, name, file = path.split("/", 3)
-        repository = f"{organization}/{name}"
-        digest = self.hub.files(repository)[file]["digest"]
-        self.file(repository, file, {"ETag": f'"{digest[:32]}"'}, is_large=True)
+        self.file(f"{organization}/{name}", file, is_large=True)

@@ -1,15 +1,11 @@
 """A server on the loopback that speaks the HTTP of the Hugging Face Hub, with accidents on demand.
 
 Large files are redirected to a second server, as the Hub redirects them to its network of caches.
-It runs in threads of the test, or by itself: with tests on PYTHONPATH, `python -m
-support.importing.loopback_hub ORG/NAME=FOLDER …` prints the address for HF_ENDPOINT and then each
-request.
 """
 
 import contextlib
 import hashlib
 import json
-import sys
 import threading
 import time
 from http.server import ThreadingHTTPServer
@@ -24,7 +20,7 @@ class LoopbackHub:
     """Repositories, served at `address` until `close` is called.
 
     Attributes:
-        log: a dict for each request: method, path, range, status, sent (bytes of the body), token.
+        log: a dict for each request: path, range, token, sent (bytes of the body), done.
         gated: {repository: token that may read it}.
         statuses: {regular expression of a path: (status, headers) to answer instead}.
         break_after: bytes of a large file after which the connection is cut, once. None: never.
@@ -69,47 +65,31 @@ class LoopbackHub:
         """Returns {name: size, digest, oid and whether it is a large file}."""
         folder, found = self.folders[repository], {}
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-            contents, large = path.read_bytes(), path.suffix in LARGE
-            stored = contents
-            if large:
-                sha = hashlib.sha256(contents).hexdigest()
-                stored = f"version https://git-lfs…\noid sha256:{sha}\n".encode()
-            oid = hashlib.sha1(b"blob %d\0" % len(stored) + stored).hexdigest()
-            found[path.relative_to(folder).as_posix()] = {
-                "size": len(contents),
-                "oid": oid,
-                "digest": sha if large else oid,
-                "large": large,
-            }
+            contents, is_large = path.read_bytes(), path.suffix in LARGE
+            oid = hashlib.sha1(b"blob %d\0" % len(contents) + contents).hexdigest()
+            digest = hashlib.sha256(contents).hexdigest() if is_large else oid
+            file = {"size": len(contents), "oid": oid, "digest": digest, "large": is_large}
+            found[path.relative_to(folder).as_posix()] = file
         return found
 
     def info(self, repository):
-        files = self.files(repository)
-        siblings = [
-            {"rfilename": name, "size": file["size"], "blobId": file["oid"]}
-            | ({"lfs": {"sha256": file["digest"], "size": file["size"], "pointerSize": 130}}
-               if file["large"] else {})
-            for name, file in files.items()
-        ]  # fmt: skip
-        return {
-            "id": repository,
-            "modelId": repository,
-            "sha": self.commit(repository),
-            "private": False,
-            "gated": "manual" if repository in self.gated else False,
-            "siblings": siblings,
-        }
+        siblings = []
+        for name, file in self.files(repository).items():
+            siblings.append({"rfilename": name, "size": file["size"], "blobId": file["oid"]})
+            if file["large"]:
+                siblings[-1]["lfs"] = {"sha256": file["digest"], "size": file["size"]}
+        return {"id": repository, "sha": self.commit(repository), "siblings": siblings}
 
     def sent(self, name=""):
-        """Returns the bytes of all answers to GET whose path contains a name.
+        """Returns the bytes of all answers whose path contains a name.
 
         A client may have read its last byte before the thread of its answer has counted it.
         """
-        entries = [e for e in self.log if e["method"] == "GET" and name in e["path"]]
+        entries = [entry for entry in self.log if name in entry["path"]]
         until = time.monotonic() + 5
-        while time.monotonic() < until and not all(e["done"] for e in entries):
+        while time.monotonic() < until and not all(entry["done"] for entry in entries):
             time.sleep(0.01)
-        return sum(e["sent"] for e in entries)
+        return sum(entry["sent"] for entry in entries)
 
     def environment(self, home):
         """Returns environment variables for clients, with their cache in a folder."""
@@ -159,23 +139,3 @@ def write_card(folder, **metadata):
     lines = "".join(f"{key}: {json.dumps(value)}\n" for key, value in metadata.items())
     (Path(folder) / "README.md").write_text(f"---\n{lines}---\n# A model\n", encoding="utf-8")
     return folder
-
-
-def main():
-    hub = LoopbackHub()
-    for argument in sys.argv[1:]:
-        repository, _, folder = argument.partition("=")
-        hub.add(repository, folder)
-    print(f"HF_ENDPOINT={hub.address}", flush=True)
-    shown = 0
-    while True:
-        time.sleep(0.2)
-        for entry in hub.log[shown:]:
-            if not entry["done"]:
-                break
-            print(json.dumps(entry), flush=True)
-            shown += 1
-
-
-if __name__ == "__main__":
-    main()
