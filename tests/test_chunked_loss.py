@@ -47,25 +47,20 @@ class Projected(keras.layers.Layer):
         return total, unsmoothed, ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
 
 
-@pytest.fixture(params=[1, 4, 100], ids="{} tokens per chunk".format)
-def tokens_per_chunk(request, monkeypatch):
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * request.param)
-
-
-@pytest.mark.jax
 @pytest.mark.parametrize(
-    ("smoothing", "output_bias", "sample_weight", "dtype", "tolerance"),
+    ("tokens_per_chunk", "smoothing", "output_bias", "sample_weight", "dtype", "tolerance"),
     [
-        (0.0, False, None, "float32", 1e-5),
-        (0.1, True, SENTENCE_WEIGHTS, "float32", 1e-5),
-        (0.2, True, None, "bfloat16", 1e-2),  # only the vectors' gradients have this dtype
+        (100, 0.0, False, None, "float32", 1e-5),
+        (1, 0.1, True, None, "float32", 1e-5),
+        pytest.param(4, 0.1, True, SENTENCE_WEIGHTS, "float32", 1e-5, marks=pytest.mark.jax),
+        (4, 0.2, True, None, "bfloat16", 1e-2),  # only the vectors' gradients have this dtype
     ],
-    ids=["plain", "smoothed, biased and weighted", "bfloat16"],
+    ids=["one chunk", "a chunk for each token", "weighted", "bfloat16"],
 )
-@pytest.mark.usefixtures("tokens_per_chunk")
 def test_sums_and_gradients_are_those_of_all_logits(
-    smoothing, output_bias, sample_weight, dtype, tolerance
+    monkeypatch, tokens_per_chunk, smoothing, output_bias, sample_weight, dtype, tolerance
 ):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * tokens_per_chunk)
     layer = Projected(output_bias, dtype)
     expected, sums = (layer.sums(smoothing, sample_weight, chunked) for chunked in (False, True))
     np.testing.assert_allclose([float(s) for s in sums], [float(s) for s in expected], rtol=1e-5)
@@ -83,8 +78,8 @@ def test_sums_and_gradients_are_those_of_all_logits(
         tolerance = 1e-5  # of matrix and bias
 
 
-@pytest.mark.usefixtures("tokens_per_chunk")
-def test_evaluations_have_the_same_sums_in_a_compiled_function():
+def test_evaluations_have_the_same_sums_in_a_compiled_function(monkeypatch):
+    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * 4)
     layer = Projected(output_bias=True)
     expected = layer.sums(0.1, None, chunked=False)
     labels = ops.array(LABELS)
@@ -105,58 +100,45 @@ def test_large_logits_do_not_overflow():
 
 
 @pytest.mark.jax
-def test_no_array_of_all_logits_is_created(monkeypatch):
+def test_no_array_of_all_logits_is_created_and_the_matrix_is_transposed_once(monkeypatch):
     monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 4 * 50)
     layer = Projected(output_bias=False)
 
-    def loss(x):
-        weights = token_weights(LABELS)
-        return chunked_loss.chunked_loss(x, layer.embedding.projection, LABELS, weights, 0.1)
+    def loss():
+        return layer.sums(0.1, None, chunked=True)[0]
 
-    x = ops.array(vectors(3, 5, 8))
     if keras.backend.backend() == "jax":
         import jax
 
-        text = str(jax.make_jaxpr(jax.grad(lambda x: loss(x)[0]))(x))
+        weights = layer.trainable_weights
+
+        def stateless(values):
+            with keras.StatelessScope(list(zip(weights, values, strict=True))):
+                return loss()
+
+        text = str(jax.make_jaxpr(jax.grad(stateless))([weight.value for weight in weights]))
         assert "f32[4,50]" in text
         assert "f32[15,50]" not in text and "f32[16,50]" not in text
-    else:
-        import tensorflow as tf
-
-        nodes = nodes_of(tf.function(loss).get_concrete_function(x))
-        shapes = {shape for node in nodes for shape in shapes_of(node)}
-        assert (4, 50) in shapes
-        assert not shapes & {(3, 5, 50), (15, 50), (16, 50)}
-
-
-def nodes_of(function):
-    """Returns the operations of TensorFlow's graph, with those inside loops."""
-    graph = function.graph.as_graph_def(add_shapes=True)
-    return [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
-
-
-def shapes_of(node):
-    shapes = node.attr["_output_shapes"].list.shape
-    return [tuple(dim.size for dim in shape.dim) for shape in shapes]
-
-
-@pytest.mark.skipif(keras.backend.backend() == "jax", reason="TensorFlow's products are slow")
-def test_the_matrix_is_transposed_once_per_step(monkeypatch):
+        return
     import tensorflow as tf
-
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 4 * 50)
-    layer = Projected(output_bias=False)
 
     def gradients_of_chunks():
         with tf.GradientTape() as tape:
-            loss = layer.sums(0.1, None, chunked=True)[0]
-        return tape.gradient(loss, [weight.value for weight in layer.trainable_weights])
+            total = loss()
+        return tape.gradient(total, [weight.value for weight in layer.trainable_weights])
 
-    function = tf.function(gradients_of_chunks, autograph=False)
-    nodes = nodes_of(function.get_concrete_function())
+    graph = tf.function(gradients_of_chunks, autograph=False).get_concrete_function().graph
+    graph = graph.as_graph_def(add_shapes=True)
+    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
+    shapes = [
+        {tuple(dim.size for dim in shape.dim) for shape in node.attr["_output_shapes"].list.shape}
+        for node in nodes
+    ]
+    assert (4, 50) in set().union(*shapes)
+    assert not set().union(*shapes) & {(3, 5, 50), (15, 50), (16, 50)}
     # TensorFlow would fold a `Transpose` into the product of every chunk. The loop hands on the
     # result of the einsum.
-    transposed = [node.op for node in nodes if (8, 50) in shapes_of(node)]
+    transposed = [node.op for node, found in zip(nodes, shapes, strict=True) if (8, 50) in found]
     assert sorted(transposed) == ["Einsum", "StatelessWhile"]
     assert not any(node.attr["transpose_b"].b for node in nodes)
 
@@ -164,17 +146,18 @@ def test_the_matrix_is_transposed_once_per_step(monkeypatch):
 @pytest.mark.long
 def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeypatch):
     monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
-    inputs = pairs()
-    labels = inputs["target"]
+    inputs, labels = pairs(), pairs()["target"]
 
     def results(*more):
         keras.utils.set_random_seed(0)
         model = tiny_model(dropout=0.0, num_layers=1, tie_output=False, output_bias=True)
         metrics = [TokenAccuracy(), Perplexity(), *more]
-        loss = LabelSmoothedCrossEntropy()
-        eager = keras.backend.backend() == "tensorflow"  # tracing takes longer than the training
-        model.compile(keras.optimizers.SGD(0.1), loss, metrics=metrics, run_eagerly=eager)
-        history = model.fit(inputs, labels, epochs=2, verbose=0).history
+        model.compile(
+            *(keras.optimizers.SGD(0.1), LabelSmoothedCrossEntropy()),
+            metrics=metrics,
+            run_eagerly=True,
+        )
+        history = model.fit(inputs, labels, verbose=0).history
         return history, model.evaluate(inputs, labels, verbose=0, return_dict=True), model
 
     reads_logits = keras.metrics.SparseCategoricalAccuracy()
@@ -194,8 +177,7 @@ def test_a_model_with_a_call_of_its_own_is_trained_on_the_logits_that_it_returns
     inputs = pairs()
     model = Sharper(tiny_model(num_layers=1, dropout=0.0).config)
     model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), run_eagerly=True)
-    logits = model(inputs)
-    total, _, tokens = model.loss.sums(inputs["target"], logits, None)
+    total, _, tokens = model.loss.sums(inputs["target"], model(inputs), None)
     for loss in (
         model.evaluate(inputs, inputs["target"], verbose=0),
         model.train_on_batch(inputs, inputs["target"]),

@@ -11,6 +11,8 @@ from t2t_keras.losses import LOSSES, LabelSmoothedCrossEntropy, named_loss
 from t2t_keras.token_loss import TokenLoss
 
 LABELS, LOGITS = ids(3, 5, [5, 3, 1]), 3 * vectors(3, 5, 50)
+WEIGHTS = np.array([0.5, 2.0, 0.0], "float32")
+FIRST = int(LABELS[0, 0])
 
 
 class Focal(keras.losses.Loss):
@@ -27,41 +29,36 @@ def function(labels, logits):
     return ops.logsumexp(logits, -1) - ops.take_along_axis(logits, labels[..., None], -1)[..., 0]
 
 
-def by_loop(focal=False, ignored=None, weights=None, by_weight=False):
+def by_loop(focal=False, ignored=0, weights=(1, 1, 1), by_weight=False):
     """Returns the loss, one token after another, in float64."""
     total = count = 0.0
-    for row, (labels, logits) in enumerate(zip(LABELS, LOGITS.astype("float64"), strict=True)):
+    for labels, logits, weight in zip(LABELS, LOGITS.astype("float64"), weights, strict=True):
         for label, z in zip(labels, logits, strict=True):
-            if label in (0, ignored):
-                continue
-            weight = 1.0 if weights is None else weights[row]
-            nll = np.log(np.exp(z).sum()) - z[label]
-            total += weight * nll * (1 - np.exp(-nll) if focal else 1)
-            count += weight if by_weight else 1.0
+            if label not in (0, ignored):
+                nll = np.log(np.exp(z).sum()) - z[label]
+                total += weight * nll * (1 - np.exp(-nll) if focal else 1)
+                count += weight if by_weight else 1.0
     return total / count
 
 
-WEIGHTS = np.array([0.5, 2.0, 0.0], "float32")
-FIRST = int(LABELS[0, 0])
-
-
-@pytest.mark.jax
 @pytest.mark.parametrize(
-    ("loss", "expected", "weights"),
+    ("loss", "expected"),
     [
-        (sparse(), {}, None),
-        (sparse(reduction="mean"), {}, WEIGHTS),
-        (sparse(reduction="mean_with_sample_weight"), {"by_weight": True}, WEIGHTS),
-        (sparse(ignore_class=FIRST), {"ignored": FIRST}, None),
-        (function, {}, WEIGHTS),
-        (Focal(), {"focal": True}, None),
+        pytest.param(
+            sparse(reduction="mean_with_sample_weight"),
+            {"by_weight": True, "weights": WEIGHTS},
+            marks=pytest.mark.jax,
+        ),
+        (sparse(ignore_class=FIRST), {"ignored": FIRST}),
+        (function, {"weights": WEIGHTS}),
+        pytest.param(Focal(), {"focal": True}, marks=pytest.mark.jax),
     ],
-    ids=["usual", "mean", "by weight", "ignore_class", "function", "own class"],
+    ids=["by weight", "ignore_class", "function", "own class"],
 )
-def test_the_loss_is_the_mean_over_real_tokens(loss, expected, weights):
+def test_the_loss_is_the_mean_over_real_tokens(loss, expected):
     made = token_loss(loss, 50)
-    value = float(made(ops.array(LABELS), ops.array(LOGITS), weights))
-    assert value == pytest.approx(by_loop(weights=weights, **expected), rel=1e-5)
+    value = float(made(ops.array(LABELS), ops.array(LOGITS), expected.get("weights")))
+    assert value == pytest.approx(by_loop(**expected), rel=1e-5)
     assert made.count_is_known and not made.has_chunks
     _, unsmoothed, _ = made.sums(ops.array(LABELS), ops.array(LOGITS))
     real = np.where(np.equal(LABELS, expected.get("ignored", 0)), 0, LABELS)
@@ -77,11 +74,6 @@ def test_a_token_loss_stays_itself_and_keras_names_are_understood():
     assert (type(loaded), loaded.loss.ignore_class, loaded.loss.from_logits) == (TokenMean, 3, True)
 
 
-class OwnMean(keras.losses.Loss):
-    def __call__(self, y_true, y_pred, sample_weight=None):
-        return ops.mean(y_pred)
-
-
 class OfSentences(TokenLoss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         return ops.mean(y_pred)
@@ -90,19 +82,13 @@ class OfSentences(TokenLoss):
 @pytest.mark.parametrize(
     ("loss", "reason"),
     [
-        (OwnMean(), "it overrides `__call__`"),
         (OfSentences(), "it overrides `__call__`"),
         (sparse(reduction="sum"), "its reduction is 'sum'"),
         (sparse(reduction=None), "its reduction is None"),
-        (
-            keras.losses.CategoricalFocalCrossentropy(from_logits=True),
-            "must take ids.*failed: ",
-        ),
-        ("mse", "it must take ids"),
+        ("mse", "it must take ids.*failed: "),
         (lambda labels, logits: ops.mean(logits), "one loss for each position"),
-        (lambda labels: 0, "it must take ids"),
     ],
-    ids=["__call__", "TokenLoss", "sum", "none", "one-hot", "mse", "scalar", "arguments"],
+    ids=["__call__", "sum", "none", "one-hot", "scalar"],
 )
 def test_other_losses_are_left_to_keras(loss, reason):
     with pytest.raises(NoTokenLoss, match=reason):
@@ -111,12 +97,7 @@ def test_other_losses_are_left_to_keras(loss, reason):
 
 @pytest.mark.parametrize(
     "loss",
-    [
-        keras.losses.SparseCategoricalCrossentropy(),
-        "sparse_categorical_crossentropy",
-        keras.losses.categorical_crossentropy,
-        keras.losses.CategoricalFocalCrossentropy(),
-    ],
+    [keras.losses.SparseCategoricalCrossentropy(), "sparse_categorical_crossentropy"],
 )
 def test_a_loss_of_probabilities_is_refused(loss):
     with pytest.raises(ValueError, match=r"`loss` must be a loss of logits, .*from_logits=False"):
@@ -129,19 +110,14 @@ def test_losses_by_name(monkeypatch):
     monkeypatch.setitem(LOSSES, "focal", lambda gamma=2.0: Focal(name=f"gamma {gamma:g}"))
     assert named_loss("label_smoothed_cross_entropy", "", 0.2).label_smoothing == 0.2
     assert named_loss("focal", "gamma=1", 0.1).name == "gamma 1"
+    assert named_loss("focal", "", 0).name == "gamma 2"
     monkeypatch.setitem(LOSSES, "wrong", lambda: 5)
     monkeypatch.setitem(LOSSES, "probabilities", keras.losses.SparseCategoricalCrossentropy)
     for arguments, message in (
         (("focl",), r"`loss` must be one of .*did you mean 'focal'"),
         (("focal", "gama=1"), r"`loss_options` has no option 'gama' \(did you mean 'gamma'"),
-        (
-            ("focal", "", 0.2),
-            r"`label_smoothing` must be 0 .*'focal', which has no label smoo",
-        ),
-        (
-            ("label_smoothed_cross_entropy", "label_smoothing=0.3"),
-            r"must not contain label_smoothing: it is a setting, training.label_smoothing",
-        ),
+        (("focal", "", 0.2), r"`label_smoothing` must be 0 .*'focal'"),
+        (("label_smoothed_cross_entropy", "label_smoothing=0.3"), r"training.label_smoothing"),
         (("wrong",), r"`LOSSES\['wrong'\]` must be a function or class that returns a loss"),
         (("probabilities",), "`loss` must be a loss of logits"),
     ):
