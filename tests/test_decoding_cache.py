@@ -4,20 +4,14 @@ import numpy as np
 from keras import ops
 from support.models.helpers import array
 
-from t2t_keras.decoding_cache import (
-    KeysValues,
-    decoding_step,
-    empty_cache,
-    extended,
-    own_slots,
-)
+from t2t_keras.decoding_cache import decoding_step, empty_cache, extended
 
 SENTENCES, BEAMS, LENGTH, HEADS, D_K, D_V = 2, 3, 4, 2, 5, 6
 
 
-def step_at(position, visible=None):
+def step_at(position, visible=None, rolling=False):
     cache = empty_cache(SENTENCES, LENGTH * BEAMS, HEADS, D_K, D_V, "float32")
-    return cache, decoding_step(cache, position, BEAMS, visible)
+    return cache, decoding_step(cache, position, BEAMS, visible, rolling)
 
 
 def test_beam_b_writes_position_p_to_slot_p_times_beams_plus_b():
@@ -29,14 +23,11 @@ def test_beam_b_writes_position_p_to_slot_p_times_beams_plus_b():
         ops.reshape(ops.array(rows[..., :D_K]), (-1, D_K)),
         ops.reshape(ops.array(rows[..., D_K:]), (-1, D_V)),
     )
-    assert isinstance(written, KeysValues)
-    for sentence in range(SENTENCES):
-        for beam in range(BEAMS):
-            slot = 2 * BEAMS + beam
-            keys, values = (array(part)[sentence, :, slot] for part in written)
-            np.testing.assert_array_equal(keys, rows[sentence, beam, :, :D_K])
-            np.testing.assert_array_equal(values, rows[sentence, beam, :, D_K:])
-    assert np.count_nonzero(array(written.keys)) == SENTENCES * BEAMS * HEADS * D_K
+    of_position = slice(2 * BEAMS, 3 * BEAMS)
+    for found, expected in ((written.keys, rows[..., :D_K]), (written.values, rows[..., D_K:])):
+        found = array(found)
+        np.testing.assert_array_equal(found[:, :, of_position], expected.swapaxes(1, 2))
+        assert np.count_nonzero(found) == expected.size
 
 
 def test_heads_are_split_and_joined_again():
@@ -49,48 +40,32 @@ def test_heads_are_split_and_joined_again():
     np.testing.assert_array_equal(array(step.join_heads(heads)), array(flat))
 
 
-def test_each_beam_sees_its_own_slots_up_to_the_position():
-    expected = np.zeros((1, BEAMS, LENGTH * BEAMS), bool)
-    for beam in range(BEAMS):
-        expected[0, beam, [beam, BEAMS + beam]] = True
-    np.testing.assert_array_equal(array(own_slots(1, BEAMS, LENGTH * BEAMS)), expected)
-    _, step = step_at(position=1)
-    np.testing.assert_array_equal(array(step.visible)[:, 0], expected)
-
-
-def test_given_visible_slots_are_used():
+def test_each_beam_sees_its_own_slots_up_to_the_position_or_the_given_ones():
+    own = np.arange(LENGTH * BEAMS) % BEAMS == np.arange(BEAMS)[:, None]
+    expected = own & (np.arange(LENGTH * BEAMS) < 2 * BEAMS)
+    np.testing.assert_array_equal(array(step_at(position=1)[1].visible)[0, 0], expected)
+    full = step_at(LENGTH + 1, rolling=True)[1]
+    np.testing.assert_array_equal(array(full.visible)[0, 0], own)
     visible = np.random.default_rng(1).random((SENTENCES, BEAMS, LENGTH * BEAMS)) < 0.5
     _, step = step_at(position=3, visible=ops.array(visible))
     np.testing.assert_array_equal(array(step.visible)[:, 0], visible)
 
 
-def rolling_step(position, visible=None):
-    cache = empty_cache(SENTENCES, LENGTH * BEAMS, HEADS, D_K, D_V, "float32")
-    return decoding_step(cache, position, BEAMS, visible, rolling=True)
-
-
-def test_a_rolling_cache_overwrites_the_oldest_position():
-    for position in range(3 * LENGTH):
-        slots = array(rolling_step(position).new_slots)[:, 2].reshape(SENTENCES, BEAMS, HEADS)
-        expected = position % LENGTH * BEAMS + np.arange(BEAMS)
-        np.testing.assert_array_equal(slots, np.tile(expected[:, None], (SENTENCES, 1, HEADS)))
-
-
 def test_a_rolling_cache_shows_the_newest_positions_of_each_hypothesis():
+    """The newest position overwrites the oldest one."""
     positions = 3 * LENGTH
     visible = np.random.default_rng(1).random((SENTENCES, BEAMS, positions * BEAMS)) < 0.5
     of_positions = visible.reshape(SENTENCES, BEAMS, positions, BEAMS)
     for position in range(positions):
+        _, step = step_at(position, ops.array(visible), rolling=True)
+        slots = array(step.new_slots)[:, 2].reshape(SENTENCES, BEAMS, HEADS)
+        expected = position % LENGTH * BEAMS + np.arange(BEAMS)
+        np.testing.assert_array_equal(slots, np.tile(expected[:, None], (SENTENCES, 1, HEADS)))
         expected = np.zeros((SENTENCES, BEAMS, LENGTH, BEAMS), bool)
         for newest in range(max(0, position - LENGTH + 1), position + 1):
             expected[:, :, newest % LENGTH] = of_positions[:, :, newest]
-        shown = array(rolling_step(position, ops.array(visible)).visible)[:, 0]
+        shown = array(step.visible)[:, 0]
         np.testing.assert_array_equal(shown, expected.reshape(SENTENCES, BEAMS, -1))
-
-
-def test_without_a_mask_each_beam_sees_all_its_slots_of_a_full_rolling_cache():
-    own = np.arange(LENGTH * BEAMS) % BEAMS == np.arange(BEAMS)[:, None]
-    np.testing.assert_array_equal(array(rolling_step(LENGTH + 1).visible)[0, 0], own)
 
 
 def test_an_extended_array_ends_in_zeros():

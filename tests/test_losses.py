@@ -19,19 +19,18 @@ def expected_losses(labels, logits, smoothing):
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.2, 0.9])
-def test_the_loss_equals_the_formula(smoothing):
+def test_the_loss_equals_the_formula():
     labels, logits = ids(3, 5, [5, 3, 0]), 5 * vectors(3, 5, 50)
-    expected = expected_losses(labels, logits, smoothing)
-    losses = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
-    np.testing.assert_allclose(array(losses), expected, rtol=1e-5)
-
     real = labels != 0
-    loss = LabelSmoothedCrossEntropy(smoothing)
-    total, count = loss.sum_and_count(ops.array(labels), ops.array(logits))
-    assert float(count) == real.sum() == 8
-    assert float(total) == pytest.approx(expected[real].sum(), rel=1e-5)
-    assert float(loss(labels, logits)) == pytest.approx(expected[real].mean(), rel=1e-5)
+    for smoothing in (0.0, 0.1, 0.9):
+        expected = expected_losses(labels, logits, smoothing)
+        losses = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
+        np.testing.assert_allclose(array(losses), expected, rtol=1e-5)
+        loss = LabelSmoothedCrossEntropy(smoothing)
+        total, count = loss.sum_and_count(ops.array(labels), ops.array(logits))
+        assert float(count) == real.sum() == 8
+        assert float(total) == pytest.approx(expected[real].sum(), rel=1e-5)
+        assert float(loss(labels, logits)) == pytest.approx(expected[real].mean(), rel=1e-5)
 
 
 @pytest.mark.jax
@@ -70,25 +69,17 @@ def test_the_loss_of_a_batch_of_padding_is_zero():
     assert float(loss(np.zeros((2, 3), "int32"), vectors(2, 3, 50))) == 0
 
 
-def test_the_parts_of_a_batch_add_up_to_the_whole():
-    labels, logits = ids(4, 5, [5, 1, 2, 0]), vectors(4, 5, 50)
-    loss = LabelSmoothedCrossEntropy()
-    parts = [loss.sum_and_count(labels[rows], logits[rows]) for rows in (slice(1), slice(1, 4))]
-    total, count = (sum(float(part[i]) for part in parts) for i in (0, 1))
-    assert total / count == pytest.approx(float(loss(labels, logits)), rel=1e-6)
-
-
-@pytest.mark.jax
 def test_fit_minimizes_this_loss():
     model, loss = tiny_model(dropout=0.0, num_layers=1), LabelSmoothedCrossEntropy()
     inputs = {"source": ids(4, 6), "target": ids(4, 5, [5, 4, 1, 1])}
     labels = ids(4, 5, [5, 4, 1, 1], seed=3)
     expected = float(loss(labels, model(inputs)))
-    model.compile("sgd", loss)
+    model.compile("sgd", loss, run_eagerly=True)
     history = model.fit(inputs, labels, batch_size=4, verbose=0)
     assert history.history["loss"][0] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.jax
 def test_no_one_hot_array_of_the_vocabulary_is_created():
     labels, logits = ops.array(ids(2, 3)), ops.array(vectors(2, 3, 50))
     if keras.backend.backend() == "jax":
@@ -125,21 +116,16 @@ def test_a_subclass_may_compute_the_loss_of_each_position():
         def call(self, y_true, y_pred):
             return 10 * super().call(y_true, y_pred)
 
-    labels, logits = ids(2, 4, [4, 2]), vectors(2, 4, 50)
-    usual, ours = LabelSmoothedCrossEntropy(), Tenfold()
-    weights = np.array([1.0, 0.5])
-    for arguments in ((labels, logits), (labels, logits, weights)):
-        assert float(ours(*arguments)) == pytest.approx(10 * float(usual(*arguments)), rel=1e-5)
-        total, unsmoothed, count = usual.sums(*arguments)
-        assert [float(x) for x in ours.sums(*arguments)] == pytest.approx(
-            [10 * float(total), float(unsmoothed), float(count)], rel=1e-5
-        )
-
-
-def test_a_subclass_must_return_a_loss_for_each_position():
     class OfSentences(LabelSmoothedCrossEntropy):
         def call(self, y_true, y_pred):
             return ops.mean(super().call(y_true, y_pred), axis=-1)
 
+    labels, logits = ids(4, 4, [4, 2, 1, 4]), vectors(4, 4, 50)
+    usual, ours, weights = LabelSmoothedCrossEntropy(), Tenfold(), np.array([1, 0.5, 2, 1])
+    for arguments in ((labels, logits), (labels, logits, weights)):
+        assert float(ours(*arguments)) == pytest.approx(10 * float(usual(*arguments)), rel=1e-5)
+        total, unsmoothed, count = map(float, usual.sums(*arguments))
+        found = [float(x) for x in ours.sums(*arguments)]
+        assert found == pytest.approx([10 * total, unsmoothed, count], rel=1e-5)
     with pytest.raises(ValueError, match=r"one loss for each position.*losses of shape \(4,\)"):
-        OfSentences()(ids(4, 4), vectors(4, 4, 50))
+        OfSentences()(labels, logits)

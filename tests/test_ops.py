@@ -13,7 +13,6 @@ RANDOM = np.random.default_rng(0)
 FLOATS, INTEGERS = RANDOM.normal(size=(3, 4, 5)).astype("float32"), np.arange(60).reshape(3, 4, 5)
 INTEGERS = (INTEGERS * 7 % 11).astype("int32")
 FLAGS = FLOATS > 0
-WIDE = RANDOM.normal(size=(3, 200)).astype("float32")
 INDICES = np.array([[2, 0], [1, 1], [3, 2]], "int32")
 CASES = [
     ("all", FLAGS, 2),
@@ -53,12 +52,10 @@ CASES = [
     ("take", FLOATS, INDICES, 1),
     ("take", INTEGERS[0, 0], INDICES),
     ("take_along_axis", FLOATS[..., 0], INDICES, 1),
-    ("take_along_axis", FLOATS, INDICES[..., None], 1),
     ("take_along_axis", FLOATS, np.zeros((3, 4, 2), "int32"), 2),
     ("take_along_axis", FLOATS, np.zeros((3, 2, 5), "int32"), 1),
-    ("top_k", FLOATS, 2),
     ("top_k", np.round(FLOATS) + 0.0, 4),  # with equal numbers, but not with −0
-    ("top_k", WIDE, 7),
+    ("top_k", RANDOM.normal(size=(3, 200)).astype("float32"), 7),
     ("transpose", FLOATS, (0, 2, 1)),
     ("where", FLAGS, FLOATS, -np.inf),
     ("where", FLAGS, 0.0, -np.inf),
@@ -70,23 +67,22 @@ CASES = [
 
 
 @pytest.mark.jax
-@pytest.mark.parametrize(("name", "arguments"), [(name, rest) for name, *rest in CASES])
-def test_an_operation_equals_that_of_keras(name, arguments):
-    expected = getattr(keras_ops, name)(*arguments)
-    with on_numpy():
-        found = getattr(ops, name)(*arguments)
-    pairs = zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]
-    for ours, theirs in pairs:
-        theirs = keras_ops.convert_to_numpy(theirs)
-        assert isinstance(ours, np.ndarray) and ours.dtype == theirs.dtype
-        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6)
+def test_every_operation_equals_that_of_keras():
+    for name, *arguments in CASES:
+        expected = getattr(keras_ops, name)(*arguments)
+        with on_numpy():
+            found = getattr(ops, name)(*arguments)
+        is_tuple = isinstance(found, tuple)
+        pairs = zip(found, expected, strict=True) if is_tuple else [(found, expected)]
+        for ours, theirs in pairs:
+            theirs = keras_ops.convert_to_numpy(theirs)
+            assert isinstance(ours, np.ndarray) and ours.dtype == theirs.dtype, name
+            np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
 def test_control_flow_and_shapes():
     with on_numpy():
-        assert (
-            ops.cond(True, lambda: 1, lambda: 2) == 1 and ops.cond(False, lambda: 1, lambda: 2) == 2
-        )
+        assert [ops.cond(flag, lambda: 1, lambda: 2) for flag in (True, False)] == [1, 2]
         assert ops.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x + i), (0, 0)) == (3, 3)
         assert ops.shape(FLOATS) == (3, 4, 5)
 

@@ -9,40 +9,23 @@ from t2t_keras.options import call_with_options, checked_options, read_options
     ("text", "options"),
     [
         ("", {}),
-        ("weight_decay=0.1, beta_1=0.9", {"weight_decay": 0.1, "beta_1": 0.9}),
-        ("nesterov=true,amsgrad=False,a=none", {"nesterov": True, "amsgrad": False, "a": None}),
+        ("nesterov=true,amsgrad=False, a=none", {"nesterov": True, "amsgrad": False, "a": None}),
         ("kind=cosine,name='a, b'", {"kind": "cosine", "name": "a, b"}),
-        ('layers=["encoder", decoder],power=-1e-3', {"layers": ["encoder", "decoder"]}),
+        (
+            'layers=["encoder", decoder],power=-1e-3',
+            {"layers": ["encoder", "decoder"], "power": -1e-3},
+        ),
     ],
 )
 def test_options_are_read(text, options):
-    assert options.items() <= read_options("options", text).items()
+    assert read_options("options", text) == options
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *("0.1", "=1", "a", "a=", "a=1;b=2", "a=1=2", "a=b-c", "*a", "**{'a': 1}", "a.b=1"),
-        *(
-            "a=1) + f(b=2",
-            "a=1)(b=2",
-            "a=__import__('os')",
-            "a=1j",
-            "a={}",
-            "a=" + "9" * 320,
-            "a=-" + "9" * 320,
-            "a=b'x'",
-            "a=1e999",
-        ),
-        *(
-            "a=" + "(" * 5000,
-            "a=1,a=2",
-            "a=\0",
-            5,
-            {"a": 1},
-            "lambda: 1",
-            "a=" + "-" * 100_000 + "1",
-        ),
+        *("a", "a=1;b=2", "a=b-c", "**{'a': 1}", "a=1) + f(b=2", "a=__import__('os')"),
+        *("a=b'x'", "a=1e999", "a=" + "9" * 320, "a=" + "(" * 5000, "a=1,a=2", 5),
     ],
     ids=lambda text: str(text)[:20],
 )
@@ -80,7 +63,7 @@ def test_options_are_the_parameters_of_a_function_or_class():
         checked_options("o", make, {})
     with pytest.raises(ValueError, match=r"`o` has no option 'x'. No option of 'f' is known"):
         checked_options("o", lambda: None, {"x": 1}, of="f")
-    checked_options("o", lambda **options: options, {"x": 1})
+    assert checked_options("o", lambda **options: options, {"x": 1}) == {"x": 1}
     checked_options("o", functools.partial(make, rate=1), {"kind": "b"})
 
 

@@ -17,15 +17,11 @@ def test_a_processor_without_a_name_is_named_after_its_architecture(monkeypatch,
     monkeypatch.setattr(processor.platform, "machine", lambda: "armv9")
     monkeypatch.setattr(processor.Path, "read_text", lambda *_, **__: contents)
     assert processor.processor_name() == name
+    for count, text in ((1, "1 core, "), (2, "2 cores, ")):
+        monkeypatch.setattr(processor, "cores", lambda count=count: count)
+        assert processor.processor_text() == f"{text}{name}"
 
 
 def test_all_cores_are_used_where_the_system_cannot_restrict_them(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # macOS has none
     assert processor.cores() == os.cpu_count()
-
-
-@pytest.mark.parametrize(("count", "text"), [(1, "1 core, X"), (2, "2 cores, X")])
-def test_cores_are_counted_in_words(monkeypatch, count, text):
-    monkeypatch.setattr(processor, "processor_name", lambda: "X")
-    monkeypatch.setattr(processor, "cores", lambda: count)
-    assert processor.processor_text() == text
