@@ -64,12 +64,12 @@ def test_a_post_norm_model_with_an_end_after_the_source(tmp_path):
 
 
 def test_attention_without_biases_and_another_activation(tmp_path):
-    model = arrays(target=V, biases=False)
+    model = arrays(target=V, bias=False)
     description = "model = Transformer(num_heads=2, ffn_activation=opennmt.layers.gelu)"
     imported = read(write(tmp_path, model, description=description))
     settings = {"attention_bias": False, "activation": "gelu_tanh", "source_vocab_size": V}
     settings["tie_output"] = False
-    check_model(imported, weights_of(model, biases=False), CONFIG | settings)
+    check_model(imported, weights_of(model, bias=False), CONFIG | settings)
 
 
 def test_the_first_row_of_a_table_of_positions_is_not_used(tmp_path):

@@ -9,6 +9,44 @@ from t2t_keras.transformer import Transformer
 from t2t_keras.transformer_config import TransformerConfig
 
 
+def weights_of_blocks(d_model, d_ff, keys, values, encoder=2, decoder=1, pre=True, bias=True):
+    """Yields (our path, shape) of the weights of all blocks.
+
+    Args:
+        d_model, d_ff: widths.
+        keys, values: widths of all heads together.
+        encoder, decoder: numbers of blocks.
+        pre: whether a norm follows each stack.
+        bias: whether attention has biases.
+    """
+    attention = {"query": (d_model, keys), "key": (d_model, keys), "value": (d_model, values)}
+    attention["output"] = (values, d_model)
+    network = {"inner": (d_model, d_ff), "outer": (d_ff, d_model)}
+    for stack, blocks in (("encoder", encoder), ("decoder", decoder)):
+        layers = {f"{stack}/norm": {}} if pre else {}
+        for block in range(blocks):
+            path = f"{stack}/block_{block}"
+            layers[f"{path}/self_attention/norm"] = attention
+            if stack == "decoder":
+                layers[f"{path}/cross_attention/norm"] = attention
+            layers[f"{path}/feed_forward/norm"] = network
+        for norm, kernels in layers.items():
+            yield f"{norm}/gamma", (d_model,)
+            yield f"{norm}/beta", (d_model,)
+            place = norm.replace("norm", "network" if kernels is network else "attention")
+            for name, shape in kernels.items():
+                yield f"{place}/{name}/kernel", shape
+                if bias or kernels is network:
+                    yield f"{place}/{name}/bias", shape[1:]
+
+
+def renamed(path, pairs):
+    """Returns a path after replacements in their order."""
+    for old, new in pairs:
+        path = path.replace(old, new)
+    return path
+
+
 def random_arrays(shapes):
     """Returns a random array for each name of `shapes`."""
     random = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Writes folders of Marian."""
 
 import numpy as np
-from support.importing.imported_model import random_arrays
+from support.importing.imported_model import random_arrays, renamed, weights_of_blocks
 
 D, FFN, TOKENS = 8, 12, ["</s>", "<unk>", *"abcdefghi"]
 SETTINGS = {
@@ -24,31 +24,20 @@ def names_of_blocks(decoder=(1,), pre=False):
         decoder: the number of Marian's layer for each block of the decoder.
         pre: whether the model is pre-norm.
     """
-
-    def norm(path, name, suffix="_pre" if pre else ""):
-        yield f"{path}/gamma", f"{name}_ln_scale{suffix}", (1, D)
-        yield f"{path}/beta", f"{name}_ln_bias{suffix}", (1, D)
-
-    def dense(path, name, part, width, units):
-        yield f"{path}/kernel", f"{name}_W{part}", (width, units)
-        yield f"{path}/bias", f"{name}_b{part}", (1, units)
-
-    kinds = {"self": "self_attention", "context": "cross_attention"}
-    parts = {"q": "query", "k": "key", "v": "value", "o": "output"}
-    for stack, layers in (("encoder", (1, 2)), ("decoder", decoder)):
-        for block, layer in enumerate(layers):
-            path, name = f"{stack}/block_{block}", f"{stack}_l{layer}"
-            for kind in ("self",) if stack == "encoder" else kinds:
-                attention = f"{path}/{kinds[kind]}"
-                for part, ours in parts.items():
-                    yield from dense(f"{attention}/attention/{ours}", f"{name}_{kind}", part, D, D)
-                yield from norm(f"{attention}/norm", f"{name}_{kind}_Wo")
-            network = f"{path}/feed_forward/network"
-            yield from dense(f"{network}/inner", f"{name}_ffn", "1", D, FFN)
-            yield from dense(f"{network}/outer", f"{name}_ffn", "2", FFN, D)
-            yield from norm(f"{path}/feed_forward/norm", f"{name}_ffn_ffn")
-        if pre:
-            yield from norm(f"{stack}/norm", f"{stack}_top", "")
+    suffix = "_pre" if pre else ""
+    parts = {"attention/query": "q", "attention/key": "k", "attention/value": "v"}
+    parts |= {"attention/output": "o", "network/inner": "1", "network/outer": "2"}
+    pairs = [(f"encoder/block_{i}/", f"encoder_l{i + 1}_") for i in range(2)]
+    pairs += [(f"decoder/block_{i}/", f"decoder_l{layer}_") for i, layer in enumerate(decoder)]
+    pairs += [("attention/norm/", f"attention_Wo_ln{suffix}/"), ("self_attention", "self")]
+    pairs += [("cross_attention", "context"), ("feed_forward/norm/", f"ffn_ffn_ln{suffix}/")]
+    pairs += [("coder/norm/", "coder_top_ln/"), ("feed_forward", "ffn")]
+    for part, letter in parts.items():
+        pairs += [(f"/{part}/kernel", f"_W{letter}"), (f"/{part}/bias", f"_b{letter}")]
+    pairs += [("ln_pre/gamma", "ln_scale_pre"), ("ln_pre/beta", "ln_bias_pre")]
+    pairs += [("ln/gamma", "ln_scale"), ("ln/beta", "ln_bias")]
+    for path, shape in weights_of_blocks(D, FFN, D, D, decoder=len(decoder), pre=pre):
+        yield path, renamed(path, pairs), shape if len(shape) == 2 else (1, *shape)
 
 
 def arrays(matrices=("Wemb",), **blocks):

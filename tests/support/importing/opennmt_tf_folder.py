@@ -1,7 +1,7 @@
 """Writes folders of OpenNMT-tf 2."""
 
 import numpy as np
-from support.importing.imported_model import random_arrays
+from support.importing.imported_model import random_arrays, renamed, weights_of_blocks
 from support.importing.tf_checkpoint import save_tensors
 
 D, FFN = 8, 12
@@ -17,36 +17,21 @@ TABLES = {
 }
 
 
-def names_of_blocks(pre=True, biases=True):
+def names_of_blocks(pre=True, bias=True):
     """Yields (our path, OpenNMT-tf's name, shape) of the weights of all blocks."""
     place = "input_layer_norm" if pre else "output_layer_norm"
-    kinds = {"self_attention": "self_attention", "attention/0": "cross_attention"}
-    parts = {"queries": "query", "keys": "key", "values": "value", "output": "output"}
-
-    def norm(path, name):
-        for part in ("gamma", "beta"):
-            yield f"{path}/{part}", f"{name}/{part}", (D,)
-
-    def dense(path, name, shape, bias=True):
-        yield f"{path}/kernel", f"{name}/kernel", shape
-        if bias:
-            yield f"{path}/bias", f"{name}/bias", shape[1:]
-
-    for stack, layers in (("encoder", 2), ("decoder", 1)):
-        for layer in range(layers):
-            path, name = f"{stack}/block_{layer}", f"model/{stack}/layers/{layer}"
-            for kind in ("self_attention",) if stack == "encoder" else kinds:
-                ours, theirs = f"{path}/{kinds[kind]}", f"{name}/{kind}"
-                for part, projection in parts.items():
-                    linear = f"{theirs}/layer/linear_{part}"
-                    yield from dense(f"{ours}/attention/{projection}", linear, (D, D), biases)
-                yield from norm(f"{ours}/norm", f"{theirs}/{place}")
-            for part, shape in (("inner", (D, FFN)), ("outer", (FFN, D))):
-                ours = f"{path}/feed_forward/network/{part}"
-                yield from dense(ours, f"{name}/ffn/layer/{part}", shape)
-            yield from norm(f"{path}/feed_forward/norm", f"{name}/ffn/{place}")
-        if pre:
-            yield from norm(f"{stack}/norm", f"model/{stack}/layer_norm")
+    pairs = [
+        ("/attention/query", "/layer/linear_queries"),
+        ("/attention/key", "/layer/linear_keys"),
+    ]
+    pairs += [("/attention/value", "/layer/linear_values")]
+    pairs += [("/attention/output", "/layer/linear_output"), ("cross_attention", "attention/0")]
+    pairs += [("/network/", "/layer/"), ("attention/norm/", f"attention/{place}/")]
+    pairs += [("attention/0/norm/", f"attention/0/{place}/")]
+    pairs += [("feed_forward/norm/", f"ffn/{place}/"), ("feed_forward", "ffn")]
+    pairs += [("coder/norm/", "coder/layer_norm/"), ("block_", "layers/")]
+    for path, shape in weights_of_blocks(D, FFN, D, D, pre=pre, bias=bias):
+        yield path, f"model/{renamed(path, pairs)}", shape
 
 
 def arrays(target=None, tied=False, positions=None, **blocks):

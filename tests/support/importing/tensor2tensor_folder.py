@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from support.importing.imported_model import random_arrays
+from support.importing.imported_model import random_arrays, renamed, weights_of_blocks
 from support.importing.tf_checkpoint import save_tensors
 
 D, FFN, SCALE = 8, 12, 8**0.5
@@ -23,30 +23,16 @@ SPACES = f"{BODY}/target_space_embedding/kernel"
 
 def names_of_blocks(pre=True):
     """Yields (our path, tensor2tensor's name, shape) of the weights of all blocks."""
-    place = "layer_prepostprocess" if pre else "layer_postprocess"
-    heads = {"q": ("query", (D, 6)), "k": ("key", (D, 6)), "v": ("value", (D, 10))}
-    heads["output_transform"] = ("output", (10, D))
-    kinds = {"self_attention": "self_attention", "encdec_attention": "cross_attention"}
-
-    def norm(path, name, place=place):
-        for ours, theirs in {"gamma": "scale", "beta": "bias"}.items():
-            yield f"{path}/{ours}", f"{name}/{place}/layer_norm/layer_norm_{theirs}", (D,)
-
-    for stack, layers in (("encoder", 2), ("decoder", 1)):
-        for layer in range(layers):
-            path, name = f"{stack}/block_{layer}", f"{BODY}/{stack}/layer_{layer}"
-            for kind in ("self_attention",) if stack == "encoder" else kinds:
-                ours, theirs = f"{path}/{kinds[kind]}", f"{name}/{kind}/multihead_attention"
-                for part, (projection, shape) in heads.items():
-                    yield f"{ours}/attention/{projection}/kernel", f"{theirs}/{part}/kernel", shape
-                yield from norm(f"{ours}/norm", f"{name}/{kind}")
-            for part, conv, shape in (("inner", "conv1", (D, FFN)), ("outer", "conv2", (FFN, D))):
-                ours, theirs = f"{path}/feed_forward/network/{part}", f"{name}/ffn/{conv}"
-                yield f"{ours}/kernel", f"{theirs}/kernel", shape
-                yield f"{ours}/bias", f"{theirs}/bias", shape[1:]
-            yield from norm(f"{path}/feed_forward/norm", f"{name}/ffn")
-        if pre:
-            yield from norm(f"{stack}/norm", f"{BODY}/{stack}")
+    norm = f"layer_{'prepostprocess' if pre else 'postprocess'}/layer_norm/layer_norm"
+    pairs = [("/attention/query", "/multihead_attention/q")]
+    pairs += [("/attention/key", "/multihead_attention/k")]
+    pairs += [("/attention/value", "/multihead_attention/v")]
+    pairs += [("/attention/output", "/multihead_attention/output_transform")]
+    pairs += [("cross_attention", "encdec_attention"), ("block_", "layer_")]
+    pairs += [("network/inner", "conv1"), ("network/outer", "conv2"), ("feed_forward", "ffn")]
+    pairs += [("norm/gamma", f"{norm}_scale"), ("norm/beta", f"{norm}_bias")]
+    for path, shape in weights_of_blocks(D, FFN, 6, 10, pre=pre, bias=False):
+        yield path, f"{BODY}/{renamed(path, pairs)}", shape
 
 
 def arrays(pre=True, embeddings=("shared",), spaces=True):
