@@ -131,31 +131,6 @@ def test_the_code_of_large_texts_does_not_run_in_the_event_loop(monkeypatch):
         assert {*threads} == ({""} if name == "short" else {"steps"}), name
 
 
-def test_no_thread_waits_for_a_batch():
-    engine = EchoEngine()
-    engine.may_go_on.clear()
-
-    async def ask():
-        client = Client(engine, max_batch_rows=1)
-        before = threading.active_count()
-        rows = [{**GLOSSARY, "text": f"The dog {n} sleeps."} for n in range(40)]
-        requests = [
-            asyncio.create_task(client(row, client=str(n % 4))) for n, row in enumerate(rows)
-        ]
-        kind = "search", "source", "index"  # without the terms, at first
-        calls = client.version.calls
-        await until(lambda: kind in calls and calls[kind].jobs.rows > 35)
-        threads = threading.active_count() - before
-        engine.may_go_on.set()
-        answers = await asyncio.gather(*requests)
-        await client.close()
-        return threads, [answer[0]["translations"][0] for answer in answers]
-
-    threads, answers = asyncio.run(ask())
-    assert threads < 10
-    assert answers == [f"Hund The dog {n} sleeps." for n in range(40)]
-
-
 def test_a_clients_row_is_answered_beside_a_client_whose_requests_take_long(monkeypatch):
     """That client's batches take all workers but one, and its code all threads but one."""
     go, split = threading.Event(), module.split_sentences
@@ -280,22 +255,3 @@ def test_a_client_that_disconnects_frees_its_rows_and_its_turn_once_its_code_has
     assert asyncio.run(ask()) == ("END", steps.AT_ONCE, 0)
     assert not engine.calls, "nothing is computed for it"
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
-
-
-def test_a_retired_version_answers_the_requests_in_flight():
-    engine = EchoEngine()
-    engine.may_go_on.clear()
-
-    async def ask():
-        client = Client(engine)
-        row = {"text": TEXT, "confidence": True, "alignments": True}
-        requests = [asyncio.create_task(client(row)) for _ in range(3)]
-        await until(lambda: engine.calls)
-        client.version.retire()
-        assert client.version.state == "UNLOADING"
-        engine.may_go_on.set()
-        answers = await asyncio.gather(*requests)
-        found = [answer[0]["translations"][0] for answer in answers]
-        return client.version.state, client.version.calls, found
-
-    assert asyncio.run(ask()) == ("END", {}, [TEXT] * 3)

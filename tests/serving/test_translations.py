@@ -1,7 +1,5 @@
 """Requests' arrays become `Request`s of the translator, and its translations become arrays."""
 
-import copy
-
 import numpy as np
 import pytest
 from support.serving.served_engine import TAGS, EchoEngine, predictions
@@ -27,13 +25,6 @@ DEFAULTS = {
     "require": "",
     "split": True,
 }
-
-
-def translated(*rows, **settings):
-    """Returns the translations of rows, without missing ones."""
-    return [
-        [text for text in row["translations"] if text] for row in predictions(*rows, **settings)
-    ]
 
 
 def defaults(engine):
@@ -125,15 +116,6 @@ def test_only_rows_that_ask_for_words_have_them():
     assert alone.keys() == {"translations", "scores"}
 
 
-def test_one_row_may_have_all_kinds_of_options():
-    row = {"text": "<b>The dog</b> sleeps. Two", "markup": "xml", "glossary": "dog\tHund"}
-    row |= {"prefix": "Nun", "alignments": True, "confidence": True, "alpha": 1}
-    (answer,) = predictions(row)
-    assert "<b>" in answer["translations"][0] and "Hund" in answer["translations"][0]
-    assert answer["source_words"] == "The dog sleeps. Two"
-    assert len(answer["words"][0].split()) == len(answer["confidence"][0].split()) == 6
-
-
 def test_the_models_glossary_applies_where_a_request_has_none(tmp_path):
     (tmp_path / "terms.tsv").write_text("dog\tder Hund\n")
     translations = Translations(EchoEngine())
@@ -161,40 +143,6 @@ def test_equal_glossaries_are_read_once_and_count_once():
     assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
     assert glossary_memory(requests) == glossary_memory(requests[:1]) > 10_000
     assert glossary_memory(requests[1:2]) == 0
-
-
-def test_empty_texts_have_empty_translations_and_no_words():
-    rows = [{"text": text, "alignments": True, "confidence": True} for text in ("", " \n ")]
-    for answer in predictions(*rows):
-        assert [each.strip() for each in answer["translations"]] == [""] * 4
-        assert answer["words"] == answer["confidence"] == answer["alignments"] == [""] * 4
-    answers = predictions("", "a", signature="serving_default")
-    assert [each["translations"] for each in answers] == ["", "a"]
-
-
-def test_the_tag_of_the_language_is_before_each_sentence():
-    engine = EchoEngine(tags=list(TAGS))
-    rows = {"text": TEXT, "to": "fr"}, {"text": "a", "to": "<2de>"}
-    assert translated(*rows, engine=engine) == [[TEXT], ["a"]]
-    tags = engine.tokenizer.tags
-    expected = [tags[name] for name in ("<2fr>", "<2fr>", "<2de>")]
-    assert sorted(row[0] for ids in engine.sources for row in ids) == sorted(expected)
-    with pytest.raises(Refusal, match=r"Row 1: the training data has no tag 'it'. It has de, fr"):
-        predictions({"text": "a", "to": "de"}, {"text": "a", "to": "it"}, engine=engine)
-    with pytest.raises(Refusal, match="Row 0: the training data has several tags"):
-        predictions({"text": "a"}, engine=engine)
-
-
-def test_a_language_code_is_before_each_sentence_of_its_text():
-    def split_code(text):
-        return (">>x<<", text[5:]) if text.startswith(">>x<<") else ("", text)
-
-    engine = EchoEngine()
-    tokenizer = engine.tokenizer = copy.copy(engine.tokenizer)
-    tokenizer.split_code = split_code
-    rows = {"text": f">>x<< {TEXT}"}, {"text": TEXT}
-    expected = ">>x<< The dog sleeps. >>x<< The cat sleeps!"
-    assert translated(*rows, engine=engine) == [[expected], [TEXT]]
 
 
 def test_the_default_of_a_float_is_the_engines_own():

@@ -1,14 +1,12 @@
 """The page offers the options of a text, each if the model has it."""
 
 import pytest
-from selenium.webdriver.common.keys import Keys
 from support.serving.browsers import (
     choose,
     errors,
     fill_in,
     focused,
     open_page,
-    press,
     shown,
     texts,
     translate,
@@ -86,20 +84,6 @@ def test_wrong_options_are_named_before_and_after_they_are_sent(browser, server)
     expected = "“Beam width” must be 4 for a text with “Required phrases”. Received: `x`"
     assert errors(browser) == [expected]
     assert not shown(browser, "answer")
-
-
-@pytest.mark.nightly
-def test_options_can_be_used_with_the_keyboard(browser, server):
-    browser.find_element("id", "text").send_keys(SENTENCE)
-    press(browser, Keys.TAB, Keys.TAB, Keys.ENTER, Keys.TAB)
-    assert focused(browser) == "beam"
-    browser.find_element("id", "glossary").send_keys("a = b\n")
-    assert not server.predictions, "Enter begins a line"
-    reset(browser)
-    browser.find_element("id", "beam").click()
-    press(browser, Keys.ARROW_DOWN, Keys.ENTER)
-    wait(browser, lambda: texts(browser, "#translation") == [TRANSLATION])
-    assert requested(server) == ("translate_with_options", {"beam": 3, "n_best": 3})
 
 
 @pytest.mark.nightly

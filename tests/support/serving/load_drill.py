@@ -25,14 +25,17 @@ class LoadDrill:
     """The clients of one server.
 
     Args:
-        port: the server's port.
+        pid, port: the server's process and port.
         good_request: function from a `random.Random` to a request and its expected answer.
+
+    Attributes:
+        memory: the server's resident memory in MB after `FIRST` requests.
     """
 
-    def __init__(self, port, good_request):
-        self.port, self.good_request = port, good_request
-        self.done, self.counts = 0, collections.Counter()
-        self.first, self.end = asyncio.Event(), time.monotonic() + SECONDS
+    def __init__(self, pid, port, good_request):
+        self.pid, self.port, self.good_request = pid, port, good_request
+        self.done, self.counts, self.memory = 0, collections.Counter(), None
+        self.end = time.monotonic() + SECONDS
 
     def goes_on(self):
         return self.done < REQUESTS and time.monotonic() < self.end
@@ -40,12 +43,12 @@ class LoadDrill:
     def count(self, kind, requests=1):
         self.done += requests
         self.counts[kind] += requests
-        if self.done >= FIRST:
-            self.first.set()
+        if self.memory is None and self.done >= FIRST:
+            self.memory = memory(self.pid)
 
     async def run(self):
         """Sends each kind of request once, then all at once."""
-        for kind in (*QUICK, *dict.fromkeys(SLOW)):
+        for kind in dict.fromkeys((*QUICK, *SLOW)):
             await kind(self, random.Random(0))
         async with asyncio.TaskGroup() as clients:
             for seed in range(GOOD):
@@ -84,7 +87,7 @@ class LoadDrill:
         async with self.connected() as (reader, writer):
             writer.write(request)
             received, body = await answer(reader)
-            assert received == status, (received, status, body)
+            assert received == status, (request[:100], received, status, body)
 
     async def closed(self, reader):
         """Waits until the server closes the connection, and then a moment."""
@@ -110,34 +113,17 @@ def hold(export, good_request, *arguments):
     """Serves an export to all clients, and checks answers, memory and files."""
     flags = f"--client_timeout_seconds={PATIENCE}", f"--max_connections={CONNECTIONS}", *arguments
     with served(export, *flags) as (process, address):
-        until(lambda: get(address, "healthz")[0] == 200)
+        until(lambda: get(address, "health")[0] == 200)
         files_before, start = files(process.pid), time.monotonic()
-        samples = []
-
-        async def run():
-            drill = LoadDrill(int(address.rpartition(":")[2]), good_request)
-            running = asyncio.create_task(drill.run())
-            waiting = asyncio.create_task(drill.first.wait())
-            await asyncio.wait([running, waiting], return_when=asyncio.FIRST_COMPLETED)
-            while not running.done():
-                samples.append((drill.done, memory(process.pid)))
-                await asyncio.wait([running], timeout=10)
-                print(
-                    f"{drill.done:,} requests, {time.monotonic() - start:,.0f} s, "
-                    f"{memory(process.pid):,.0f} MB, {files(process.pid)} files",
-                    flush=True,
-                )
-            await running
-            return drill
-
-        drill = asyncio.run(run())
+        drill = LoadDrill(process.pid, int(address.rpartition(":")[2]), good_request)
+        asyncio.run(drill.run())
         until(lambda: files(process.pid) <= files_before)
         until(lambda: metric(address, "t2t_waiting_rows") == 0)
-        after, before = memory(process.pid), samples[0][1]
+        after, before = memory(process.pid), drill.memory
         print(
             f"{drill.done:,} requests in {time.monotonic() - start:,.0f} s: "
-            f"{dict(drill.counts.most_common())}; memory {before:,.0f} MB after "
-            f"{samples[0][0]:,} requests, {after:,.0f} MB at the end; {files_before} files"
+            f"{dict(drill.counts.most_common())}; memory {before:,.0f} MB after {FIRST:,} "
+            f"requests, {after:,.0f} MB at the end; {files_before} files"
         )
         assert get(address, "healthz") == (200, "ok\n")
         assert after < 1.05 * before

@@ -1,13 +1,17 @@
-"""The page shows the words of a translation with their confidence, alignment and attention."""
+"""The page's box for a text, and the words of its translation with confidence and alignment."""
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.common.keys import Keys
 from support.serving.browsers import (
     choose,
+    chord,
     complaints,
     errors,
+    fill_in,
+    focused,
     press,
+    set_display,
     shown,
     texts,
     translate,
@@ -17,6 +21,13 @@ from support.serving.browsers import (
 
 SENTENCE = "the dog sees the cat"
 TRANSLATION = "der Hund sieht der Katze"
+# Returns the left, right, top and bottom edges of the text and of its translation.
+EDGES = """
+return ["#text", "#translation"].map((each) => {
+  const box = document.querySelector(each).getBoundingClientRect();
+  return [box.left, box.right, box.top, box.bottom];
+})
+"""
 
 
 def translate_to_words(browser, text):
@@ -139,4 +150,84 @@ def test_markup_is_shown_as_text_that_can_be_copied(browser, server):
     browser.find_element("id", "copy").click()
     browser.find_element("id", "text").send_keys(Keys.CONTROL, "av")
     assert value(browser, "text") == written
+    assert complaints(browser) == []
+
+
+@pytest.mark.long
+def test_a_pending_translation_can_be_cancelled_and_superseded(browser, server):
+    server.answers_wait.clear()
+    for leave in (
+        lambda: browser.find_element("id", "cancel").click(),
+        lambda: press(browser, Keys.ESCAPE),
+    ):
+        fill_in(browser, "text", "the dog")
+        chord(browser, Keys.CONTROL, Keys.ENTER)
+        wait(browser, lambda: shown(browser, "cancel"))
+        assert texts(browser, "#state") == ["Translating …"]
+        leave()
+        assert texts(browser, "#state") == ["Cancelled"]
+        assert not shown(browser, "cancel")
+    chord(browser, Keys.CONTROL, Keys.ENTER)
+    fill_in(browser, "text", "the cat")
+    chord(browser, Keys.CONTROL, Keys.ENTER)
+    wait(browser, lambda: len(server.predictions) == 4)
+    server.answers_wait.set()
+    wait(browser, lambda: texts(browser, "#translation") == ["der Katze"])
+    wait(browser, lambda: texts(browser, "#source .piece") == ["the", "cat"])
+    assert not errors(browser)
+    searches = [row["text"] for _, row in server.predictions if "confidence" in row]
+    assert searches == ["the cat"], "words are requested for the newest text alone"
+
+
+@pytest.mark.nightly
+def test_the_length_is_counted_against_the_limits(browser, server):
+    browser.execute_script("LIMITS.body = 12000")
+    for text, expected in [
+        ("", "0 characters, 0 of 4,000 bytes"),
+        (" é ", "1 character, 2 of 4,000 bytes"),
+        ("Ein Hund. Wer? 他睡觉。她也是。", "23 characters, longest sentence 12 of 4,000 bytes"),
+        ("x" * 4001, "4,001 characters, 4,001 of 4,000 bytes: too long"),
+        ("Ab. " * 3000, "11,999 characters, 12,001 of 12,000 bytes: too long"),
+    ]:
+        fill_in(browser, "text", text)
+        assert texts(browser, "#count") == [expected]
+
+
+@pytest.mark.nightly
+def test_the_page_fits_all_widths(browser, server):
+    translate(browser, f"{'Donau' * 200} dog")
+    wait(browser, lambda: texts(browser, ".piece"))
+    browser.execute_script("document.getElementById('options').open = true")
+    try:
+        for width in (1280, 800, 390, 320):
+            set_display(browser, width, 900, "light")
+            left, right = browser.execute_script(EDGES)
+            assert left[1] < right[0] if width >= 800 else left[3] < right[2]
+            assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+    finally:
+        set_display(browser, 1000, 900, "light")
+
+
+@pytest.mark.nightly
+def test_keys_example_clear_undo_and_copy(browser, server):
+    browser.find_element("id", "example").click()
+    assert value(browser, "text") == "The old woman carries a small dog."
+    wait(browser, lambda: texts(browser, ".piece"))
+    assert not shown(browser, "example")
+    fill_in(browser, "text", "")
+    press(browser, "the dog", Keys.ENTER, Keys.ENTER, " the cat")
+    chord(browser, Keys.META, Keys.ENTER)
+    wait(browser, lambda: texts(browser, "#translation") == ["der Hund\n\n der Katze"])
+    browser.find_element("id", "copy").click()
+    assert texts(browser, "#copied") == ["Copied"]
+    assert focused(browser) == "copy"
+    browser.find_element("id", "clear").click()
+    assert value(browser, "text") == ""
+    assert shown(browser, "example")
+    assert focused(browser) == "text"
+    chord(browser, Keys.CONTROL, "z")
+    assert value(browser, "text") == "the dog\n\n the cat"
+    chord(browser, Keys.CONTROL, "a")
+    chord(browser, Keys.CONTROL, "v")
+    assert value(browser, "text") == "der Hund\n\n der Katze"
     assert complaints(browser) == []
