@@ -20,22 +20,14 @@ LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumer
 WORSE = [line.replace("small", "big") for line in LINES]
 
 
-def test_the_signature_tells_how_the_score_was_computed():
-    result = bleu(["the cat sat on the mat"], ["the cat sat on the mat"])
-    assert result.score == pytest.approx(100)
-    assert "tok:13a" in result.signature and "case:mixed" in result.signature
-    assert result.lines == 1 and result.interval is None
-
-
-def test_case_and_order_of_lines_matter():
-    lines = ["The small dog sees the cat .", "A teacher reads an old letter ."]
-    assert bleu([line.lower() for line in lines], lines).score < 100
-    assert bleu(lines[::-1], lines).score < 10
-
-
 def test_the_scores_are_those_of_sacrebleu():
-    assert bleu(WORSE, LINES).score == sacrebleu.corpus_bleu(WORSE, [LINES]).score
+    result = bleu(WORSE, LINES)
+    assert result.score == sacrebleu.corpus_bleu(WORSE, [LINES]).score
+    assert "tok:13a" in result.signature and "case:mixed" in result.signature
+    assert result.lines == 8 and result.interval is None
     assert chrf(WORSE, LINES).score == sacrebleu.corpus_chrf(WORSE, [LINES]).score
+    scores = sentence_bleu(["a dog", "a cat"], ["a dog", "a dog"])
+    assert scores == [pytest.approx(100), sacrebleu.sentence_bleu("a cat", ["a dog"]).score]
 
 
 @pytest.mark.parametrize(("tokenizer", "advised"), [("none", False), ("13a", True)])
@@ -56,27 +48,18 @@ def test_a_tokenizer_without_its_package_is_refused(monkeypatch, tokenizer, extr
 def test_the_interval_comes_from_bootstrap_samples():
     result = bleu([*WORSE[:4], *LINES[4:]], LINES, samples=200)
     assert 0 < result.interval < 50 and "bs:200" in result.signature
-
-
-def test_a_bootstrap_sample_may_have_no_match():
-    """One of four lines is right, so nearly a third of the samples contain no right line."""
+    # One of four lines is right, so nearly a third of the samples contain no right line.
     outputs, references = [*"xxx", "Das ist gut"], ["Das ist gut"] * 4
     assert chrf(outputs, references, samples=50).interval > 20
 
 
-def test_each_of_several_systems_is_compared_with_the_first():
-    first, same, better = paired_bleu([WORSE, WORSE, LINES], LINES, samples=100)
+def test_each_of_several_systems_is_compared_with_the_first(caplog):
+    with caplog.at_level(logging.INFO, logger="absl"):
+        first, same, better = paired_bleu([WORSE, WORSE, LINES], LINES, samples=100)
+    assert not caplog.messages
     assert first.p_value is None and first.score == same.score == bleu(WORSE, LINES).score
     assert same.p_value == 1 and better.score == pytest.approx(100)
     assert better.p_value == compared(LINES, WORSE, LINES, samples=100)[0][0].p_value < 0.05
-    with pytest.raises(ValueError, match="must have the same number of lines"):
-        paired_bleu([LINES, LINES[1:]], LINES)
-
-
-def test_comparisons_log_nothing(caplog):
-    with caplog.at_level(logging.INFO, logger="absl"):
-        paired_bleu([WORSE, LINES], LINES, samples=20)
-    assert not caplog.messages
 
 
 def test_two_systems_are_compared_on_the_same_lines():
@@ -91,22 +74,14 @@ def test_two_systems_are_compared_on_the_same_lines():
     [WORSE, [f" {line} " for line in WORSE], [line.replace("big", "fat") for line in WORSE]],
     ids=["same outputs", "other spaces", "other words of the same length"],
 )
-def test_systems_of_equal_bleu_do_not_differ_significantly(others):
+def test_systems_of_equal_scores_do_not_differ_significantly(others):
     ours, theirs = compared(WORSE, others, LINES, samples=200)
     assert ours[0].score == theirs[0].score and ours[0].p_value == 1
 
 
-def test_a_system_whose_errors_are_in_other_lines_does_not_differ_significantly():
-    lines, worse = LINES[:1] * 8, WORSE[:1] * 8
-    halves = [[*worse[:4], *lines[4:]], [*lines[:4], *worse[4:]]]
-    ours, theirs = compared(*halves, lines, samples=200)
-    assert [score.score for score in ours] == [score.score for score in theirs]
-    assert [score.p_value for score in ours] == [1, 1]
-
-
 def test_other_p_values_are_those_of_sacrebleu():
     """Also where the systems differ in few lines, so that many samples are ties."""
-    for seed in range(6):
+    for seed in range(4):
         random = np.random.default_rng(seed)
         references = [" ".join(random.choice([*"abcdefgh"], 9)) for _ in range(20)]
 
@@ -130,15 +105,13 @@ def test_other_p_values_are_those_of_sacrebleu():
 
 
 def test_lines_that_do_not_correspond_are_refused():
-    with pytest.raises(ValueError, match=r"same number of lines. Received: 1 and 2"):
-        bleu(["a"], ["a", "b"])
-    with pytest.raises(ValueError, match=r"same number of lines. Received: 1 and 2"):
-        compared(["a", "b"], ["a"], ["a", "b"])
+    for refused in (
+        lambda: bleu(["a"], ["a", "b"]),
+        lambda: compared(["a", "b"], ["a"], ["a", "b"]),
+        lambda: paired_bleu([LINES, LINES[1:]], LINES),
+        lambda: sentence_bleu(["a"], ["a", "b"]),
+    ):
+        with pytest.raises(ValueError, match=r"same number of lines. Received: \d and \d"):
+            refused()
     with pytest.raises(ValueError, match="nothing to score"):
         bleu([], [])
-
-
-def test_sentence_bleu_ranks_lines():
-    scores = sentence_bleu(["a dog", "a cat", "x y"], ["a dog", "a dog", "a dog"])
-    assert scores[0] == pytest.approx(100) and scores[0] > scores[1] > scores[2]
-    assert scores[1] == sacrebleu.sentence_bleu("a cat", ["a dog"]).score

@@ -22,16 +22,7 @@ def test_the_best_translations_are_scored_and_shown():
 
 def test_examples_are_different_sentences_of_typical_length():
     long = "A dog sees the small cat that the old teacher has brought ."
-    texts = [
-        "Yes .",
-        "Yes .",
-        "Yes .",
-        long,
-        "I sleep now .",
-        "",
-        "A dog sleeps .",
-        "I sleep now .",
-    ]
+    texts = [*["Yes ."] * 3, long, "I sleep now .", "", "A dog sleeps .", "I sleep now ."]
     assert [texts[index] for index in typical(texts, 2)] == ["I sleep now .", "A dog sleeps ."]
     assert typical(texts, 9) == [0, 3, 4, 5, 6], "each text once, in their order"
     assert typical([], 3) == []

@@ -61,15 +61,10 @@ def test_two_systems_are_compared_by_every_metric_that_allows_it():
     ours, theirs = compared(OURS, THEIRS, LINES, settings=OWN)
     assert [each.name for each in ours] == ["BLEU", "exact match", "word F1", "length"]
     assert [each.p_value is None for each in ours] == [False, False, False, True]
-    assert (ours[1].score, theirs[1].score, theirs[3].score) == (
-        75.0,
-        37.5,
-        pytest.approx(96, abs=2),
-    )
-    assert (
-        0 < ours[1].p_value < 1
-        and ours[1].interval == evaluate(OURS, LINES, settings=OWN).scores[1].interval
-    )
+    scores = ours[1].score, theirs[1].score, theirs[3].score
+    assert scores == (75.0, 37.5, pytest.approx(96, abs=2))
+    assert 0 < ours[1].p_value < 1
+    assert ours[1].interval == evaluate(OURS, LINES, settings=OWN).scores[1].interval
     only, _ = compared(OURS, THEIRS, LINES, settings=MetricSettings(("length",)))
     assert [each.name for each in only] == ["length"] and only[0].interval is None
 
@@ -88,11 +83,8 @@ def test_the_command_prints_them(tmp_path):
             call("evaluate", *files[:2], "--metrics=exactly")
         with pytest.raises(ValueError, match="--lowercase has no effect without the metrics bleu"):
             call("evaluate", *files, "--lowercase")
-    assert (
-        "exact match   75.00 ± " in text
-        and ", p = 0." in text
-        and "\nlength       100.00  8" in text
-    )
+    for part in ("exact match   75.00 ± ", ", p = 0.", "\nlength       100.00  8"):
+        assert part in text
     assert [sorted(each) for each in result["scores"]] == [
         ["interval", "lines", "name", "p_value", "score", "signature"],
         ["lines", "name", "score", "signature"],
@@ -114,6 +106,9 @@ METRICS["twice"] = line_metric("BLEU", lines)
 """
 
 
+FINITE = "must return a finite number at line 1 "
+
+
 @pytest.mark.parametrize(
     ("name", "line", "score", "message"),
     [
@@ -121,53 +116,29 @@ METRICS["twice"] = line_metric("BLEU", lines)
             "line",
             "1 / ('6' not in h)",
             "0",
-            r"'line' failed at line 7 \('.he \w+ dog .*: Zero.*, line 4\)$",
+            r"failed at line 7 \('.he \w+ dog .*, line 4\)$",
         ),
-        (
-            "line",
-            "float('nan')",
-            "0",
-            r"'line' of mine.py, line 3 must return a finite number at line 1 .*nan$",
-        ),
-        ("line", "None", "0", r"must return a finite number at line 1 \(.*\). Received: None$"),
-        (
-            "line",
-            "'good'",
-            "0",
-            r"must return a finite number at line 1 \(.*\). Received: type str$",
-        ),
+        ("line", "float('nan')", "0", rf"'line' of mine.py, line 3 {FINITE}.*nan$"),
+        ("line", "None", "0", rf"{FINITE}\(.*\). Received: None$"),
+        ("line", "'good'", "0", rf"{FINITE}\(.*\). Received: type str$"),
         ("line", "exit()", "0", r"'line' failed at line 1 .*SystemExit: None"),
-        (
-            "corpus",
-            "1 / 0",
-            "0",
-            r"'corpus' failed: ZeroDivisionError: division by zero \(mine.py, line 6\)$",
-        ),
-        (
-            "corpus",
-            "float('inf')",
-            "0",
-            r"'corpus' of mine.py, line 5 must return .* Received: inf$",
-        ),
+        ("corpus", "1 / 0", "0", r"'corpus' failed: ZeroDivisionError: .* \(mine.py, line 6\)$"),
+        ("corpus", "float('inf')", "0", r"of mine.py, line 5 must return .* Received: inf$"),
         ("sums", "[1]", "1 / 0", r"'sums' failed in `score`: ZeroDivisionError.*mine.py, line 9"),
         ("sums", "[1]", "float('nan')", r"'sums' of mine.py, line 9 must return .* Received: nan"),
         ("sums", "h.split()", "1", "finite number at line 1 .*Received: type str"),
-        (
-            "sums",
-            "[1] * (1 + ('6' in h))",
-            "1",
-            "equally many numbers for each line. Received: 1 and 2",
-        ),
+        ("sums", "[1] * (1 + ('6' in h))", "1", "equally many numbers .* Received: 1 and 2"),
         ("sums", "5", "1", "failed at line 1 .*TypeError: 'int' object is not iterable"),
         ("plain", "1", "1", r"METRICS\['plain'\] must be line_metric"),
         ("twice", "1", "1", "the same displayed name, 'BLEU'"),
     ],
 )
 def test_a_failing_metric_is_named_with_its_place_and_the_line(name, line, score, message):
+    settings = MetricSettings((name, "bleu"))
     with with_entries(CODE.format(line, score)):
         for against in (None, THEIRS):
             with pytest.raises(ValueError, match=message) as raised:
-                evaluate(OURS, LINES, against=against, settings=MetricSettings((name, "bleu")))
+                evaluate(OURS, LINES, against=against, settings=settings)
             assert "\n" not in str(raised.value)
 
 

@@ -7,6 +7,12 @@ from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 
 
+def changed_batches():
+    batches = BatchConfig()
+    batches.tokens = 1
+    return batches
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -15,16 +21,10 @@ from pipelines.tokenizers.vocabulary import VocabularyConfig
         ({"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
         ({"cleaning": CleaningConfig(max_ratio=0.5)}, "`max_ratio` must be"),
         ({"vocabulary": VocabularyConfig(kind="unigram")}, "`kind` must be"),
+        ({"batches": changed_batches()}, "`tokens` must be at least"),
         ({"encodings": EncodingsConfig(per_sentence=2)}, "`encodings.bpe_dropout` above 0"),
     ],
 )
 def test_wrong_settings_of_all_parts_are_refused_by_name(settings, message):
     with pytest.raises(ValueError, match=message):
         DataConfig(**settings).validate()
-
-
-def test_changed_batch_settings_are_validated_again():
-    config = DataConfig(batches=BatchConfig())
-    config.batches.tokens = 1
-    with pytest.raises(ValueError, match="`tokens` must be at least"):
-        config.validate()

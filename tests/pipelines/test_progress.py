@@ -25,6 +25,8 @@ def test_a_file_gets_occasional_plain_lines(monkeypatch):
     assert 2 <= len(lines) <= 4
     assert lines[0].startswith("reading: ") and "of 400 pairs" in lines[0] and "left" in lines[0]
     assert "reading: 400 of 400 pairs (100%)" in lines[-1] and "left" not in lines[-1]
+    lines = displayed(io.StringIO(), monkeypatch, 20).splitlines()
+    assert len(lines) == len(set(lines)), "the same line is not repeated at the end"
 
 
 def test_a_terminal_gets_one_line_that_is_updated(monkeypatch):
@@ -56,19 +58,6 @@ def test_a_line_is_not_wider_than_the_terminal_and_leaves_nothing_behind(monkeyp
         assert len(stream.getvalue()) == length, "there is nothing to remove"
 
 
-def test_one_thing_is_not_named_in_the_plural():
-    stream = io.StringIO()
-    for done, total in ((1, 1), (1, 2), (1, None), (0, None)):
-        with Progress("translating", total, "lines", stream=stream) as counter:
-            counter.to(done)
-            counter.show()
-    shown = [line.split(",")[0] for line in stream.getvalue().splitlines()]
-    assert shown == [
-        *("translating: 1 of 1 line (100%)", "translating: 1 of 2 lines (50%)"),
-        *("translating: 1 line", "translating: 0 lines"),
-    ]
-
-
 def test_lines_in_a_file_become_rarer(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
@@ -92,8 +81,9 @@ def test_slow_work_has_a_rate_and_a_count_beyond_the_total_has_no_percent(monkey
     assert counter.line(10) == "translating: 3 of 8 lines (37%), 0.3/s, 0:00:10, 0:00:17 left"
     counter.done = 9  # the input has grown
     assert counter.line(10) == "translating: 9 lines, 0.9/s, 0:00:10"
-
-
-def test_the_same_line_is_not_repeated_at_the_end(monkeypatch):
-    lines = displayed(io.StringIO(), monkeypatch, 20).splitlines()
-    assert len(lines) == len(set(lines)) and lines[-1].startswith("reading: 400 of 400")
+    for done, total, shown in (
+        *((1, 1, "translating: 1 of 1 line (100%)"), (1, 2, "translating: 1 of 2 lines (50%)")),
+        *((1, None, "translating: 1 line"), (0, None, "translating: 0 lines")),
+    ):
+        counter.done, counter.total = done, total
+        assert counter.line(10).split(",")[0] == shown

@@ -26,13 +26,10 @@ TERMS = {
         ("the  red\thouse", ["rotes Haus"]),
         ("a house and a red house", ["Haus", "Haus", "rotes Haus"]),
         ("a red house door", ["Haustür"]),
-        ("the house door", ["Haustür"]),
         ("Apple or apple", ["Apple", "Apfel"]),
-        ("Apple", ["Apple"]),
         ("»House« of cards", ["Haus"]),
         ("House of cards. House", ["Haus"]),
-        ("a House", []),
-        ("HOUSE", []),
+        ("a House, HOUSE", []),
         ("C++ and C+++", ["C++", "C++"]),
         ("東日本語", ["Japan"]),
         ("a caf\u00e9", ["Café"]),
@@ -45,12 +42,10 @@ def test_phrases_are_found_as_whole_words_longest_first(text, targets):
 
 def test_a_file_has_a_pair_per_line_and_comments(tmp_path):
     path = tmp_path / "terms.tsv"
-    path.write_bytes(
-        "\ufeff# terms\n\nhouse\tHaus\r\n red  house \trotes Haus\nhouse\tHaus".encode()
-    )
-    assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
-    path.write_bytes(gzip.compress(path.read_bytes()))
-    assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
+    text = "\ufeff# terms\n\nhouse\tHaus\r\n red  house \trotes Haus\nhouse\tHaus".encode()
+    for contents in (text, gzip.compress(text)):
+        path.write_bytes(contents)
+        assert Glossary.read(path).targets == {"house": "Haus", "red house": "rotes Haus"}
 
 
 @pytest.mark.parametrize(
@@ -68,6 +63,8 @@ def test_a_mistake_is_reported_with_file_and_line(tmp_path, line, message):
     path.write_bytes(b"cat\tKatze\n\n" + line + b"\n")
     with pytest.raises(ValueError, match=r"terms\.tsv, line 3: .*" + message):
         Glossary.read(path)
+    with pytest.raises(ValueError, match="phrases must be strings"):
+        Glossary({"a": None})
 
 
 def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
@@ -83,9 +80,3 @@ def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
     assert glossary.targets_in(" ".join("a" * 400)) == ["b"] * 5
     assert glossary.targets_in(" ".join("a" * 198)) == ["b"] * 2
     assert glossary.targets.lookups < 20_000, "of 59,000 possible ones"
-
-
-@pytest.mark.parametrize("entries", [{1: "a"}, {"a": None}])
-def test_phrases_are_strings(entries):
-    with pytest.raises(ValueError, match="phrases must be strings"):
-        Glossary(entries)

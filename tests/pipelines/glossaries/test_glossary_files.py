@@ -94,10 +94,5 @@ def test_without_languages_columns_are_source_and_target_and_a_termbase_is_refus
             Glossary.parse(contents, "a.csv")
     with pytest.raises(ValueError, match="--languages=SOURCE,TARGET, or save the terms"):
         Glossary.parse(BASIC.encode(), "a.tbx")
-
-
-def test_a_glossary_of_more_than_64_mb_is_refused(tmp_path):
-    path = tmp_path / "zeros.gz"
-    path.write_bytes(gzip.compress(bytes(64_000_001)))
     with pytest.raises(ValueError, match="at most 64,000,000 bytes"):
-        Glossary.read(path)
+        Glossary.parse(bytes(64_000_001), "a.tsv")

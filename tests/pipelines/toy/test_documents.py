@@ -9,7 +9,7 @@ from pipelines.toy.documents import ToyDocuments, annotated_documents, documents
 from pipelines.toy.grammar import SPLITS, held_out
 from pipelines.toy.words import THINGS, WITH_THING
 
-DOCUMENTS = list(itertools.islice(documents(200), 60))
+DOCUMENTS = list(itertools.islice(documents(200), 40))
 
 
 def sentences(document):
@@ -49,15 +49,13 @@ def test_a_reference_has_the_gender_of_the_only_thing_in_the_sentence_before():
     }
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms(split):
+def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms():
     genders, found = {thing.english: thing.gender for thing in THINGS}, 0
-    for document in itertools.islice(annotated_documents(60, split), 40):
+    for document in itertools.islice(annotated_documents(60, "test"), 40):
         english, german = document.english.split(), document.german.split()
         its = [i for i, word in enumerate(english) if re.fullmatch(r"it\.?", word, re.IGNORECASE)]
         links = {start: end for kind, start, end in document.relations if kind == "antecedent"}
         assert sorted(links) == its
-        assert len(document.pronouns) == len(its)
         for pronoun, start in zip(document.pronouns, its, strict=True):
             thing = english[links[start]].strip(".,?")
             assert links[start] < start
@@ -76,12 +74,6 @@ def test_references_are_frequent_and_cannot_be_translated_alone():
     for english, german, *_ in found:
         translations[english].add(german)
     assert len(translations["It is old."]) == 3
-
-
-def test_documents_are_a_function_of_seed_and_split():
-    assert list(itertools.islice(documents(200), 3)) == DOCUMENTS[:3]
-    assert next(documents(200, seed=1)) != DOCUMENTS[0]
-    assert next(documents(200, split="test")) != DOCUMENTS[0]
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -116,23 +108,26 @@ def test_references_in_training_have_no_held_out_combination_of_verb_and_thing()
     assert not any(map(held_out, combinations))
 
 
-@pytest.mark.long
 def test_random_lengths_share_the_words_equally_between_short_and_long_documents():
-    source = ToyDocuments(count=600, words=240, shortest=30)
+    source = ToyDocuments(count=200, words=120, shortest=15)
     lengths = [len(english.split()) for english, _ in source]
-    assert len(lengths) == 600 and min(lengths) >= 30 and max(lengths) > 200
-    shares = [sum(n for n in lengths if low <= n < 2 * low) for low in (30, 60, 120)]
+    assert len(lengths) == 200 and min(lengths) >= 15 and max(lengths) > 100
+    shares = [sum(n for n in lengths if low <= n < 2 * low) for low in (20, 30, 60)]
     assert max(shares) < 1.6 * min(shares)
 
 
 def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
     source = ToyDocuments(count=2, words=30, seed=5)
-    assert list(source) == list(source)
-    assert [tuple(text.decode() for text in pair) for pair in source] == list(
-        itertools.islice(documents(30, seed=5), 2)
-    )
-    others = [ToyDocuments(2, 30, seed=6), ToyDocuments(3, 30, seed=5), ToyDocuments(2, 31, seed=5)]
-    assert source.fingerprint() not in [other.fingerprint() for other in others]
+    expected = itertools.islice(documents(30, seed=5), 2)
+    assert list(source) == [tuple(text.encode() for text in pair) for pair in expected]
+    fingerprints = [source.fingerprint()]
+    for settings in ((2, 30, 6), (3, 30, 5), (2, 31, 5)):
+        count, words, seed = settings
+        fingerprints.append(ToyDocuments(count, words, seed=seed).fingerprint())
+    assert all(fingerprints.count(each) == 1 for each in fingerprints)
+    first = next(documents(30))
+    assert first == next(documents(30)) != next(documents(30, seed=1))
+    assert first != next(documents(30, split="test"))
 
 
 @pytest.mark.parametrize(

@@ -55,22 +55,12 @@ def test_every_determiner_has_its_noun_and_every_noun_a_verb(sentences):
 
 
 def test_relative_clauses_put_the_subject_far_from_its_verb(sentences):
-    distances = [
-        start - end
-        for _, relations in sentences
-        for kind, start, end in relations
-        if kind == "subject"
-    ]
-    assert distances.count(1) > 400
-    assert max(distances) >= 6
+    distances = {"subject": [], "object": [], "determiner": []}
+    for _, relations in sentences:
+        for kind, start, end in relations:
+            distances[kind].append(start - end)
+    assert distances["subject"].count(1) > 400
+    assert max(distances["subject"]) >= 6
     # "the picture that the bird forgets": the object of the inner verb is before it.
-    assert any(
-        start > end
-        for _, relations in sentences
-        for kind, start, end in relations
-        if kind == "object"
-    )
-
-
-def test_a_relation_moves_with_its_text():
+    assert max(distances["object"]) > 0
     assert Relation("object", 1, 4).moved(10) == Relation("object", 11, 14)
