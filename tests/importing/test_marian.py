@@ -3,17 +3,12 @@
 import numpy as np
 import pytest
 from support.importing.imported_model import check_model, model_of
-from support.importing.marian_folder import FFN, D, arrays, weights_of, write
+from support.importing.marian_folder import CONFIG, D, arrays, weights_of, write
 from support.importing.small_sentencepiece import unigram_model
 from support.text.toy_tokenizers import toy_tokenizer
 
 from t2t_keras.importing.marian import REQUIRED, is_format, read
 
-CONFIG = {
-    **{"vocab_size": 13, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
-    **{"num_heads": 2, "positions": "concatenated", "activation": "swish", "norm_epsilon": 1e-6},
-    **{"attention_bias": True, "output_bias": True},
-}
 PRE = {
     **{"transformer-preprocess": "n", "transformer-postprocess": "da"},
     **{"transformer-postprocess-top": "n"},

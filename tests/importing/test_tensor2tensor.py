@@ -7,7 +7,7 @@ import pytest
 from support.importing.imported_model import check_model, model_of
 from support.importing.tensor2tensor_folder import (
     BODY,
-    FFN,
+    CONFIG,
     HPARAMS,
     MODALITY,
     PIECES,
@@ -24,11 +24,6 @@ from support.importing.tensor2tensor_folder import (
 from t2t_keras.importing.tensor2tensor import REQUIRED, is_format, read
 
 POST = {"layer_preprocess_sequence": "none", "layer_postprocess_sequence": "dan"}
-CONFIG = {
-    **{"vocab_size": V + 2, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
-    **{"num_heads": 2, "d_k": 3, "d_v": 5, "positions": "concatenated", "pre_norm": True},
-    **{"output_bias": True, "source_vocab_size": V + 2},
-}
 THREE = ("input_emb", "target_emb", "softmax")
 CONVOLUTION = f"{BODY}/encoder/layer_1/ffn/conv1"
 
@@ -134,17 +129,6 @@ def test_flags_name_a_set_of_hparams_and_changes_to_it(tmp_path):
             read(folder)
 
 
-def test_the_file_checkpoint_names_one_of_several(tmp_path):
-    model = arrays()
-    write(tmp_path, model, step=7)
-    model[SPACES] = model[SPACES] + 1
-    folder = write(tmp_path, model, step=8)
-    with pytest.raises(ValueError, match=r"model\.ckpt-7\.index, model\.ckpt-8\.index"):
-        read(folder)
-    (folder / "checkpoint").write_text('model_checkpoint_path: "/tmp/train/model.ckpt-8"\n')
-    check_model(read(folder), weights_of(model), CONFIG)
-
-
 def test_rows_that_fill_up_the_vocabulary_have_empty_pieces(tmp_path):
     folder = write(tmp_path, arrays(), {"vocab_divisor": 17}, pieces=PIECES[:-1])
     assert read(folder).target.pieces[-2:] == ["9", ""]
@@ -215,7 +199,6 @@ def test_other_models_are_refused_by_the_name_of_the_setting(tmp_path, hparams, 
         (f"{MODALITY}/input_emb/weights_0", np.zeros((1, D), "f4"), "must have embeddings"),
         (f"other/{CONVOLUTION}/bias", np.zeros(12), "occurs twice in .*, in several"),
         (f"{BODY}/encoder/layer_1/adapter/kernel", np.zeros(1), "does not have"),
-        ("_CHECKPOINTABLE_OBJECT_GRAPH", np.array(b"graph"), "of TensorFlow 2"),
     ],
 )
 def test_missing_and_unknown_tensors_are_refused_by_name(tmp_path, name, array, message):
@@ -233,12 +216,3 @@ def test_a_target_space_that_the_model_does_not_have_is_refused(tmp_path):
     folder = write(tmp_path / "without", arrays(spaces=False))
     with pytest.raises(ValueError, match="has no target spaces"):
         read(folder, target_space=1)
-
-
-@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
-def test_a_truncated_checkpoint_is_refused(tmp_path, suffix):
-    folder = write(tmp_path, arrays())
-    path = folder / f"model.ckpt-7{suffix}"
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(ValueError, match="is not a whole checkpoint of TensorFlow"):
-        read(folder).weights["decoder/block_0/feed_forward/network/outer/bias"].read()

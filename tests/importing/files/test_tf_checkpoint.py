@@ -1,15 +1,45 @@
+import os
+
 import numpy as np
 import pytest
 from support.importing.tf_checkpoint import save_tensors
 
 from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 
+ARRAYS = {"first": np.arange(3.0), "second": np.ones([2, 2])}
+
 
 @pytest.mark.parametrize("name", ["a[1]", "b\\c", "\udcff"])
 def test_a_checkpoint_is_read_from_a_path_of_any_characters(tmp_path, name):
-    arrays = {"first": np.arange(3.0), "second": np.ones([2, 2])}
-    save_tensors(tmp_path / "plain" / "model.ckpt-7", arrays)
+    save_tensors(tmp_path / "plain" / "model.ckpt-7", ARRAYS)
     (tmp_path / "plain").rename(tmp_path / name)
     tensors = read_checkpoint(checkpoint_prefix(tmp_path / name, "*.index"), version=1)
-    for key, array in arrays.items():
+    for key, array in ARRAYS.items():
         np.testing.assert_array_equal(tensors[key].read(), array)
+
+
+def test_the_file_checkpoint_names_one_of_several(tmp_path):
+    for step in (7, 8):
+        (tmp_path / f"model.ckpt-{step}.index").touch()
+    with pytest.raises(ValueError, match=r"It has: model\.ckpt-7\.index, model\.ckpt-8\.index"):
+        checkpoint_prefix(tmp_path, "*.index")
+    for place in ("", "/tmp/train/"):
+        (tmp_path / "checkpoint").write_text(f'model_checkpoint_path: "{place}model.ckpt-8"\n')
+        assert checkpoint_prefix(tmp_path, "*.index") == tmp_path / "model.ckpt-8"
+
+
+@pytest.mark.parametrize(
+    ("version", "objects"), [(1, {"_CHECKPOINTABLE_OBJECT_GRAPH": b""}), (2, {})]
+)
+def test_checkpoints_of_the_other_version_are_refused(tmp_path, version, objects):
+    save_tensors(tmp_path / "ckpt", ARRAYS | objects)
+    with pytest.raises(ValueError, match=f"is a checkpoint of TensorFlow {3 - version}"):
+        read_checkpoint(tmp_path / "ckpt", version)
+
+
+@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
+def test_a_truncated_checkpoint_is_refused(tmp_path, suffix):
+    save_tensors(tmp_path / "ckpt", ARRAYS)
+    os.truncate(tmp_path / f"ckpt{suffix}", 20)
+    with pytest.raises(ValueError, match="is not a whole checkpoint of TensorFlow"):
+        read_checkpoint(tmp_path / "ckpt", version=1)["second"].read()

@@ -4,6 +4,12 @@ import numpy as np
 from support.importing.imported_model import random_arrays, renamed, weights_of_blocks
 
 D, FFN, TOKENS = 8, 12, ["</s>", "<unk>", *"abcdefghi"]
+# Settings of the imported model.
+CONFIG = {
+    **{"vocab_size": 13, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
+    **{"num_heads": 2, "positions": "concatenated", "activation": "swish", "norm_epsilon": 1e-6},
+    **{"attention_bias": True, "output_bias": True},
+}
 SETTINGS = {
     **{"type": "transformer", "dim-emb": D, "dim-vocabs": "\n  - 11\n  - 11"},
     **{"enc-depth": 2, "dec-depth": 1, "transformer-heads": 2, "transformer-dim-ffn": FFN},

@@ -7,6 +7,12 @@ from support.importing.tf_checkpoint import save_tensors
 D, FFN = 8, 12
 TOKENS = ["<blank>", "<s>", "</s>", *"abcdefg"]
 V = len(TOKENS) + 1  # the last row is the unknown token's
+# Settings of the imported model.
+CONFIG = {
+    **{"vocab_size": V, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
+    **{"num_heads": 2, "positions": "concatenated", "position_offset": 1, "pre_norm": True},
+    **{"norm_epsilon": 1e-3, "attention_bias": True, "output_bias": True, "source_end": False},
+}
 FEATURES, LABELS = (
     f"model/examples_inputter/{side}_inputter/embedding" for side in ("features", "labels")
 )

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from support.importing.imported_model import renamed, weights_of_blocks
 from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 
@@ -50,22 +51,15 @@ def write_random_marian(folder, vocabulary, d_model, d_ff, heads, layers, dtype=
 
 def shapes(vocabulary, d_model, d_ff, layers):
     """Returns the shape of each tensor by Hugging Face's names."""
+    pairs = [("/", "."), (".block_", ".layers."), ("self_attention.attention", "self_attn")]
+    pairs += [("cross_attention.attention", "encoder_attn"), ("self_attention", "self_attn")]
+    pairs += [("cross_attention", "encoder_attn"), ("attn.norm", "attn_layer_norm")]
+    pairs += [("feed_forward.norm", "final_layer_norm"), ("feed_forward.network.inner", "fc1")]
+    pairs += [("feed_forward.network.outer", "fc2"), (".query", ".q_proj"), (".key", ".k_proj")]
+    pairs += [(".value", ".v_proj"), (".output", ".out_proj")]
+    pairs += [("kernel", "weight"), ("gamma", "weight"), ("beta", "bias")]
+    blocks = {"encoder": layers, "decoder": layers, "pre": False}
     found = {"model.shared.weight": [vocabulary, d_model], "final_logits_bias": [1, vocabulary]}
-
-    def dense(name, width_in, width_out):
-        found.update({f"{name}.weight": [width_out, width_in], f"{name}.bias": [width_out]})
-
-    def norm(name):
-        found.update({f"{name}.{part}": [d_model] for part in ("weight", "bias")})
-
-    for stack in ("encoder", "decoder"):
-        for layer in range(layers):
-            path = f"model.{stack}.layers.{layer}"
-            for kind in ("self_attn", "encoder_attn")[: 1 if stack == "encoder" else 2]:
-                for part in ("q", "k", "v", "out"):
-                    dense(f"{path}.{kind}.{part}_proj", d_model, d_model)
-                norm(f"{path}.{kind}_layer_norm")
-            dense(f"{path}.fc1", d_model, d_ff)
-            dense(f"{path}.fc2", d_ff, d_model)
-            norm(f"{path}.final_layer_norm")
+    for path, shape in weights_of_blocks(d_model, d_ff, d_model, d_model, **blocks):
+        found[f"model.{renamed(path, pairs)}"] = shape[::-1]
     return found

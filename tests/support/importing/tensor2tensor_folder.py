@@ -16,6 +16,12 @@ HPARAMS = {
     **{"norm_type": "layer", "multiply_embedding_mode": "sqrt_depth", "norm_epsilon": 1e-6},
     **{"layer_prepostprocess_dropout": 0.1, "max_relative_position": 0},
 }
+# Settings of the imported model.
+CONFIG = {
+    **{"vocab_size": V + 2, "num_layers": 2, "decoder_layers": 1, "d_model": D, "d_ff": FFN},
+    **{"num_heads": 2, "d_k": 3, "d_v": 5, "positions": "concatenated", "pre_norm": True},
+    **{"output_bias": True, "source_vocab_size": V + 2},
+}
 MODALITY = f"transformer/symbol_modality_{V}_{D}"
 BODY = "transformer/body"
 SPACES = f"{BODY}/target_space_embedding/kernel"
