@@ -7,6 +7,7 @@ import pytest
 from support.importing import ctranslate2_folder, opennmt_tf_folder, tensor2tensor_folder
 from support.importing.loopback_hub import loopback_hub, write_card
 from support.processes.commands import command
+from support.processes.in_process import ended, refused
 
 from pipelines.atomic_files import read_json
 from t2t_keras.runs import Run
@@ -14,7 +15,7 @@ from t2t_keras.runs import Run
 
 def imported(folder, run, *flags):
     """Imports a folder, which must succeed; returns the `Run` and the command's output."""
-    result = command("import_model", folder, f"--run={run}", "--noexport", *flags)
+    result = ended("import_model", folder, f"--run={run}", "--noexport", *flags)
     assert result.returncode == 0, result.stderr
     return Run(run), result.stdout
 
@@ -57,76 +58,63 @@ def test_source_flags_of_a_model_of_ctranslate2(tmp_path):
     assert "the source has" not in output
 
 
-@pytest.mark.long
-def test_an_import_leaves_a_model_for_litert_unless_it_is_told_not_to(opennmt_tf, tmp_path):
-    run, output = imported(opennmt_tf, tmp_path / "with", "--num_heads=2", "--export")
-    assert (run.folder / "export_litert" / "1" / "litert.json").exists() and "LiteRT" in output
-    run, output = imported(opennmt_tf, tmp_path / "without", "--num_heads=2")
-    assert not (run.folder / "export_litert").exists() and "LiteRT" not in output
+@pytest.mark.parametrize("flag", ["--export", "--noexport"])
+def test_an_import_exports_the_run_unless_it_is_told_not_to(tmp_path, monkeypatch, flag):
+    exported = []
+    monkeypatch.setattr(Run, "renew_exports", lambda run, show: exported.append(run.folder))
+    folder = ctranslate2_folder.write_folder(tmp_path / "model")
+    run, output = imported(folder, tmp_path / "run", flag)
+    assert exported == [run.folder] * (flag == "--export")
+    assert f"Try it: t2t-translate {run.folder}" in output
 
 
 @pytest.mark.long
 def test_a_target_space_changes_the_vectors_of_the_source(tensor2tensor, tmp_path):
     matrices = []
-    for flags in ([], ["--target_space=0"], ["--target_space=9"]):
+    for flags in ([], ["--target_space=9"]):
         run, output = imported(tensor2tensor, tmp_path / f"run{len(matrices)}", *flags)
         assert f"target space {(flags or ['0'])[0][-1]} is a part" in output
         weights = {weight.path: weight.numpy() for weight in run.model().trainable_weights}
         (path,) = (path for path in weights if path.endswith("source_embedding/matrix"))
         matrices.append(weights[path])
-    np.testing.assert_array_equal(matrices[0], matrices[1])
-    assert np.abs(matrices[0] - matrices[2]).min(axis=1)[4:].max() > 0.01
+    assert np.abs(matrices[0] - matrices[1]).min(axis=1)[4:].max() > 0.01
 
 
 def test_the_format_chooses_between_two_in_one_folder(opennmt_tf, tmp_path):
     folder = tmp_path / "both"
     opennmt_tf_folder.write(folder, opennmt_tf_folder.arrays())
     (folder / "config.json").write_text(json.dumps({"model_type": "marian"}))
-    result = command("import_model", folder, f"--run={tmp_path}/run")
-    assert result.returncode == 2
-    assert "looks like several formats: hugging_face, opennmt_tf. Choose one with" in result.stderr
+    message = refused("import_model", "{0} --run={1}/run", folder, tmp_path)
+    assert "looks like several formats: hugging_face, opennmt_tf. Choose one with" in message
     run, _ = imported(folder, tmp_path / "run", "--format=opennmt_tf")
     assert read_json(run.config_file)["imported"] == "OpenNMT-tf"
 
 
-OPENNMT_TF = [
-    ([], "Give it with --num_heads"),
-    (["--num_heads=0"], "--num_heads=0"),
-    (["--num_heads=-2"], "--num_heads=-2"),
-    (["--num_heads=many"], "--num_heads=many"),
-    (["--num_heads=3"], "must be a divisor of the model's width, 8. Received: num_heads=3"),
-    (["--num_heads=2", "--target_space=1"], "--target_space is not for models of the format"),
-    (["--num_heads=2", "--source_end=perhaps"], "--source_end=perhaps"),
-    (["--num_heads=2", "--format=opennmt"], "`format` must be one of"),
-    (["--format=tensor2tensor"], "must have one checkpoint"),
-    (["--format=marian"], "must have one .npz file"),
-    (["--format=hugging_face"], "has no config.json"),
-    (["--format=ctranslate2"], "has no model.bin"),
-]
+MISTAKES = {
+    "--run={0}/run": "takes one folder or file of another system",
+    "{1}": "--run: give the folder of the new run",
+    "{1} --run={0}/run": "Give it with --num_heads",
+    "{1} --run={0}/run --num_heads=0": "--num_heads=0",
+    "{1} --run={0}/run --num_heads=3": "must be a divisor of the model's width, 8",
+    "{1} --run={0}/run --num_heads=2 --target_space=1": "--target_space is not for models of the",
+    "{1} --run={0}/run --format=opennmt": "`format` must be one of",
+    "{1} --run={0}/run --format=tensor2tensor": "must have one checkpoint",
+    "{1} --run={0}/run --format=marian": "must have one .npz file",
+    "{1} --run={0}/run --format=hugging_face": "has no config.json",
+    "{1} --run={0}/run --format=ctranslate2": "has no model.bin",
+    "{2} --run={0}/run --target_space=-1": "--target_space=-1",
+    "{2} --run={0}/run --target_space=32": "below 32. Received: target_space=32",
+    "{2} --run={0}/run --num_heads=2": "--num_heads is not for models of the format tensor2tensor",
+    "{2} --run={0}/run --source_begin": "--source_begin is not for models of the format",
+    "{2} --run={0}/run --nosource_end": "--source_end is not for models of the format",
+}
 
 
-@pytest.mark.parametrize(("flags", "message"), OPENNMT_TF)
-def test_wrong_flags_are_refused_before_anything_is_written(opennmt_tf, tmp_path, flags, message):
-    result = command("import_model", opennmt_tf, f"--run={tmp_path}/run", *flags)
-    assert result.returncode == 2 and message in result.stderr.splitlines()[-1], result.stderr
-    assert "Traceback" not in result.stderr
-    assert not (tmp_path / "run").exists()
-
-
-TENSOR2TENSOR = [
-    ("--target_space=-1", "--target_space=-1"),
-    ("--target_space=32", "must be at least 0 and below 32. Received: target_space=32"),
-    ("--target_space=1.5", "--target_space=1.5"),
-    ("--num_heads=2", "--num_heads is not for models of the format tensor2tensor. Leave it out"),
-    ("--source_begin", "--source_begin is not for models of the format tensor2tensor"),
-    ("--nosource_end", "--source_end is not for models of the format tensor2tensor"),
-]
-
-
-@pytest.mark.parametrize(("flag", "message"), TENSOR2TENSOR)
-def test_flags_of_another_format_are_refused(tensor2tensor, tmp_path, flag, message):
-    result = command("import_model", tensor2tensor, f"--run={tmp_path}/run", flag)
-    assert result.returncode == 2 and message in result.stderr.splitlines()[-1], result.stderr
+@pytest.mark.parametrize(("line", "message"), MISTAKES.items())
+def test_a_mistake_is_named_before_anything_is_written(
+    opennmt_tf, tensor2tensor, tmp_path, line, message
+):
+    assert message in refused("import_model", line, tmp_path, opennmt_tf, tensor2tensor)
     assert not (tmp_path / "run").exists()
 
 
@@ -147,8 +135,8 @@ def test_a_model_of_the_hub_is_imported_like_its_folder(tmp_path):
         assert again.returncode == 2 and "exists already, with" in again.stderr
         assert len(hub.log) == requests
         wrong = ["hf:me/none", f"--run={tmp_path}/none"]
-        refused = command("import_model", *wrong, environment=environment)
-    assert refused.returncode == 2 and "has no model me/none" in refused.stderr
+        none = command("import_model", *wrong, environment=environment)
+    assert none.returncode == 2 and "has no model me/none" in none.stderr
     assert f"revision {revision}: license cc-by-4.0\nlanguages: English to German" in result.stdout
     run = Run(tmp_path / "run")
     assert run.languages() == local.languages() == ("en", "de")

@@ -44,11 +44,15 @@ def copy(tmp_path):
     return tmp_path / "mine"
 
 
-def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(copy):
+def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(copy, monkeypatch):
     assert found(copy) == ("export_litert", [3])
     assert found(copy, "auto", "int8") == ("export_litert", [2])
     assert found(copy, "litert") == ("export_litert", [3])
     assert found(copy, "tensorflow") == ("export", [1, 2])
+    with monkeypatch.context() as patches:
+        patches.setattr(served_versions, "has_gpu", lambda: True)
+        assert found(copy) == ("export", [1, 2])
+        assert found(copy, "litert") == ("export_litert", [3])
     saved_model(copy / "export/3", "new")
     assert found(copy) == ("export", [1, 2, 3])
     with pytest.raises(NoExport, match=r"has the weights of .*export/3"):
@@ -73,18 +77,11 @@ def test_each_model_may_have_a_glossary(copy, tmp_path):
 def test_one_kind_of_export_is_enough(tmp_path):
     saved_model(tmp_path / "mine/export/1")
     assert found(tmp_path / "mine") == ("export", [1])
-    with pytest.raises(
-        ValueError, match=r"no export for --engine=litert: .*--format=litert writes"
-    ):
+    message = r"no export for --engine=litert: .*--format=litert writes"
+    with pytest.raises(ValueError, match=message):
         find_versions(tmp_path / "mine", "litert")
     litert(tmp_path / "other/export_litert/1")
     assert find_versions(tmp_path / "other")[0] == tmp_path / "other/export_litert"
-
-
-def test_on_a_gpu_the_savedmodel_is_served(copy, monkeypatch):
-    monkeypatch.setattr(served_versions, "has_gpu", lambda: True)
-    assert found(copy) == ("export", [1, 2])
-    assert found(copy, "litert") == ("export_litert", [3])
 
 
 def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
@@ -115,6 +112,8 @@ def test_a_folder_of_versions_is_served_as_it_is_or_for_one_engine(tmp_path):
     assert found(folder, "tensorflow", "int8") == (".", [3])
     with pytest.raises(ValueError, match="no export for --engine=litert --dtype=float32"):
         find_versions(folder, "litert", "float32")
+    (folder / "2" / LITERT_RECORD).write_text('{"broken')
+    assert found(folder, "auto", "float32") == (".", [1, 2]), "loading reports the damage"
 
 
 def test_what_is_no_folder_of_exports_is_refused(tmp_path):
@@ -128,10 +127,8 @@ def test_what_is_no_folder_of_exports_is_refused(tmp_path):
 
 def test_models_have_names_and_languages_from_records_runs_or_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    saved_model(tmp_path / "plain/1")
-    saved_model(tmp_path / "opus-mt-en-de/1")
-    saved_model(tmp_path / "a=b/1")
-    saved_model(tmp_path / "run/export/1")
+    for folder in ("plain", "opus-mt-en-de", "a=b", "run/export"):
+        saved_model(tmp_path / folder / "1")
     write_json(tmp_path / "run/config.json", {"languages": ["de", "pt-BR"]})
     folders = ["plain", "fr-en=plain", "opus-mt-en-de", "own=opus-mt-en-de", "a=b", "x=run"]
     assert [(each.name, each.languages) for each in find_models(folders)] == [
@@ -145,10 +142,3 @@ def test_models_have_names_and_languages_from_records_runs_or_names(tmp_path, mo
     assert find_models(["plain"], "it-is")[0].languages == ("it", "is")
     with pytest.raises(ValueError, match="named en-de translates de to pt-BR, as run records"):
         find_models(["en-de=run"])
-
-
-def test_a_damaged_version_is_left_to_be_reported_when_it_is_loaded(tmp_path):
-    saved_model(tmp_path / "mine/1")
-    litert(tmp_path / "mine/2")
-    (tmp_path / "mine/2" / LITERT_RECORD).write_text('{"broken')
-    assert found(tmp_path / "mine", "auto", "float32") == (".", [1, 2])

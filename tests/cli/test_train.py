@@ -2,14 +2,14 @@
 
 import fcntl
 import json
+import os
 import re
 import shlex
 import shutil
 
 import pytest
-from absl import flags
-from support.processes.commands import TINY_RUN, command
-from support.processes.in_process import ended, parsed_flags
+from support.processes.commands import TINY_RUN
+from support.processes.in_process import ended, refused
 from support.runs.untrained import tiny_experiment, toy_tokenizer
 
 from t2t_keras.decoding.search_config import SearchConfig
@@ -46,7 +46,29 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     assert "fingerprint" not in result.stderr, "TensorFlow does not tell what it writes"
 
 
-@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
+class Trained:
+    """Calls t2t-train with an invented result; keeps the arguments that it gives to `train`."""
+
+    def __init__(self):
+        self.outcome = training.Training(None, 1234, None, True, is_chief=True)
+
+    def train(self, experiment, *arguments, **options):
+        self.experiment, self.arguments, self.options = experiment, arguments, options
+        return self.outcome
+
+    def call(self, *arguments):
+        result = ended("train", *arguments)
+        assert result.returncode == 0, result.stderr
+        return result
+
+
+@pytest.fixture
+def trained(monkeypatch):
+    trained = Trained()
+    monkeypatch.setattr("t2t_keras.runs.train", trained.train)
+    return trained
+
+
 @pytest.mark.parametrize(
     ("stopped", "finished", "is_chief", "output", "errors"),
     [
@@ -56,64 +78,40 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
         ("SIGTERM", False, True, "", "SIGTERM: step 1,234 is saved. Run the same command to"),
     ],
 )
-def test_the_end_of_training_is_reported(
-    monkeypatch, capsys, stopped, finished, is_chief, output, errors
-):
-    calls = []
-
-    def train(*arguments, **options):
-        calls.append(arguments)
-        return training.Training(None, 1234, stopped, finished, is_chief)
-
-    monkeypatch.setattr("t2t_keras.runs.train", train)
-    arguments = ["--run=runs/my x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
-    with parsed_flags("flags.config_flag") as config_flag:
-        arguments = config_flag.resolve_config(arguments, "base")
-    monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
-    with parsed_flags("train", *arguments) as module:
-        module.main([])
-    ((experiment, folder, tpu, export, command_line),) = calls
-    assert (experiment.data.folder, experiment.data.dev_source) == ("d", "s")
-    assert (folder, tpu, export) == ("runs/my x", None, False)
-    assert command_line == ["t2t-train", *arguments]
-    captured = capsys.readouterr()
-    assert captured.out.startswith(output) and bool(captured.out) == bool(output)
-    assert captured.err.startswith(errors) and bool(captured.err) == bool(errors)
-    commands = [line.strip().split("   ")[0] for line in captured.out.splitlines()[1:]]
-    for line in filter(lambda line: "--help" not in line, commands):
-        assert shlex.split(line)[1] in ("runs/my x", "--logdir=runs/my x/logs"), line
+def test_the_end_of_training_is_reported(trained, stopped, finished, is_chief, output, errors):
+    trained.outcome = training.Training(None, 1234, stopped, finished, is_chief)
+    flags = ["--run=runs/my x", "--noexport", "--data=d", "--dev_source=s", "--dev_target=t"]
+    result = trained.call("--config=base", *flags)
+    data = trained.experiment.data
+    assert (data.folder, data.dev_source, data.dev_target) == ("d", "s", "t")
+    folder, tpu, export, command_line = trained.arguments
+    assert (folder, tpu, export, command_line[2:]) == ("runs/my x", None, False, flags)
+    assert result.stdout.startswith(output) and bool(result.stdout) == bool(output)
+    assert result.stderr.startswith(errors) and bool(result.stderr) == bool(errors)
+    for line in result.stdout.splitlines()[1:]:
+        command = line.strip().split("   ")[0]
+        assert shlex.split(command)[1] in ("runs/my x", "--logdir=runs/my x/logs"), line
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["x"], "takes flags only"),
-        (["--data=nowhere", "--run={0}/x"], "nowhere"),
-        (["--run={0}"], "is not a run"),
-        (["--config.training.steps=0", "--run={0}/x"], "`training.steps` must be a whole number"),
-        (["--dev_source=x", "--run={0}/x"], "need --data=FOLDER, which t2t-prepare writes"),
-        (["--data={0}"], "--run=FOLDER is required with --data"),
-        (["--dev=mine=a.en", "--run={0}/x", "--data={0}"], "`dev` must be NAME=SOURCE,TARGET"),
-        ([*TINY_RUN, "--freeze=encodr", "--run={0}/new/x"], "`training.freeze` must be among"),
-        (
-            ["--config=quickstart", "--config.data.toy_pairs=300", "--run={1}"],
-            "was started with model.",
-        ),
-        (
-            ["--config.training.best_metric=mine", "--run={1}"],
-            "Received: training.best_metric='mine'",
-        ),
-    ],
-)
-def test_mistakes_end_with_one_message_and_change_nothing(toy_run, tmp_path, arguments, message):
+MISTAKES = {
+    "x": "takes flags only",
+    "--data=nowhere --run={0}/x": "nowhere",
+    "--run={0}": "is not a run",
+    "--dev_source=x --run={0}/x": "need --data=FOLDER, which t2t-prepare writes",
+    "--data={0}": "--run=FOLDER is required with --data",
+    "--dev=mine=a.en --run={0}/x --data={0}": "`dev` must be NAME=SOURCE,TARGET",
+    f"{' '.join(TINY_RUN)} --freeze=encodr --run={{0}}/new/x": "`training.freeze` must be among",
+    "--config=quickstart --config.data.toy_pairs=300 --run={1}": "was started with model.",
+    "--config.training.best_metric=mine --run={1}": "Received: training.best_metric='mine'",
+}
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES.items())
+def test_a_mistake_is_named_and_changes_nothing(toy_run, tmp_path, line, message):
     (tmp_path / "thesis.tex").write_text("years of work")
     settings = (toy_run[1] / "config.json").read_bytes()
-    arguments = [argument.format(tmp_path, toy_run[1]) for argument in arguments]
-    result = ended("train", *arguments)
-    assert result.returncode == 2, result.stderr
-    assert message in result.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in result.stderr and "names this place" not in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+    assert message in refused("train", line, tmp_path, toy_run[1])
+    assert os.listdir(tmp_path) == ["thesis.tex"]
     assert (toy_run[1] / "config.json").read_bytes() == settings
 
 
@@ -130,41 +128,18 @@ def begun(tmp_path_factory):
     return run
 
 
-@pytest.fixture
-def train_call(monkeypatch):
-    """A function that calls t2t-train and returns the experiment and options given to `train`."""
-    calls = []
-
-    def train(experiment, *arguments, **options):
-        calls.append((experiment, options))
-        return training.Training(None, 1234, None, True, is_chief=False)
-
-    def call(*arguments):
-        with parsed_flags("train", *(a for a in arguments if "--config" not in a)) as module:
-            default = module.default_config(flags.FLAGS)
-        with parsed_flags("flags.config_flag") as config_flag:
-            arguments = config_flag.resolve_config(arguments, default)
-        monkeypatch.setattr("sys.argv", ["t2t-train", *arguments])
-        with parsed_flags("train", *arguments) as module:
-            module.main([])
-        return calls.pop()
-
-    monkeypatch.setattr("t2t_keras.runs.train", train)
-    return call
-
-
-@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
-def test_a_run_is_resumed_with_its_own_settings_and_only_given_ones_change(begun, train_call):
+def test_a_run_is_resumed_with_its_own_settings_and_only_given_ones_change(begun, trained):
     run, known = f"--run={begun.folder}", begun.experiment()
-    experiment, options = train_call(run)
-    assert experiment == known and not options["init"] and not options["given"]
-    experiment, _ = train_call(run, "--config.training.steps=9", "--config.search.banned=(3, 5)")
-    assert differences(known, experiment) == {
+    trained.call(run)
+    assert trained.experiment == known
+    assert not trained.options["init"] and not trained.options["given"]
+    trained.call(run, "--config.training.steps=9", "--config.search.banned=(3, 5)")
+    assert differences(known, trained.experiment) == {
         "training.steps": (1700, 9),
         "search.banned": ((), (3, 5)),
     }
-    experiment, _ = train_call(run, "--dev=a=a.en,a.de", "--data=data/moved")
-    assert differences(known, experiment) == {
+    trained.call(run, "--dev=a=a.en,a.de", "--data=data/moved")
+    assert differences(known, trained.experiment) == {
         "data.folder": ("data/mine", "data/moved"),
         "data.dev_source": ("dev.en", ""),
         "data.dev_target": ("dev.de", ""),
@@ -172,43 +147,37 @@ def test_a_run_is_resumed_with_its_own_settings_and_only_given_ones_change(begun
     }
 
 
-@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
-def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, train_call, tmp_path):
-    experiment, options = train_call(f"--run={begun.folder}", "--config=finetune")
-    assert experiment.training.freeze == () and options["init"] == "runs/general"
+def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, trained, tmp_path):
+    trained.call(f"--run={begun.folder}", "--config=finetune")
+    assert trained.experiment.training.freeze == ()
+    assert trained.options["init"] == "runs/general"
     for arguments, steps in ((["--init=x"], 2000), ([], 1700)):
-        experiment, options = train_call(f"--run={tmp_path}/new", *arguments)
-        assert experiment.training.steps == steps
-    _, options = train_call(f"--run={tmp_path}/new", "--init=x", "--config.search.beam=4")
-    assert options["init"] == "x" and options["given"] == ("search.beam",)
-    with pytest.raises(ValueError, match=r"--config\.model\.d_ff: the model's settings are those"):
-        train_call(f"--run={begun.folder}", "--config=finetune", "--config.model.d_ff=8")
+        trained.call(f"--run={tmp_path}/new", *arguments)
+        assert trained.experiment.training.steps == steps
+    trained.call(f"--run={tmp_path}/new", "--init=x", "--config.model.dropout=0.3")
+    assert trained.options["init"] == "x" and trained.options["given"] == ("model.dropout",)
+    message = refused("train", "--run={0} --config=finetune --config.model.d_ff=8", begun.folder)
+    assert "--config.model.d_ff: the model's settings are those of --init" in message
 
 
-@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")
 def test_settings_of_a_run_with_init_do_not_silently_start_from_random_weights(
-    begun, train_call, tmp_path, caplog
+    begun, trained, tmp_path
 ):
     arguments = f"--config=settings_of:{begun.folder}", f"--run={tmp_path}/new"
-    train_call(*arguments)
-    assert "starts from random weights. Give --init=runs/general to start" in caplog.text
-    caplog.clear()
-    train_call(*arguments, "--init=runs/general")
-    train_call(f"--run={begun.folder}")
-    assert not caplog.text
+    errors = trained.call(*arguments).stderr
+    assert "starts from random weights. Give --init=runs/general to start" in errors
+    assert not trained.call(*arguments, "--init=runs/general").stderr
+    assert not trained.call(f"--run={begun.folder}").stderr
 
 
 def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_path):
     run = shutil.copytree(begun.folder, tmp_path / "run")
     (run / "config.json").write_text("{")
-    result = command("train", f"--run={run}")
-    assert result.returncode == 2
-    assert "config.json is damaged" in result.stderr.splitlines()[-1]
+    assert "config.json is damaged" in refused("train", "--run={0}", run)
 
 
 def test_a_run_in_use_is_refused(toy_run):
     with (toy_run[1] / ".lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        result = command("train", f"--run={toy_run[1]}", *TINY_RUN)
-    assert result.returncode == 2
-    assert "is in use by process" in result.stderr
+        line = " ".join(["--run={0}", *TINY_RUN])
+        assert "is in use by process" in refused("train", line, toy_run[1])

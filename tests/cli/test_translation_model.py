@@ -32,47 +32,41 @@ def test_a_chosen_alignment_is_part_of_what_the_output_depends_on(run, tmp_path)
 
 
 @pytest.mark.long
-def test_the_phrases_of_a_glossary_are_part_of_it_and_read_once(run, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    identities = []
+def test_the_identity_of_a_model_changes_with_weights_search_and_glossary(run, tmp_path):
+    folder = run.folder
+    other = Run(shutil.copytree(folder, tmp_path / "other"))
+    model = other.model()
+    model.embedding.bias.assign(model.embedding.bias + 1)
+    model.save_weights(other.averaged_weights)
+    identities = [
+        json.dumps(identity(*arguments))
+        for arguments in [
+            *((folder,), (folder,), (folder, "--beam=1"), (folder, "--split=off")),
+            *((folder, "--prefix=das"), (folder, folder), (other.folder,)),
+        ]
+    ]
+    assert identities[0] == identities[1] and len(set(identities)) == 6
+    os.mkfifo(tmp_path / "pipe")  # a glossary is read once
+    with_glossary = []
     for phrases in ("dog\tHund\n", "dog\tguter Hund\n"):
         writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=[phrases])
         writer.start()
-        identities.append(identity(run.folder, f"--glossary={tmp_path / 'pipe'}"))
+        with_glossary.append(identity(folder, f"--glossary={tmp_path / 'pipe'}")["glossary"])
         writer.join()
-    assert identities[0]["glossary"] != identities[1]["glossary"]
-
-
-@pytest.mark.long
-def test_the_identity_of_a_model_changes_with_weights_and_search(run, tmp_path):
-    identities = []
-    folder = run.folder
-    for arguments in [
-        (folder,),
-        (folder,),
-        (folder, "--beam=1"),
-        (folder, "--split=off"),
-        (folder, "--prefix=das"),
-        (folder, folder),
-        (make_other(folder, tmp_path),),
-    ]:
-        identities.append(json.dumps(identity(*arguments)))
-    assert identities[0] == identities[1] and len(set(identities)) == 6
+    assert with_glossary[0] != with_glossary[1]
 
 
 def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_path):
-    lines = (
-        "from t2t_keras.decoding.beam_search import BeamSearch",
-        "from t2t_keras.decoding.search import METHODS",
-        "METHODS['imported'] = type('Imported', (BeamSearch,), {})",
-    )
     found, known = [], {*METHODS}
-    for end in ("", "# edited"):
-        file = tmp_path / f"imported{len(end)}.py"
-        file.write_text("\n".join([*lines, end]).replace("'imported'", f"'imported{end[2:]}'"))
-        method = f"--method=imported{end[2:]}"
-        found.append(identity(run.folder, f"--imports={file}", method))
-        assert found[-1]["search"]["method"] == method[9:]
+    for name in ("imported", "edited"):
+        file = tmp_path / f"{name}.py"
+        file.write_text(
+            "from t2t_keras.decoding.beam_search import BeamSearch\n"
+            "from t2t_keras.decoding.search import METHODS\n"
+            f"METHODS['{name}'] = type('Imported', (BeamSearch,), {{}})\n"
+        )
+        found.append(identity(run.folder, f"--imports={file}", f"--method={name}"))
+        assert found[-1]["search"]["method"] == name
     assert found[0]["imports"] != found[1]["imports"]
     for name in {*METHODS} - known:
         del METHODS[name]
@@ -85,12 +79,3 @@ def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):
         options = module.load_model([run.folder]).options
     assert options["split"] == "off" and options["confidence"] and not options["alignments"]
     assert "markup" not in options
-
-
-def make_other(run, tmp_path):
-    """Returns a copy of a run with different weights."""
-    other = Run(shutil.copytree(run, tmp_path / "other"))
-    model = other.model()
-    model.embedding.bias.assign(model.embedding.bias + 1)
-    model.save_weights(other.averaged_weights)
-    return other.folder

@@ -6,6 +6,8 @@ from typing import Any
 from absl import flags
 from support.processes.in_process import parsed_flags
 
+from t2t_keras.cli.flags.list_flag import define_list
+
 
 @dataclasses.dataclass
 class Settings:
@@ -17,8 +19,7 @@ class Settings:
         kind: kind of paper; "a4" is larger.
         shown: whether it is shown.
         left_out: a setting without a flag.
-        share: share of
-            ink.
+        share: share of ink.
         tokens: tokens to print.
         text: a text in pieces.
         either: a text or a list.
@@ -62,9 +63,16 @@ def test_the_help_is_the_description_with_a_note_and_the_default():
     _, helps = defined(notes={"share": "Needs --ink."})
     assert helps["width"] == "Width of the page, in letters. Default: 80."
     assert helps["kind"] == '<a4|a5>: Kind of paper; "a4" is larger.'
-    assert helps["share"] == "Share of ink. Needs --ink."
-    assert helps["tokens"] == f"Tokens to print. {PIECES}"
     assert helps["undescribed"] == "(no help available)"
     _, helps = defined(leave_out=["width"], notes={"share": "Needs --ink."}, default="the run's")
     assert helps["share"] == "Share of ink. Needs --ink. Default: the run's."
     assert helps["tokens"] == f"Tokens to print. {PIECES} Default: the run's."
+
+
+def test_a_list_flag_given_twice_has_all_values():
+    name = "values_of_a_test"
+    define_list(name, ["x"], "Values.")
+    assert flags.FLAGS[name].value == ["x"]
+    flags.FLAGS(["program", f"--{name}=a,b", f"--{name}=c"], known_only=True)
+    assert flags.FLAGS[name].value == ["a", "b", "c"]
+    delattr(flags.FLAGS, name)

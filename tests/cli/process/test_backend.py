@@ -17,15 +17,13 @@ COMMANDS = sorted(
     for path in (ROOT / "t2t_keras" / "cli").glob("*.py")
     if "def entry():" in path.read_text(encoding="utf-8")
 )
+AS_COMMAND = "import os, sys\nsys.orig_argv[1:] = ['-m', 't2t_keras.cli.train']\n"
 
 
-def run_code(code, *arguments):
+def run_code(code, *arguments, shell=()):
     """Runs code in a new process that counts as a command, and returns its result."""
-    as_command = "import os, sys\nsys.orig_argv[1:] = ['-m', 't2t_keras.cli.train']\n"
-    code = as_command + textwrap.dedent(code)
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=ROOT, capture_output=True, text=True
-    )
+    program = [*shell, sys.executable, "-c", AS_COMMAND + textwrap.dedent(code), *arguments]
+    return subprocess.run(program, cwd=ROOT, capture_output=True, text=True)
 
 
 def run_block(block, start=""):
@@ -46,41 +44,35 @@ def run_block(block, start=""):
     )
 
 
-def test_messages_of_libraries_are_dropped_if_loading_succeeds():
-    result = run_block("pass")
-    assert (result.returncode, result.stderr) == (0, "before, after\n")
-
-
-def test_messages_of_libraries_are_shown_if_loading_raises_an_error():
-    result = run_block("raise ImportError('no such library')")
-    assert result.returncode == 1
-    assert result.stderr.startswith("before, held, also held, Traceback")
-    assert result.stderr.endswith("ImportError: no such library\n")
-
-
-def test_messages_of_libraries_are_shown_if_the_process_dies():
-    result = run_block("sys.stderr.flush(); os.abort()")
-    assert result.returncode == -6
-    assert result.stderr == "before, held, also held, "
+ON_CTRL_C = "sys.argv = ['t2t-train']; signal.signal(signal.SIGINT, main.interrupted)"
+WITHOUT_HANDLER = "signal.signal(signal.SIGINT, signal.default_int_handler)"
 
 
 @pytest.mark.parametrize(
-    ("start", "promise"),
-    [("", ""), ("main.will_resume()", ". Run the same command to resume")],
+    ("block", "start", "code", "errors"),
+    [
+        ("pass", "", 0, "before, after\n"),
+        ("raise ImportError('no library')", "", 1, "before, held, also held, Traceback"),
+        ("sys.stderr.flush(); os.abort()", "", -6, "before, held, also held, "),
+        (
+            "signal.raise_signal(signal.SIGINT)",
+            ON_CTRL_C,
+            *(130, "before, \nt2t-train: interrupted\n"),
+        ),
+        (
+            "signal.raise_signal(signal.SIGINT)",
+            f"main.will_resume(); {ON_CTRL_C}",
+            *(130, "before, \nt2t-train: interrupted. Run the same command to resume\n"),
+        ),
+        ("signal.raise_signal(signal.SIGINT)", WITHOUT_HANDLER, -2, "before, Traceback"),
+    ],
 )
-def test_on_ctrl_c_a_command_shows_only_its_own_message(start, promise):
-    start += "; sys.argv = ['t2t-train']; signal.signal(signal.SIGINT, main.interrupted)"
-    result = run_block("signal.raise_signal(signal.SIGINT)", start.lstrip("; "))
-    assert result.returncode == 130
-    assert result.stderr == f"before, \nt2t-train: interrupted{promise}\n"
-
-
-def test_on_ctrl_c_without_a_handler_they_are_dropped_too():
-    # A process in the background may inherit a SIGINT that is ignored.
-    start = "signal.signal(signal.SIGINT, signal.default_int_handler)"
-    result = run_block("signal.raise_signal(signal.SIGINT)", start)
-    assert result.stderr.startswith("before, Traceback")
-    assert result.stderr.endswith("\nKeyboardInterrupt\n")
+def test_messages_of_libraries_are_shown_only_if_loading_fails(block, start, code, errors):
+    result = run_block(block, start)
+    assert result.returncode == code
+    assert result.stderr.startswith(errors)
+    if "Traceback" not in errors:
+        assert result.stderr == errors
 
 
 @pytest.mark.long
@@ -101,30 +93,26 @@ def test_a_command_prints_nothing_of_its_libraries(toy_run, tmp_path):
 LOAD = """
 from absl import flags, logging
 from t2t_keras.cli.process.backend import load_backend
-flags.FLAGS(["t2t-train", *sys.argv[1:]])
-sys.path.insert(0, "FOLDER")
+flags.FLAGS(["t2t-train", *sys.argv[2:]])
+sys.path.insert(0, sys.argv[1])
 load_backend()
+print("loaded")
 """
 
 
 def test_messages_of_libraries_are_shown_with_verbosity_1_only(tmp_path):
-    printing = 'import os\nos.write(2, b"chatter")\nfrom types import SimpleNamespace\n'
-    backend = 'config = SimpleNamespace(backend=lambda: "none")\n'
-    (tmp_path / "keras.py").write_text(printing + backend)
+    (tmp_path / "keras.py").write_text(
+        "import os\n"
+        "os.write(2, b'chatter')\n"
+        "from types import SimpleNamespace\n"
+        "config = SimpleNamespace(backend=lambda: 'none')\n"
+    )
     for options, shown in (([], ""), (["--verbosity=1"], "chatter")):
-        result = run_code(LOAD.replace("FOLDER", str(tmp_path)), *options)
+        result = run_code(LOAD, tmp_path, *options)
         assert (result.returncode, result.stderr) == (0, shown)
-
-
-def test_a_command_loads_its_backend_when_standard_error_is_closed(tmp_path):
-    module = "from types import SimpleNamespace\n"
-    module += 'config = SimpleNamespace(backend=lambda: "none")\n'
-    (tmp_path / "keras.py").write_text(module)
-    code = "import sys\nsys.orig_argv[1:] = ['-m', 't2t_keras.cli.train']\n"
-    code += LOAD.replace("FOLDER", str(tmp_path)) + "print('loaded')\n"
-    shell = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh", sys.executable, "-c", code]
-    result = subprocess.run(shell, cwd=ROOT, capture_output=True)
-    assert (result.returncode, result.stdout) == (0, b"loaded\n")
+    closed = ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"]
+    result = run_code(LOAD, tmp_path, shell=closed)
+    assert (result.returncode, result.stdout) == (0, "loaded\n")
 
 
 HEAVY = ["keras", "tensorflow", "tensorflow_text", "jax", "matplotlib", "numpy", "sacrebleu"]
@@ -152,13 +140,12 @@ for name, *arguments in lines:
 
 
 def test_help_and_wrong_flags_load_no_heavy_module():
-    lines = [[name, flag] for name in COMMANDS for flag in ("--help", "--no_such_flag")]
+    lines = [[name, "--help"] for name in COMMANDS]
     lines.append(["train", "--config=base", "--config.model.d_ff=3", "--no_such_flag"])
     result = run_code(FORKS, json.dumps(lines), json.dumps(HEAVY))
     assert result.returncode == 0, result.stderr
     for name in COMMANDS:
         assert f"t2t-{command_of(name)}: " in result.stdout, "its docstring"
-        assert f"{name}.py: Unknown command line flag 'no_such_flag'" in result.stderr
 
 
 def test_every_command_is_installed():
@@ -204,7 +191,6 @@ def keras_settings(monkeypatch, tmp_path):
     ("variable", "file", "expected"),
     [
         ("", None, "tensorflow"),
-        ("", '{"backend": "tensorflow"}', "tensorflow"),
         ("", '{"backend": "jax"}', "jax"),
         ("jax", '{"backend": "tensorflow"}', "jax"),
         ("tensorflow", '{"backend": "jax"}', "tensorflow"),
@@ -223,13 +209,9 @@ def test_jax_is_imported_only_as_the_backend_of_keras(
 @pytest.mark.parametrize(
     ("file", "message"),
     [
-        (
-            '{"backend": "torch"}',
-            "tensorflow or jax. Set KERAS_BACKEND=tensorflow. Received: torch",
-        ),
+        ('{"backend": "torch"}', "tensorflow or jax. Set KERAS_BACKEND=tensorflow. Rece.*: torch"),
         ('{"backend": "jax"}', "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow"),
         ('{"floatx": "float64"}', "floatx must be float32. Received: float64"),
-        ('{"floatx": "float16"}', "floatx must be float32. Received: float16"),
         ('{"backend": ', "Correct or delete .*keras.json: Expecting value"),
         ("[]", "Correct or delete .*keras.json: not a JSON object"),
         ("[" * 100_000, "Correct or delete .*keras.json: maximum recursion"),
@@ -244,9 +226,8 @@ def test_settings_of_keras_that_do_not_suit_are_refused(keras_settings, file, me
 def test_a_backend_that_is_not_installed_is_named(monkeypatch, keras_settings):
     monkeypatch.setenv("KERAS_BACKEND", "jax")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        ValueError, match=r"JAX is not installed: pip install jax\. Or: Set KERAS_B"
-    ):
+    message = r"JAX is not installed: pip install jax\. Or: Set KERAS_B"
+    with pytest.raises(ValueError, match=message):
         chosen_backend(on_jax=True)
 
 
@@ -259,18 +240,18 @@ def test_a_user_without_a_home_has_the_settings_that_keras_finds(monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("name", "arguments", "code", "output", "message"),
+    ("name", "argument", "code", "output", "message"),
     [
-        ("parameters", ["--config=multi30k"], 0, "all  ", ""),
-        ("export", ["no_such_run"], 2, "", "export.py: needs TensorFlow as Keras' backend."),
+        ("parameters", "--config=multi30k", 0, "all  ", ""),
+        ("export", "no_such_run", 2, "", "export.py: needs TensorFlow as Keras' backend."),
     ],
 )
 def test_on_jax_a_command_runs_or_says_that_it_needs_tensorflow(
-    name, arguments, code, output, message
+    name, argument, code, output, message
 ):
     pytest.importorskip("jax")
     result = subprocess.run(
-        [sys.executable, "-m", f"t2t_keras.cli.{name}", *arguments],
+        [sys.executable, "-m", f"t2t_keras.cli.{name}", argument],
         env={**os.environ, "KERAS_BACKEND": "jax"},
         cwd=ROOT,
         capture_output=True,

@@ -1,15 +1,17 @@
 """Commands that run out of memory or of space on a disk."""
 
 import errno
+import os
 
 import keras
 import pytest
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
 
-from t2t_keras.cli.process.resources import memory_advice, message_of
+from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice, message_of
 
 if keras.config.backend() == "tensorflow":
     import tensorflow as tf
+ALLOCATOR, LIMIT = "TF_CPU_ALLOCATOR_USE_BFC", "TF_CPU_BFC_MEM_LIMIT_IN_MB"
 
 
 def exhausted(text):
@@ -37,11 +39,8 @@ def test_an_error_about_memory_becomes_one_line_with_advice(make_error, expected
 
 
 def test_other_errors_stay_as_they_are():
-    for error in (
-        ValueError("out of memory"),
-        KeyError("x"),
-        exhausted("x; No space left on device"),
-    ):
+    full = exhausted("x; No space left on device")
+    for error in (ValueError("out of memory"), KeyError("x"), full):
         with pytest.raises(type(error)) as raised, memory_advice("Do less"):
             raise error
         assert raised.value is error
@@ -63,10 +62,8 @@ def test_a_full_disk_is_one_line_with_the_file_and_advice(toy_corpus, tmp_path):
     arguments = ["prepare", *files, f"--output={tmp_path}/data", *SMALL_CORPUS]
     result = command(*arguments, limits={"FSIZE": 10_000})
     assert result.returncode == 2
-    expected = (
-        f"prepare.py: {tmp_path}/data/cleaned could not be written: File too large. Make room"
-    )
-    assert result.stderr.splitlines()[-1].startswith(expected)
+    expected = f"{tmp_path}/data/cleaned could not be written: File too large. Make room"
+    assert result.stderr.splitlines()[-1].startswith(f"prepare.py: {expected}")
     assert not list(tmp_path.iterdir())
 
 
@@ -75,3 +72,17 @@ def test_the_message_about_a_full_disk_needs_no_name():
     assert message_of(error).startswith("The output could not be written: No space left")
     error = FileNotFoundError(errno.ENOENT, "No such file or directory", "x")
     assert message_of(error) == "x: No such file or directory"
+
+
+@pytest.mark.parametrize(("gigabytes", "limit"), [(16, 64), (512, 512)])
+def test_training_keeps_its_memory_up_to_that_of_the_machine(monkeypatch, gigabytes, limit):
+    sizes = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": gigabytes * 2**18}
+    monkeypatch.setattr(os, "sysconf", sizes.get)
+    for name in (ALLOCATOR, LIMIT):
+        monkeypatch.setenv(name, "")  # so that it is absent again after the test
+        monkeypatch.delenv(name)
+    keep_cpu_memory()
+    assert (os.environ[ALLOCATOR], os.environ[LIMIT]) == ("true", str(limit * 1024))
+    monkeypatch.setenv(ALLOCATOR, "false")  # by the user
+    keep_cpu_memory()
+    assert os.environ[ALLOCATOR] == "false"

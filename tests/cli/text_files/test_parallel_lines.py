@@ -22,15 +22,16 @@ def beside(tmp_path):
     return LinesBeside(SimpleNamespace(name="prefixes", value=str(tmp_path / "prefixes")))
 
 
-@pytest.mark.parametrize("lines", [2, 4])
-def test_an_input_of_a_different_number_of_lines_is_refused_before_the_work(beside, lines):
-    message = f"--prefixes must have a line for each input .* 3 lines for {lines} input lines"
-    with pytest.raises(ValueError, match=message):
-        check_lines(lines, [beside, LinesBeside(SimpleNamespace(name="require", value=None))])
+def test_an_input_of_a_different_number_of_lines_is_refused_before_the_work(beside):
+    none = LinesBeside(SimpleNamespace(name="require", value=None))
+    for lines in (2, 4):
+        message = f"--prefixes must have a line for each .* 3 lines for {lines} input lines"
+        with pytest.raises(ValueError, match=message):
+            check_lines(lines, [none, beside])
     check_lines(None, [beside])  # the number is not known yet
 
 
-@pytest.mark.parametrize("text", [b"", b"x", b"x\n", b"x\n\n", b"\n" * 7 + b"y\r\nlast", b"a\rb"])
+@pytest.mark.parametrize("text", [b"", b"x", b"x\n\n", b"\n" * 7 + b"y\r\nlast", b"a\rb"])
 def test_lines_are_counted_and_can_be_read_again_from_the_same_place(text, monkeypatch):
     monkeypatch.setattr(parallel_lines, "PART", 4)
     source = io.BytesIO(b"read already\n" + text)

@@ -9,6 +9,7 @@ from t2t_keras.cli.text_files.resumable_output import ResumableOutput, is_resuma
 
 COMMAND = {"search": {"banned": (1, 2)}, "prefix": None}
 BLOCKS = [b"a\nb\n", b"c\n", b"d"]
+OUTPUT = b"A\nB\nC\nD"
 
 
 class Killed(Exception):
@@ -42,18 +43,22 @@ def interrupted(tmp_path):
     return path
 
 
+def unfinished(path, suffix=""):
+    return path.with_name(f"out.unfinished{suffix}")
+
+
 def test_a_complete_output_replaces_the_file_and_leaves_no_other(tmp_path):
     (tmp_path / "out").write_bytes(b"earlier contents")
     for _ in range(2):
         assert write(tmp_path / "out") == BLOCKS, "nothing is kept of a finished output"
-        assert (tmp_path / "out").read_bytes() == b"A\nB\nC\nD"
+        assert (tmp_path / "out").read_bytes() == OUTPUT
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_the_same_command_resumes_after_the_last_block(interrupted, capsys):
     assert write(interrupted, killed_after=2) == []
     assert write(interrupted) == BLOCKS[2:]
-    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+    assert interrupted.read_bytes() == OUTPUT
     assert [path.name for path in interrupted.parent.iterdir()] == ["out"]
     assert capsys.readouterr().err == ""
 
@@ -62,31 +67,30 @@ def test_a_compressed_output_is_resumed_after_the_last_block(tmp_path):
     path = tmp_path / "out.gz"
     assert write(path, killed_after=2) == BLOCKS[:2]
     assert write(path) == BLOCKS[2:]
-    assert gzip.decompress(path.read_bytes()) == b"A\nB\nC\nD"
+    assert gzip.decompress(path.read_bytes()) == OUTPUT
     assert write(path, []) == []
     assert gzip.decompress(path.read_bytes()) == b""
 
 
-@pytest.mark.parametrize("name", ["out.zst", "out.zip"])
-def test_kinds_of_compression_that_are_not_written_are_refused(tmp_path, name):
-    with pytest.raises(ValueError, match=f"names in .gz, .bz2, .xz only. Received: .*{name}"):
-        write(tmp_path / name)
+def test_kinds_of_compression_that_are_not_written_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"names in .gz, .bz2, .xz only. Received: .*out\.zst"):
+        write(tmp_path / "out.zst")
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("command", [{"search": {"banned": [1]}, "prefix": None}, {}])
+@pytest.mark.parametrize("command", [{"search": {"banned": [1]}, "prefix": None}, COMMAND])
 def test_a_different_command_starts_over(interrupted, capsys, command):
-    assert write(interrupted, command=COMMAND | command, killed_after=0) == []
+    assert write(interrupted, command=command, killed_after=0) == []
     assert write(interrupted, command={"prefix": "a", "search": None}) == BLOCKS
     assert "is from a different command (changed: prefix, search)" in capsys.readouterr().err
-    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+    assert interrupted.read_bytes() == OUTPUT
 
 
 def test_a_different_input_is_resumed_after_the_blocks_that_are_equal(interrupted, capsys):
     blocks = [BLOCKS[0], b"C\n", b"d"]
     assert write(interrupted, blocks) == blocks[1:]
     assert "from a different input after byte 4. Resuming there" in capsys.readouterr().err
-    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+    assert interrupted.read_bytes() == OUTPUT
 
 
 def test_a_shorter_input_has_a_shorter_output(interrupted):
@@ -94,15 +98,11 @@ def test_a_shorter_input_has_a_shorter_output(interrupted):
     assert interrupted.read_bytes() == b"A\nB\n"
 
 
-def unfinished(path, suffix=""):
-    return path.with_name(f"out.unfinished{suffix}")
-
-
-@pytest.mark.parametrize("lost", range(1, 7))
-def test_an_output_that_lost_its_end_is_resumed(interrupted, lost):
+@pytest.mark.parametrize(("lost", "resumed_at"), [(1, 1), (2, 1), (3, 0), (6, 0)])
+def test_an_output_that_lost_its_end_is_resumed(interrupted, lost, resumed_at):
     os.truncate(unfinished(interrupted), 6 - lost)
-    assert write(interrupted) == (BLOCKS if lost > 2 else BLOCKS[1:])
-    assert interrupted.read_bytes() == b"A\nB\nC\nD"
+    assert write(interrupted) == BLOCKS[resumed_at:]
+    assert interrupted.read_bytes() == OUTPUT
 
 
 def test_a_journal_that_lost_its_end_or_is_damaged_is_resumed(interrupted):
@@ -115,18 +115,15 @@ def test_a_journal_that_lost_its_end_or_is_damaged_is_resumed(interrupted):
         journal.write_bytes(contents)
         output.write_bytes(written)
         write(interrupted)
-        assert interrupted.read_bytes() == b"A\nB\nC\nD"
+        assert interrupted.read_bytes() == OUTPUT
 
 
-def test_a_changed_byte_of_the_output_is_noticed(interrupted):
+def test_an_output_that_was_changed_or_has_no_journal_is_not_kept(interrupted):
     unfinished(interrupted).write_bytes(b"A\nb\nC\n")
-    assert write(interrupted) == BLOCKS
-    assert interrupted.read_bytes() == b"A\nB\nC\nD"
-
-
-def test_an_output_without_a_journal_is_not_kept(interrupted):
+    assert write(interrupted, killed_after=2) == BLOCKS[:2]
     unfinished(interrupted, ".json").unlink()
     assert write(interrupted) == BLOCKS
+    assert interrupted.read_bytes() == OUTPUT
 
 
 def test_an_error_before_the_first_block_leaves_no_file(tmp_path):
@@ -136,18 +133,17 @@ def test_an_error_before_the_first_block_leaves_no_file(tmp_path):
 
 def test_two_processes_do_not_write_the_same_file(interrupted):
     with (
-        ResumableOutput(interrupted) as output,
+        ResumableOutput(interrupted),
         pytest.raises(ValueError, match="is being written by a different process"),
         ResumableOutput(interrupted),
     ):
         pass
-    assert output.path == interrupted
 
 
-def test_the_target_of_a_link_is_written_and_a_read_only_file_is_not(tmp_path):
+def test_the_target_of_a_link_is_written(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "target")
     write(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == b"A\nB\nC\nD"
+    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == OUTPUT
 
 
 def test_pipes_and_devices_are_not_resumable(tmp_path):
