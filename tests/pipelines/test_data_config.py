@@ -6,25 +6,57 @@ from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 
-
-def changed_batches():
-    batches = BatchConfig()
-    batches.tokens = 1
-    return batches
+PARTS = {
+    "batches": BatchConfig,
+    "cleaning": CleaningConfig,
+    "encodings": EncodingsConfig,
+    "vocabulary": VocabularyConfig,
+}
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("part", "settings", "message"),
     [
-        ({"toy_pairs": 0}, "`toy_pairs` must be a whole number of at least 1"),
-        ({"dev_pairs": -1}, "`dev_pairs` must be a whole number of at least 0"),
-        ({"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
-        ({"cleaning": CleaningConfig(max_ratio=0.5)}, "`max_ratio` must be"),
-        ({"vocabulary": VocabularyConfig(kind="unigram")}, "`kind` must be"),
-        ({"batches": changed_batches()}, "`tokens` must be at least"),
-        ({"encodings": EncodingsConfig(per_sentence=2)}, "`encodings.bpe_dropout` above 0"),
+        (None, {"toy_pairs": 0}, "`toy_pairs` must be a whole number of at least 1"),
+        (None, {"dev_pairs": -1}, "`dev_pairs` must be a whole number of at least 0"),
+        (None, {"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
+        ("batches", {"too_long": "cut"}, "`too_long` must be one of 'drop', 'truncate'"),
+        ("batches", {"tokens": 100, "max_length": 60}, "`tokens` must be at least row_multiple ·"),
+        ("batches", {"buckets": 0}, "`buckets` must be a whole number"),
+        ("batches", {"max_length": 2.5}, "`max_length` must be a whole number"),
+        ("cleaning", {"empty": 1}, "`empty` must be True or False. Received: empty=1"),
+        ("cleaning", {"max_ratio": 0.5}, r"`max_ratio` must be 0 \(off\) or at least 1"),
+        ("cleaning", {"max_characters": True}, "`max_characters` must be 0"),
+        ("cleaning", {"min_letters": 1.5}, "`min_letters` must be a share"),
+        ("cleaning", {"max_repetitions": 1.5}, r"`max_repetitions` must be 0 \(off\) or a whole"),
+        ("encodings", {"per_sentence": 0}, "`encodings.per_sentence` must be a whole number of at"),
+        ("encodings", {"seed": -1}, "`encodings.seed` must be a whole number of at least 0"),
+        ("encodings", {"per_sentence": 8, "bpe_dropout": 1.5}, "bpe_dropout` must be from 0 to 1"),
+        ("encodings", {"per_sentence": 8, "bpe_dropout": "0"}, "bpe_dropout` must be from 0 to 1"),
+        ("encodings", {"per_sentence": 8}, "for example to 8 and 0.1.* encodings.per_sentence=8"),
+        ("encodings", {"bpe_dropout": 0.1}, r"or neither of them.* encodings.bpe_dropout=0.1"),
+        ("vocabulary", {"kind": "unigram"}, "`kind` must be one of .* Received: kind='unigram'"),
+        ("vocabulary", {"size": 0}, "`size` must be a whole number of at least 1"),
+        ("vocabulary", {"size": True}, "`size` must be a whole number of at least 1"),
+        ("vocabulary", {"seed": "q"}, "`seed` must be a whole number of at least 0"),
+        ("vocabulary", {"symbols": "(S"}, "`symbols` must be a tuple of distinct words"),
+        ("vocabulary", {"symbols": ("a", "a")}, "`symbols` must be a tuple of distinct words"),
+        ("vocabulary", {"symbols": ("a b",)}, "`symbols` must be normalized words without spaces"),
+        ("vocabulary", {"tags": ("a b",)}, "`tags` must be normalized words"),
+        ("vocabulary", {"tags": "<2de>"}, "`tags` must be a tuple"),
+        ("vocabulary", {"tags": ("a",), "kind": "word_pieces"}, "`tags` need .* of kind 'bpe'"),
+        ("vocabulary", {"character_coverage": "x"}, "from 0.9 to 1"),
+        ("vocabulary", {"character_coverage": 0.5}, "from 0.9 to 1. .*character_coverage=0.5"),
+        ("vocabulary", {"sample_pairs": 1.5}, "`sample_pairs` must be a whole number"),
     ],
 )
-def test_wrong_settings_of_all_parts_are_refused_by_name(settings, message):
+def test_wrong_settings_of_all_parts_are_refused_by_name(part, settings, message):
     with pytest.raises(ValueError, match=message):
-        DataConfig(**settings).validate()
+        DataConfig(**({part: PARTS[part](**settings)} if part else settings)).validate()
+
+
+def test_changed_settings_are_validated_again():
+    config = DataConfig()
+    config.batches.tokens = 1
+    with pytest.raises(ValueError, match="`tokens` must be at least"):
+        config.validate()

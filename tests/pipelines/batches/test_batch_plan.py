@@ -123,20 +123,6 @@ def test_longer_examples_are_dropped_or_truncated_and_counted_but_kept_in_evalua
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"too_long": "cut"}, "`too_long` must be one of 'drop', 'truncate'"),
-        ({"tokens": 100, "max_length": 60}, "`tokens` must be at least row_multiple · max_length"),
-        ({"buckets": 0}, "`buckets` must be a whole number"),
-        ({"max_length": 2.5}, "`max_length` must be a whole number"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(settings, message):
-    with pytest.raises(ValueError, match=message):
-        BatchConfig(**settings)
-
-
-@pytest.mark.parametrize(
     ("lengths", "seed", "message"),
     [
         ([[3, 0]], 1, r"of at least 1. Pass `store.all_lengths \+ 1`.* with minimum 0"),

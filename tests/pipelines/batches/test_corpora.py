@@ -24,22 +24,17 @@ def write_corpus(folder, sizes, pieces=PIECES):
     [
         ("a,b/c", [("a", None), ("b/c", None)]),
         ("a:1,b:4", [("a", 1), ("b", 4)]),
-        ("a:0.25,b:1e2,c:3", [("a", 0.25), ("b", 100), ("c", 3)]),
+        ("a:0.25,b:1e2", [("a", 0.25), ("b", 100)]),
+        ("x,y:2", [("x,y:2", None)]),
+        ("z:3,d", [("z:3", None), ("d", None)]),
+        ("z:3:4,x,y:2:1", [("z:3", 4), ("x,y:2", 1)]),
     ],
 )
-def test_corpora_are_folders_with_or_without_weights(text, expected):
-    assert corpora_in(text) == [Corpus(*each) for each in expected]
-
-
-def test_the_name_of_a_folder_may_contain_commas_and_colons(tmp_path, monkeypatch):
+def test_corpora_are_folders_with_or_without_weights(text, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("a,b:2", "c:3"):
+    for name in ("x,y:2", "z:3"):
         (tmp_path / name).mkdir()
-    assert corpora_in("a,b:2") == [Corpus("a,b:2", None)]
-    assert corpora_in("c:3,d") == [Corpus("c:3", None), Corpus("d", None)]
-    assert corpora_in("c:3:4,d:1") == [Corpus("c:3", 4), Corpus("d", 1)]
-    assert corpora_in("d:1,a,b:2:4") == [Corpus("d", 1), Corpus("a,b:2", 4)]
-    assert corpora_in("c:3:4,a,b:2:1") == [Corpus("c:3", 4), Corpus("a,b:2", 1)]
+    assert corpora_in(text) == [Corpus(*each) for each in expected]
 
 
 @pytest.mark.parametrize(
@@ -74,21 +69,15 @@ def test_the_pairs_of_corpora_follow_one_another(tmp_path):
     assert unweighted.mix.passes(range(16)) == {"general": 1, "mine": 1}
 
 
-def test_folders_of_the_same_name_are_told_apart_by_their_paths(tmp_path):
-    write_corpus(tmp_path / "x" / "data", [1])
-    write_corpus(tmp_path / "y" / "data", [1])
-    text = f"{tmp_path}/x/data,{tmp_path}/y/data"
-    assert read_corpora(text).mix.names == text.split(",")
-
-
 def test_temperature_shows_small_corpora_more_often(tmp_path):
-    write_corpus(tmp_path / "large", [160])
-    write_corpus(tmp_path / "small", [10])
-    both = f"{tmp_path}/large,{tmp_path}/small"
+    write_corpus(tmp_path / "large" / "data", [160])
+    write_corpus(tmp_path / "small" / "data", [10])
+    both = f"{tmp_path}/large/data,{tmp_path}/small/data"
+    assert read_corpora(both).mix.names == both.split(","), "folders of the same name"
     weights = read_corpora(both, temperature=2).mix.weights
     assert weights == pytest.approx([160**0.5, 10**0.5])
     assert read_corpora(both, temperature=1).mix.weights is None
-    for wrong in (f"{tmp_path}/large:1,{tmp_path}/small:2", f"{tmp_path}/large"):
+    for wrong in (f"{both.replace(',', ':1,')}:2", f"{tmp_path}/large/data"):
         with pytest.raises(ValueError, match=r"is for several corpora without weights"):
             read_corpora(wrong, temperature=2)
 

@@ -185,4 +185,3 @@ def test_a_source_may_return_a_list_and_is_read_again():
     with with_entries(SOURCE):
         source = own_source("list:")
         assert [*source] == [*source] == [(b"a", b"b")]
-        assert source.fingerprint()["source"] == "list"

@@ -89,18 +89,3 @@ def test_seen_remembers_all_earlier_fingerprints():
             known.add(fingerprint)
         assert seen.first_time(fingerprints).tolist() == expected
     assert len(seen.runs) < 12
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"empty": 1}, "`empty` must be True or False. Received: empty=1"),
-        ({"max_ratio": 0.5}, r"`max_ratio` must be 0 \(off\) or at least 1"),
-        ({"max_characters": True}, "`max_characters` must be 0"),
-        ({"min_letters": 1.5}, "`min_letters` must be a share"),
-        ({"max_repetitions": 1.5}, r"`max_repetitions` must be 0 \(off\) or a whole number"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(settings, message):
-    with pytest.raises(ValueError, match=message):
-        CleaningConfig(**settings).validate()

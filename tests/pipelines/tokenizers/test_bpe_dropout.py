@@ -104,22 +104,6 @@ def test_encodings_are_determined_by_the_state_of_the_generator():
     assert (len(ids), lengths.shape) == (0, (2, 0))
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"per_sentence": 0}, "`encodings.per_sentence` must be a whole number of at least 1"),
-        ({"seed": -1}, "`encodings.seed` must be a whole number of at least 0"),
-        ({"per_sentence": 8, "bpe_dropout": 1.5}, "`encodings.bpe_dropout` must be from 0 to 1"),
-        ({"per_sentence": 8, "bpe_dropout": "0,1"}, "`encodings.bpe_dropout` must be from 0 to 1"),
-        ({"per_sentence": 8}, r"for example to 8 and 0.1.* encodings.per_sentence=8, .*=0.0"),
-        ({"bpe_dropout": 0.1}, r"or neither of them.* encodings.per_sentence=1, .*bpe_dropout=0.1"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(settings, message):
-    with pytest.raises(ValueError, match=message):
-        EncodingsConfig(**settings).validate()
-
-
 def test_vocabularies_without_merges_are_refused():
     dropout = EncodingsConfig(8, 0.1)
     refuse_other_kinds(dropout, ["bpe", "bpe"])

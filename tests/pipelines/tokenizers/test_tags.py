@@ -33,9 +33,6 @@ def test_a_source_begins_with_its_tag_and_a_text_never_contains_one(tokenizer):
     assert tagged(tokenizer, None) is tokenizer
     found = tokenizer.in_graph().tokenize(TEXTS).to_list()
     assert found == [ids.tolist() for ids in plain], "graphs find no tag in texts either"
-
-
-def test_a_tag_is_no_part_of_a_word(tokenizer):
     (ids,) = tagged(tokenizer, "<2fr>").source.encode(["The dog"])
     assert [text for text, _ in words(tokenizer, ids)] == ["<2fr>", "The", "dog"]
 
@@ -94,16 +91,3 @@ def test_prepared_data_has_its_tag_before_every_source(tmp_path):
         prepare(Pairs(CORPUS), tmp_path / "tagged", settings)
     with pytest.raises(ValueError, match=r"no tag '<2fr>'\. Its tags are <2de>"):
         prepare(Pairs(CORPUS), tmp_path / "other", settings, tokenizer, tag="<2fr>")
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"tags": ("a b",)}, "`tags` must be normalized words"),
-        ({"tags": "<2de>"}, "`tags` must be a tuple"),
-        ({"tags": TAGS, "kind": "word_pieces"}, "`tags` need a vocabulary of kind 'bpe'"),
-    ],
-)
-def test_wrong_tags_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        VocabularyConfig(**settings).validate()

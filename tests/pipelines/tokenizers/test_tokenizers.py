@@ -58,13 +58,11 @@ def test_pieces_are_joined_to_words(tokenizer):
     assert sum(pieces for _, pieces in joined) == len(ids)
     assert max(pieces for _, pieces in joined) > 1
     assert [pieces for word, pieces in joined if word in ("<s>", "</s>", "<pad>")] == [1, 1, 1]
-
-
-def test_lone_pieces_are_not_joined_and_show_where_words_begin(tokenizer):
-    ids = [*tokenizer.encode(["Der Hund schläft."])[0], END]
-    pieces = lone_pieces(tokenizer, ids)
-    assert "".join(piece for piece, _ in pieces) == "▁Der▁Hund▁schläft.</s>"
-    assert [count for _, count in pieces] == [1] * len(ids)
+    lone, counts = zip(*lone_pieces(tokenizer, ids), strict=True)
+    assert "".join(lone) == "<s>▁Der▁Hund▁schläft,▁glaube▁ich.</s><pad>"
+    assert set(counts) == {1}
+    assert all(text for text, _ in words(tokenizer, range(tokenizer.size)))
+    assert words(tokenizer, []) == []
 
 
 @only_with_bytes
@@ -74,11 +72,6 @@ def test_bytes_are_joined_to_characters(tokenizer):
     assert [word for word, _ in lone_pieces(tokenizer, ids)][-3:] == ["<0xE2>", "<0x82>", "<0xAC>"]
     incomplete = ids[:-1]  # a model may write a part of a character
     assert words(tokenizer, incomplete)[-1][0].strip("\ufffd") == ""
-
-
-def test_a_word_without_text_is_shown_as_a_space_sign(tokenizer):
-    assert words(tokenizer, []) == []
-    assert all(text for text, _ in words(tokenizer, range(tokenizer.size)))
 
 
 @all_kinds

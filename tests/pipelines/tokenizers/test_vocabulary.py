@@ -58,23 +58,3 @@ def test_an_empty_text_is_refused(kind):
     for nothing in ([], ["", ""]):
         with pytest.raises(ValueError, match="There is no text to learn"):
             learn(nothing, VocabularyConfig(kind=kind, size=300))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"kind": "unigram"}, "`kind` must be one of .* Received: kind='unigram'"),
-        ({"size": 0}, "`size` must be a whole number of at least 1"),
-        ({"size": True}, "`size` must be a whole number of at least 1"),
-        ({"seed": "q"}, "`seed` must be a whole number of at least 0"),
-        ({"symbols": "(S"}, "`symbols` must be a tuple of distinct words"),
-        ({"symbols": ("a", "a")}, "`symbols` must be a tuple of distinct words"),
-        ({"character_coverage": "x"}, "from 0.9 to 1"),
-        ({"sample_pairs": 1.5}, "`sample_pairs` must be a whole number"),
-        ({"character_coverage": 0.5}, r"from 0.9 to 1. Received: character_coverage=0.5"),
-        ({"symbols": ("a b",)}, "`symbols` must be normalized words without spaces"),
-    ],
-)
-def test_wrong_settings_are_refused_by_name(settings, message):
-    with pytest.raises(ValueError, match=message):
-        VocabularyConfig(**settings).validate()

@@ -33,8 +33,10 @@ def references():
                 yield english, german, *before
 
 
-def test_a_reference_has_the_gender_of_the_only_thing_in_the_sentence_before():
+def test_frequent_references_have_the_gender_of_the_only_thing_in_the_sentence_before():
     genders, forms = {thing.english: thing.gender for thing in THINGS}, set()
+    share = len(list(references())) / sum(len(english.split()) for english, _ in DOCUMENTS)
+    assert 0.01 < share < 0.1
     plurals = {thing.english_plural for thing in THINGS}
     for english, german, before, _ in references():
         words = re.findall(r"[a-z]+", before)
@@ -64,16 +66,6 @@ def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms():
             assert len(set(pronoun.forms.values())) == 3
             found += 1
     assert found > 20
-
-
-def test_references_are_frequent_and_cannot_be_translated_alone():
-    found = list(references())
-    words = sum(len(english.split()) for english, _ in DOCUMENTS)
-    assert 0.01 < len(found) / words < 0.1
-    translations = {english: set() for english, *_ in found}
-    for english, german, *_ in found:
-        translations[english].add(german)
-    assert len(translations["It is old."]) == 3
 
 
 @pytest.mark.parametrize("split", SPLITS)
@@ -121,8 +113,7 @@ def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
     expected = itertools.islice(documents(30, seed=5), 2)
     assert list(source) == [tuple(text.encode() for text in pair) for pair in expected]
     fingerprints = [source.fingerprint()]
-    for settings in ((2, 30, 6), (3, 30, 5), (2, 31, 5)):
-        count, words, seed = settings
+    for count, words, seed in ((2, 30, 6), (3, 30, 5), (2, 31, 5)):
         fingerprints.append(ToyDocuments(count, words, seed=seed).fingerprint())
     assert all(fingerprints.count(each) == 1 for each in fingerprints)
     first = next(documents(30))

@@ -12,20 +12,9 @@ MALFORMED = (
 )
 LINE_BREAKS = "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"  # of some programs, but not of ours
 FIXED = [
-    *(
-        b"",
-        b" ",
-        b"\0",
-        b"\0\0\0",
-        b"\r",
-        b"\r\r",
-        b"a\rb",
-        b"\t",
-        b"\xef\xbb\xbf",
-        b"\xef\xbb\xbfA.",
-    ),
-    *(mark.encode() for mark in LINE_BREAKS),
-    *(f"a{mark}b".encode() for mark in LINE_BREAKS),
+    *(b"", b" ", b"\0", b"\0\0\0", b"\r", b"\r\r", b"a\rb", b"\t", b"\xef\xbb\xbf"),
+    b"\xef\xbb\xbfA.",
+    *(text.encode() for mark in LINE_BREAKS for text in (mark, f"a{mark}b")),
     "\u0301\u0308\u20dd".encode(),
     "\u202e\u2067\u200f".encode(),
     "שלום עולם \u202e und عربي".encode(),
