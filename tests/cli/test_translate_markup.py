@@ -4,22 +4,24 @@ import json
 
 import pytest
 from support.processes.in_process import call
-from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.markup.marked_text import Document
 
 QUICK = ["--beam=2", "--extra_length=3"]
+PAGE = (
+    b'\xef\xbb\xbf<!-- The dog\r\nsleeps. \xff --> <a\r\n href="The dog" title="\r\nx > y">The cat'
+    b" sleeps.</a>\r\n \r\n<script>\nThe dog sleeps.\n</script>\n<pre>\n\n the dog\n</pre>"
+    b"<ul><li\ntranslate='no'>The dog\n<li>The cat sleeps.</ul>\n<!-- The dog"
+)
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("translate")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    return untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0).folder
+def translate(run, *arguments, stdin):
+    return call("translate", *QUICK, *arguments, run.folder, stdin=stdin).stdout
 
 
-def translate(run, *arguments, stdin="The dog sleeps.\n\nThe cat sleeps.\n"):
-    return call("translate", *QUICK, *arguments, run, stdin=stdin).stdout
+def translated_page(run, path, *flags, stdin=PAGE):
+    translate(run, "--markup=html", f"--output={path}", *flags, stdin=stdin)
+    return path.read_bytes()
 
 
 @pytest.mark.long
@@ -32,21 +34,8 @@ def test_markup_is_kept_in_every_kind_of_output(run):
         assert all(each["text"].count(mark) == 1 for mark in ("<p>", "</p>", "<b>", "</b>", "{x}"))
         assert each["text"].endswith("</p> {x}") and each["alignment"]
     assert all(each["text"].count("<i>") == 1 for each in second["translations"])
-    assert translate(run, "--markup=html") == translate(run), "plain text is translated as always"
     lines = translate(run, "--markup=html", "--prefix=das mein", stdin=text).splitlines()
     assert lines[0].startswith("<p>") and "das" in lines[0]
-
-
-PAGE = (
-    b'\xef\xbb\xbf<!-- The dog\r\nsleeps. \xff --> <a\r\n href="The dog" title="\r\nx > y">The cat'
-    b" sleeps.</a>\r\n \r\n<script>\nThe dog sleeps.\n</script>\n<pre>\n\n the dog\n</pre>"
-    b"<ul><li\ntranslate='no'>The dog\n<li>The cat sleeps.</ul>\n<!-- The dog"
-)
-
-
-def translated_page(run, path, *flags, stdin=PAGE):
-    translate(run, "--markup=html", f"--output={path}", *flags, stdin=stdin)
-    return path.read_bytes()
 
 
 def test_the_lines_of_a_page_are_one_document(run, tmp_path):

@@ -1,6 +1,5 @@
 """Tables as Markdown and CSV."""
 
-import csv
 import datetime
 
 from t2t_keras.reproduction import Plan
@@ -19,8 +18,7 @@ def test_a_table_is_written_as_markdown_and_csv(tmp_path):
         "- A note.\n"
     )
     assert (tmp_path / "table.md").read_text(encoding="utf-8") == text
-    rows = list(csv.reader((tmp_path / "table.csv").read_text().splitlines()))
-    assert rows == [["row", "F1, all"], ["base", "1.23"], ["big", ""]]
+    assert (tmp_path / "table.csv").read_text() == 'row,"F1, all"\nbase,1.23\nbig,\n'
     assert len(list(tmp_path.iterdir())) == 2
 
 

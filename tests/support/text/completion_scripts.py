@@ -1,10 +1,11 @@
-"""The scripts of t2t-completion, made from the flags of all commands and from all settings.
+"""The scripts of t2t-completion, with the flags of all commands and all settings.
 
-`reference_pages` writes them. A command is a list of `Word`s: its flags, and its arguments.
+`reference_pages` writes them: it replaces the lists in the scripts, and keeps their functions.
 """
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import NamedTuple
 
 from support.processes.in_process import parsed_flags
@@ -17,6 +18,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import MODELS
 from t2t_keras.plugins import TABLES, entries_of
 
+SCRIPTS = Path(__file__).parents[3] / "t2t_keras" / "cli" / "completion_scripts"
 # What the arguments of a command are, if not folders.
 ARGUMENTS = {
     "train": "",
@@ -100,145 +102,20 @@ def configs():
     return sorted({*shipped_configs()} - {"settings_of"})
 
 
-HEAD = """\
-# Completes the t2t-* commands in {shell}. t2t-completion prints this script; it is made from the
-# code by tests/support/text/reference_pages.py.
-"""
-BASH = r"""
-_t2t_words() {{
-  case $1 in
-{cases}
-  esac
-}}
+def with_parts(name, parts):
+    """Returns a script with new contents between pairs of texts that are in it.
 
-_t2t_settings='
-{settings}
-'
-
-_t2t() {{
-  local IFS=$' \t\n' command=${{1##*/}}
-  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
-  local flag= start= words each name values=@arguments arguments
-  COMPREPLY=()
-  _t2t_words "$command" || return
-  # bash divides --flag=value at the sign, unless COMP_WORDBREAKS lacks it.
-  if [[ $word == = ]]; then
-    flag=$before word=
-  elif [[ $before == = ]]; then
-    flag=${{COMP_WORDS[COMP_CWORD-2]}}
-  elif [[ $word == --*=* ]]; then
-    flag=${{word%%=*}} start=${{word%%=*}}= word=${{word#*=}}
-  elif [[ $before == --* && $word != -* ]]; then
-    flag=$before
-  fi
-  if [[ $flag == --config.* ]]; then words=$_t2t_settings; fi
-  if [[ $flag ]]; then
-    for each in $words; do
-      if [[ $each == "${{flag#--}}="* ]]; then values=${{each#*=}}; fi
-    done
-  fi
-  if [[ $values == @arguments && $word == -* ]]; then
-    _t2t_names
-    return
-  fi
-  if [[ $values == @arguments ]]; then values=$arguments; fi
-  case $values in
-    @file | @config) compopt -o default 2>/dev/null ;;
-    @folder) compopt -o dirnames 2>/dev/null ;;
-  esac
-  if [[ $values == @config ]]; then
-    values='{configs}'
-    _t2t_files -X '!*.py'
-  fi
-  if [[ $values != @* ]]; then
-    _t2t_add < <(compgen -P "$start" -W "${{values//|/ }}" -- "$word")
-  elif [[ $start ]]; then
-    _t2t_files
-  fi
-}}
-
-# Adds each line of the input to the completions. $(compgen …) would split names at spaces.
-_t2t_add() {{
-  local line
-  while IFS= read -r line; do COMPREPLY+=("$line"); done
-}}
-
-# Adds the files that begin with the word. The arguments are options of compgen.
-_t2t_files() {{
-  local file plain=${{word//\\/}} home
-  if [[ $word == [\"\']* ]]; then return; fi  # inside quotes, readline completes
-  while IFS= read -r file; do
-    home=
-    if [[ $plain == \~*/* ]]; then home=${{file%%/*}}/; fi  # in quotes it would be no folder
-    printf -v file %q "${{file#"$home"}}"
-    COMPREPLY+=("$start$home$file")
-  done < <(compgen -f "$@" -- "$plain")
-}}
-
-# Completes the name of a flag or a setting.
-_t2t_names() {{
-  local names= rest
-  if [[ $word == --config.* ]]; then
-    for each in $_t2t_settings; do
-      each=--${{each%%=*}}= rest=
-      if [[ $each == "$word"* ]]; then rest=${{each#"$word"}}; fi
-      # One group at a time: --config.data. before --config.data.batches.
-      if [[ $rest == *.* ]]; then rest=${{rest%%.*}}.; fi
-      if [[ $rest && " $names " != *" $word$rest "* ]]; then names+=" $word$rest"; fi
-    done
-  else
-    for each in $words; do
-      name=${{each%%=*}}
-      if [[ $each == *=* ]]; then name+==; fi
-      names+=" --$name"
-      if [[ $name == config= ]]; then names+=" --config."; fi
-    done
-  fi
-  _t2t_add < <(compgen -W "$names" -- "$word")
-  if [[ ${{#COMPREPLY[@]}} == 1 && ${{COMPREPLY[0]}} == *[=.] ]]; then
-    compopt -o nospace 2>/dev/null
-  fi
-}}
-
-complete -F _t2t {commands}
-"""
-ZSH = """
-_t2t_configs() {{
-  local -a names=({configs})
-  _alternative 'configs:shipped config:compadd -a names' 'files:file:_files -g "*.py"'
-}}
-
-_t2t_settings() {{
-  local -a settings=(
-{settings}
-  )
-  if [[ $PREFIX != *=* ]]; then
-    _describe -o setting settings -S '='
-    return
-  fi
-  local name=${{PREFIX%%=*}}
-  compset -P '*='
-  case $name in
-{values}
-    *) _message value ;;
-  esac
-}}
-
-_t2t() {{
-  local -a common=(
-{common}
-  )
-  if [[ $PREFIX == --config.* ]]; then
-    _t2t_settings
-    return
-  fi
-  case $service in
-{cases}
-  esac
-}}
-
-_t2t "$@"
-"""
+    Args:
+        name: file of the script.
+        parts: {(text before, text after): contents}.
+    """
+    script = (SCRIPTS / name).read_text(encoding="utf-8")
+    for (start, end), contents in parts.items():
+        before, found, rest = script.partition(start)
+        _, found_end, after = rest.partition(end)
+        assert found and found_end, f"{name} has no part from {start!r} to {end!r}"
+        script = f"{before}{start}{contents}{end}{after}"
+    return script
 
 
 def bash_script(modules):
@@ -259,11 +136,16 @@ def bash_script(modules):
             f"    t2t-{command})\n      arguments='{arguments}' words='\n{lines(words)}\n' ;;"
         )
     cases.append("    *) return 1 ;;")
-    return HEAD.format(shell="bash") + BASH.format(
-        cases="\n".join(cases),
-        settings=lines(f"{word.name}={word.values}" for word in settings()),
-        configs="|".join(configs()),
-        commands=" ".join(f"t2t-{command}" for command in modules),
+    return with_parts(
+        "t2t.bash",
+        {
+            ("  case $1 in\n", "\n  esac"): "\n".join(cases),
+            ("_t2t_settings='\n", "\n'"): lines(
+                f"{word.name}={word.values}" for word in settings()
+            ),
+            ("== @config ]]; then\n    values='", "'"): "|".join(configs()),
+            ("complete -F _t2t ", "\n"): " ".join(f"t2t-{command}" for command in modules),
+        },
     )
 
 
@@ -290,20 +172,21 @@ def zsh_script(modules):
         )
     found = settings()
     with_values = [word for word in found if word.values]
-    head = f"#compdef {' '.join(f't2t-{command}' for command in modules)}\n"
-    return (
-        head
-        + HEAD.format(shell="zsh")
-        + ZSH.format(
-            configs=" ".join(configs()),
-            settings=lines(quoted(f"--{word.name}:{word.meaning}") for word in found),
-            values="\n".join(
-                f"    --{word.name}) compadd {word.values.replace('|', ' ')} ;;"
-                for word in with_values
+    values = (
+        f"    --{word.name}) compadd {word.values.replace('|', ' ')} ;;" for word in with_values
+    )
+    return with_parts(
+        "t2t.zsh",
+        {
+            ("#compdef ", "\n"): " ".join(f"t2t-{command}" for command in modules),
+            ("local -a names=(", ")"): " ".join(configs()),
+            ("local -a settings=(\n", "\n  )"): lines(
+                quoted(f"--{word.name}:{word.meaning}") for word in found
             ),
-            common=lines(common),
-            cases="\n".join(cases),
-        )
+            ("  case $name in\n", "\n    *)"): "\n".join(values),
+            ("local -a common=(\n", "\n  )"): lines(common),
+            ("  case $service in\n", "\n  esac"): "\n".join(cases),
+        },
     )
 
 
