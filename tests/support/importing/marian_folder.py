@@ -74,13 +74,15 @@ def weights_of(model, source="Wemb", target="Wemb", output=None, **blocks):
     return weights
 
 
-def write(folder, model, settings=None, vocabulary=TOKENS):
-    """Writes a folder of Marian."""
+def write(folder, model, settings=(), vocabulary=TOKENS, files=()):
+    """Writes a folder of Marian. `files` are changes: {name: text, or None for no file}."""
     folder.mkdir(exist_ok=True)
-    settings = SETTINGS | (settings or {})
-    text = "".join(f"{name}: {value}\n" for name, value in settings.items())
+    text = "".join(f"{name}: {value}\n" for name, value in (SETTINGS | dict(settings)).items())
     settings = np.frombuffer(text.encode() + b"\0", "int8")
     np.savez(folder / "model.npz", **model, **{"special:model.yml": settings})
-    lines = (f"'{token}': {id}\n" for id, token in enumerate(vocabulary))
-    (folder / "vocab.yml").write_text("".join(lines))
+    lines = "".join(f"'{token}': {id}\n" for id, token in enumerate(vocabulary))
+    for name, contents in {"vocab.yml": lines, **dict(files)}.items():
+        (folder / name).unlink(missing_ok=True)
+        if contents is not None:
+            (folder / name).write_text(contents)
     return folder
