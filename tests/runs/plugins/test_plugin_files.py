@@ -1,5 +1,3 @@
-import dataclasses
-import json
 import os
 import shutil
 from pathlib import Path
@@ -9,13 +7,13 @@ from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.text.cleaning_rules import RULES
-from t2t_keras import plugins
 from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment
+from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
-from t2t_keras.models import MODELS
 from t2t_keras.plugins import LOADED, load_plugin, sha256_of
-from t2t_keras.runs import Run, load_translator, settings_file, train
+from t2t_keras.runs import Run, load_translator, train
+from t2t_keras.runs.exports import hub_folder
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins, owners
 from t2t_keras.runs.plugins.plugin_files import (
     files_of_run,
@@ -31,8 +29,6 @@ from t2t_keras.runs.plugins.trusted_files import (
     trust_file,
 )
 from t2t_keras.runs.training.run_start import begin
-from t2t_keras.transformer import Transformer
-from t2t_keras.transformer_config import TransformerConfig
 
 PLUGIN = """
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -97,7 +93,7 @@ def test_a_run_keeps_a_copy_of_the_files_whose_entries_it_uses(run, tmp_path):
     assert file.contents == PLUGIN.encode()
     contents = read_json(run.config_file)
     assert contents["imports"] == {"mine.py": file.sha256}
-    assert contents["experiment"]["imports"] == ["mine.py"]
+    assert contents["experiment"]["imports"] == ["mine.py"], "without its folder"
     assert run.experiment().imports == (str(file.path),)
     assert recorded() == {file.sha256}
     assert record_path().stat().st_mode & 0o777 == 0o600
@@ -156,15 +152,13 @@ def test_a_search_method_is_that_of_the_run(tmp_path):
         imports = {"short.py": sha256_of(text.encode())}
         write_json(folder / "config.json", {"experiment": {}, "imports": imports})
         trust_plugins_of(folder)
-    for first, second in (folders, folders[::-1]):
-        for _ in range(2):
-            load_method(first, "own")
-            assert METHODS["own"] == first.name
-            with pytest.raises(ValueError, match=f"{second}.* replaces 'own'.*different processes"):
-                load_method(second, "own")
-            load_method(second, "beam")
-        METHODS.pop("own")
-        LOADED.clear()
+    first, second = folders
+    for _ in range(2):
+        load_method(first, "own")
+        assert METHODS["own"] == "first"
+        with pytest.raises(ValueError, match=f"{second}.* replaces 'own'.*different processes"):
+            load_method(second, "own")
+        load_method(second, "beam")
 
 
 def test_a_cleaning_rule_belongs_to_the_run(tmp_path):
@@ -182,24 +176,6 @@ def test_a_cleaning_rule_belongs_to_the_run(tmp_path):
     assert "needs the entry 'loud' of RULES (data.cleaning.rules)" in missing_entry(contents, "run")
 
 
-def test_lists_in_settings_are_the_same_after_a_restart(tmp_path, monkeypatch):
-    @dataclasses.dataclass
-    class Config(TransformerConfig):
-        widths: list = dataclasses.field(default_factory=lambda: [1, [2, 3]])
-
-    class Listed(Transformer):
-        config_class = Config
-
-    monkeypatch.setitem(MODELS, "listed", Listed)
-    monkeypatch.setattr(
-        settings_file, "read_settings", lambda path: Experiment(model=Config(widths=(1, (2, 3))))
-    )
-    settings_file.check_same_model(tmp_path / "config.json", Experiment(model=Config()))
-    with pytest.raises(ValueError, match=r"started with model.widths=\(1, \(2, 3\)\)"):
-        other = Experiment(model=Config(widths=[1, [2]]))
-        settings_file.check_same_model(tmp_path / "config.json", other)
-
-
 def test_a_name_without_an_entry_is_named_with_what_to_do(run, tmp_path):
     shutil.rmtree(run.folder / "imports")
     contents = read_json(run.config_file)
@@ -211,20 +187,18 @@ def test_a_name_without_an_entry_is_named_with_what_to_do(run, tmp_path):
         run.experiment()
 
 
-CRAFTED = [
-    ({"../mine.py": "0" * 64}, 'its entry "imports" must be'),
-    ({"/etc/passwd": "0" * 64}, 'its entry "imports" must be'),
-    ({"mine.py": "0" * 63}, 'its entry "imports" must be'),
-    ({"mine.py": 3}, 'its entry "imports" must be'),
-    (["mine.py"], 'its entry "imports" must be'),
-    ({"mine.py": "0" * 64}, "mine.py has changed since training: its SHA-256 is"),
-    ({"other.py": "0" * 64}, "needs its plug-in file .*other.py, which cannot be read"),
-    ({f"{i}.py": "0" * 64 for i in range(101)}, 'its entry "imports" must be'),
-]
-
-
 def test_a_crafted_record_is_refused(run):
-    for imports, message in CRAFTED:
+    wrong = 'its entry "imports" must be'
+    crafted = [
+        ({"../mine.py": "0" * 64}, wrong),
+        ({"mine.py": "0" * 63}, wrong),
+        ({"mine.py": 3}, wrong),
+        (["mine.py"], wrong),
+        ({f"{i}.py": "0" * 64 for i in range(101)}, wrong),
+        ({"mine.py": "0" * 64}, "mine.py has changed since training: its SHA-256 is"),
+        ({"other.py": "0" * 64}, "needs its plug-in file .*other.py, which cannot be read"),
+    ]
+    for imports, message in crafted:
         write_json(run.config_file, read_json(run.config_file) | {"imports": imports})
         for use in (run.experiment, lambda: trust_plugins_of(run.folder)):
             with pytest.raises(ValueError, match=message):
@@ -292,6 +266,12 @@ def test_a_record_without_a_last_line_break_is_continued_on_the_next_line(tmp_pa
     assert recorded() == {"1" * 64, "2" * 64}
 
 
-def test_the_record_in_json_names_no_folder(run):
-    assert str(run.folder.parent) not in json.dumps(read_json(run.config_file)["imports"])
-    assert plugins.LOADED
+def test_a_published_run_contains_the_files_and_its_card_says_so(run, tmp_path, monkeypatch):
+    def export(published, *_):
+        (published.folder / "export_litert").mkdir()
+        raise NotConvertible("no operation")
+
+    monkeypatch.setattr(hub_folder, "export_litert", export)
+    folder = run.export(tmp_path / "published", "hub")
+    assert (folder / "imports" / "mine.py").read_text() == PLUGIN
+    assert "It contains Python code, `imports/mine.py`." in (folder / "README.md").read_text()
