@@ -2,12 +2,13 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import keras
 import pytest
 from support.runs.small_training import HeldOut, new_trainer, training_data
 
-from t2t_keras.training.finite_checks import NonFiniteLoss
+from t2t_keras.training.finite_checks import FiniteChecks, NonFiniteLoss, shortened
 
 
 class Spoil(keras.callbacks.Callback):
@@ -31,7 +32,6 @@ def pairs_of(step):
     return "sentence pairs " + ", ".join(map(str, training_data().examples(step - 1)))
 
 
-@pytest.mark.long
 def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
     trainer = new_trainer(tmp_path, callbacks=[Spoil(embedding, "nan")], checkpoint_every=4)
     message = (
@@ -43,7 +43,6 @@ def test_a_loss_that_is_not_finite_ends_the_run_and_names_the_batches(tmp_path):
     assert trainer.checkpoints.steps() == [4]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("spoil", "array"),
     [
@@ -59,31 +58,28 @@ def test_a_model_that_is_not_finite_is_never_saved(tmp_path, spoil, array):
     with pytest.raises(NonFiniteLoss, match=message):
         trainer.train()
     assert trainer.checkpoints.steps() == [3]
-    resumed = new_trainer(tmp_path, checkpoint_every=3, steps=6)
-    assert resumed.train() is None and resumed.checkpoints.steps() == [3, 6]
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("callbacks", "message"),
-    [
-        ([], r"The held-out loss \(general\) after step 6 is nan, although all weights are finite"),
-        ([Spoil(embedding, "nan")], "After step 6 the model is no longer finite"),
-    ],
-    ids=["held-out text", "weights"],
-)
-def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch, callbacks, message):
-    settings = {"evaluate_every": 6, "checkpoint_every": 4, "callbacks": callbacks}
-    sets = [HeldOut("general"), HeldOut("mine")]
-    trainer = new_trainer(tmp_path, held_out=sets, **settings)
-    original = trainer.machines.on_every_replica
-
-    def on_every_replica(step, batch_spec):
-        if step == trainer.model.test_step and not callbacks:
-            return lambda batch: {"loss": math.nan}
-        return original(step, batch_spec)
-
-    monkeypatch.setattr(trainer.machines, "on_every_replica", on_every_replica)
+def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch):
+    settings = {"evaluate_every": 6, "checkpoint_every": 4}
+    trainer = new_trainer(tmp_path, held_out=[HeldOut("general"), HeldOut("mine")], **settings)
+    results = {"loss": math.nan, "general/loss": math.nan, "mine/loss": 1.0}
+    monkeypatch.setattr("t2t_keras.training.evaluator.Evaluator.losses", lambda *_: results)
+    message = r"The held-out loss \(general\) after step 6 is nan, although all weights are finite"
     with pytest.raises(NonFiniteLoss, match=message):
         trainer.train()
     assert trainer.checkpoints.steps() == [4] and trainer.records.metrics_file.read() == []
+    trainer.finite.check_held_out({"loss": 1.0}, 6)
+    embedding(trainer.model).assign(embedding(trainer.model) * float("nan"))
+    with pytest.raises(NonFiniteLoss, match="After step 6 the model is no longer finite"):
+        trainer.finite.check_held_out({"loss": math.nan}, 6)
+
+
+def test_the_first_step_and_batches_of_a_dataset_are_named():
+    data = SimpleNamespace(examples=lambda step: None)
+    checks = FiniteChecks(None, data, SimpleNamespace(steps=list))
+    message = "The loss of step 1 is inf. The cause is its batch (dataset.repeat().skip(0).take(1))"
+    with pytest.raises(NonFiniteLoss, match=re.escape(f"{message}. There is no checkpoint yet")):
+        checks.check_losses([math.inf, 1.0], 2)
+    assert shortened(range(20)).endswith("18, 19")
+    assert shortened(range(21)).endswith("18, 19, … (21 in all)")

@@ -1,24 +1,18 @@
-"""Trains in a process of its own, slowly enough to be killed between two steps.
+"""Trains and kills itself during the seventh step: `small_training_process FOLDER`."""
 
-Run as `small_training_process FOLDER RESULT`. RESULT gets the final state, an .npz file.
-"""
-
+import os
+import signal
 import sys
-import time
 
 import keras
-import numpy as np
-from support.runs.small_training import final_state
-
-STEPS = 60
+from support.runs.small_training import new_trainer
 
 
-class Delay(keras.callbacks.Callback):
+class Kill(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
-        time.sleep(0.02)
+        if batch == 6:
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 if __name__ == "__main__":
-    folder, result = sys.argv[1:]
-    state = final_state(folder, callbacks=[Delay()], checkpoint_every=1, steps=STEPS)
-    np.savez(result, **state)
+    new_trainer(sys.argv[1], callbacks=[Kill()], checkpoint_every=1).train()

@@ -54,7 +54,7 @@ class HeldOut:
 
 
 @functools.cache
-def compiled_model(strategy, dropout, learning_rate, xla):
+def compiled_model(strategy, dropout):
     """Returns a model and its initial state.
 
     Trainers share the model, because tracing its forward and backward pass takes seconds.
@@ -64,7 +64,7 @@ def compiled_model(strategy, dropout, learning_rate, xla):
         model=TransformerConfig(
             vocab_size=20, num_layers=1, d_model=16, d_ff=16, num_heads=2, dropout=dropout
         ),
-        training=TrainingConfig(warmup_steps=10, learning_rate=learning_rate, xla=xla),
+        training=TrainingConfig(warmup_steps=10, learning_rate=0.1),
     )
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
@@ -78,8 +78,6 @@ def new_trainer(
     held_out=(),
     callbacks=(),
     dropout=0.2,
-    learning_rate=1.0,
-    xla="auto",
     data=None,
     **settings,
 ):
@@ -90,7 +88,7 @@ def new_trainer(
     """
     settings = {"steps": 20, "checkpoint_every": 4, "evaluate_every": 10, "log_every": 5} | settings
     strategy = strategy or tf.distribute.get_strategy()
-    model, initial_state = compiled_model(strategy, dropout, learning_rate, xla)
+    model, initial_state = compiled_model(strategy, dropout)
     restore(model, initial_state)
     Path(folder).mkdir(parents=True, exist_ok=True)
     trainer = Trainer(
