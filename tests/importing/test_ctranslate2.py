@@ -54,12 +54,10 @@ def write_modern(folder, variables, settings=(), aliases=()):
     for side, size in rows.items():
         (folder / f"{side}_vocabulary.txt").unlink()
         write_vocabulary(folder / f"{side}_vocabulary.json", [*SPECIAL, *"abcdefg"][:size])
-    settings = {
-        **{"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
-        **{"decoder_start_token": "<s>", "add_source_bos": False, "add_source_eos": True},
-        **{"layer_norm_epsilon": None, **dict(settings)},
-    }
-    (folder / "config.json").write_text(json.dumps(settings))
+    tokens = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokens |= {"decoder_start_token": "<s>", "add_source_bos": False, "add_source_eos": True}
+    contents = {**tokens, "layer_norm_epsilon": None, **dict(settings)}
+    (folder / "config.json").write_text(json.dumps(contents))
     return folder
 
 
@@ -101,35 +99,25 @@ def test_zeros_to_start_from_and_a_scale_of_the_queries(tmp_path):
 @pytest.mark.parametrize(
     ("says", "zeros_first", "given", "expected", "note"),
     [
-        (True, 0, False, False, None),
-        (None, 0, None, False, "the source has no end, .* import with --source_end"),
-        (False, 0, None, False, "the source has no end, .* import with --source_end"),
-        (False, 0, True, True, None),
-        (None, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
-        (False, 1, False, False, None),
+        ({"add_source_eos": True}, 0, False, False, None),
+        ({"add_source_eos": False}, 0, True, True, None),
+        ({"add_source_eos": False}, 0, None, False, "no end, .* import with --source_end"),
+        ({}, 0, None, False, "no end, .* import with --source_end"),
+        ({}, 1, None, True, "as in every model of Marian; .* import with --nosource_end"),
+        ({}, 1, False, False, None),
     ],
 )
 def test_the_end_of_the_source(tmp_path, says, zeros_first, given, expected, note):
-    variables = modern() | {"decoder/start_from_zero_embedding": np.int8(zeros_first)}
-    folder = write_modern(tmp_path / "model", variables, {"add_source_eos": says})
-    if says is None:
-        settings = json.loads((folder / "config.json").read_text())
-        del settings["add_source_eos"]
-        (folder / "config.json").write_text(json.dumps(settings))
+    changed = random_model() | {"decoder/start_from_zero_embedding": np.int8(zeros_first)}
+    folder = write_folder(tmp_path / "model", changed)
+    (folder / "config.json").write_text(json.dumps(says))
     imported = read(folder, source_end=given)
     assert imported.config.source_end is expected
     assert len(imported.notes) == (note is not None)
     assert note is None or re.search(note, imported.notes[0])
 
 
-def test_the_user_may_say_how_the_source_begins(folder):
-    assert read(folder, source_begin=True).source.begin
-    with pytest.raises(ValueError, match="source_begin"):
-        read(folder, source_begin=1)
-
-
-def test_language_codes_beside_a_sentencepiece_model_begin_a_source(tmp_path):
-    folder = write_modern(tmp_path / "model", modern())
+def test_language_codes_beside_a_sentencepiece_model_begin_a_source(folder):
     for side, tokens in (("source", "abcdef"), ("target", "abcd")):
         write_vocabulary(folder / f"{side}_vocabulary.json", [*SPECIAL, ">>fr<<", *tokens])
         (folder / f"{side}.spm").write_bytes(unigram_model(80))
@@ -143,7 +131,10 @@ def test_language_codes_beside_a_sentencepiece_model_begin_a_source(tmp_path):
 
 def test_a_tokenizer_json_of_hugging_face_is_not_our_vocabulary(folder):
     (folder / "tokenizer.json").write_text('{"version": "1.0", "model": {"type": "BPE"}}')
-    assert read(folder).own_vocabulary is None
+    imported = read(folder, source_begin=True)
+    assert imported.own_vocabulary is None and imported.source.begin
+    with pytest.raises(ValueError, match="source_begin"):
+        read(folder, source_begin=1)
 
 
 def test_an_output_that_is_an_alias_of_the_embeddings_is_tied(tmp_path):

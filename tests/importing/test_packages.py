@@ -70,21 +70,14 @@ def link(name, target):
     return info, target
 
 
-def changed(entry, offset, value, from_list=True):
-    """Returns a function that writes a zip file and overwrites some of its bytes.
-
-    Args:
-        entry: contents of its file.
-        offset: position of the change.
-        value: the bytes to write.
-        from_list: whether the position counts from the list of entries at the end.
-    """
+def changed(contents, offset, value):
+    """Returns a function that writes a zip file and overwrites a part of its list of entries."""
 
     def write(path):
-        contents = bytearray(zip_file(path, ("model.bin", entry)).read_bytes())
-        start = offset + (contents.index(b"PK\x01\x02") if from_list else 0)
-        contents[start : start + len(value)] = value
-        path.write_bytes(contents)
+        file = bytearray(zip_file(path, ("model.bin", contents)).read_bytes())
+        start = file.index(b"PK\x01\x02") + offset
+        file[start : start + len(value)] = value
+        path.write_bytes(file)
 
     return write
 
@@ -113,7 +106,6 @@ INSIDE = "is not the name of a file inside a folder"
     ("entries", "message"),
     [
         (["../model.bin"], f"its entry '../model.bin' {INSIDE}"),
-        (["a/../../b"], INSIDE),
         (["/etc/model.bin"], INSIDE),
         (["a\\..\\b"], INSIDE),
         (["a//b"], INSIDE),
@@ -125,21 +117,16 @@ INSIDE = "is not the name of a file inside a folder"
         (["a", "a/b"], "its entry 'a' occurs twice"),
         (["a.txt"], "no model of a known format .* Its files are: a.txt"),
         (["x/model.pt"], "holds a PyTorch model. Convert it with CTranslate2"),
-        ([], "no model of a known format .* Its files are: none"),
         (["a/model.bin", "b/model.bin"], "holds 2 models: a, b. Unpack it and"),
         (unusual, "its entry 'model.bin' is compressed in an unusual way"),
         (changed(b"x", 8, b"\1\0"), "its entry 'model.bin' is encrypted"),
-        (
-            changed(b"x" * 100, 24, struct.pack("<I", 3_000_000_000)),
-            "its 216 bytes claim to hold 3,000,000,000",
-        ),
-        (changed(b"x" * 100, 24, struct.pack("<I", 1000)), "not a whole zip file"),
-        (changed(b"x" * 999, 500, b"y", from_list=False), "is not a whole zip file: Bad CRC-32"),
+        (changed(b"x", 24, struct.pack("<I", 3 * 10**9)), "its 117 bytes claim to hold 3,000,000"),
+        (changed(b"x", 24, struct.pack("<I", 1000)), "not a whole zip file"),
+        (changed(b"x", -1, b"y"), "is not a whole zip file: Bad CRC-32"),
         (cut, "is not a whole zip file: File is not a zip file. Download or copy it again"),
         (bomb, "claim to hold 33,554,432, more than the weights of a model can be compressed"),
         (many(1001), "it has 1,001 entries, more than 1,000"),
         (many(4000, "f" * 240), "not a whole zip file: its list of entries is too long"),
-        (lambda path: path.write_bytes(b""), "is not a whole zip file"),
         (lambda path: path.write_bytes(b"PK\5\6" + bytes(18)), "Its files are: none"),
     ],
 )
@@ -155,37 +142,28 @@ def test_harmful_zip_files_are_refused(tmp_path, entries, message):
     assert {each.name for each in tmp_path.glob("in/*")} <= {"unpacked"}
 
 
-def test_a_full_disk_is_named(tmp_path, monkeypatch):
+def test_a_full_disk_is_named_and_files_of_macos_take_no_room(tmp_path, monkeypatch):
     usage = packages.shutil.disk_usage(tmp_path)._replace(free=5)
     monkeypatch.setattr(packages.shutil, "disk_usage", lambda folder: usage)
     path = zip_file(tmp_path / "b.zip", ("model.bin", b"123456"))
     with pytest.raises(ValueError, match=r"holds 6 bytes, and .* has room for 5\. Make room"):
-        source_of(path, None, tmp_path / "unpacked")
-
-
-def test_files_of_macos_are_not_unpacked(tmp_path):
+        source_of(path, None, tmp_path / "full")
     names = ("m/model.bin", "__MACOSX/m/._model.npz", "m/.DS_Store")
-    path = zip_file(tmp_path / "a.zip", *((name, b"") for name in names))
+    path = zip_file(tmp_path / "a.zip", *((name, b"12345") for name in names))
     assert found(path, tmp_path) == Source("m")
     unpacked = [each.name for each in (tmp_path / "unpacked").rglob("*")]
     assert sorted(unpacked) == ["m", "model.bin"]
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("model.pt", "is a PyTorch model. Convert it"),
-        ("model.alphas.intgemm.bin", "is a quantized model of Marian"),
-        ("model.tar.gz", r"is not a model that can be imported by itself. Give the folder"),
-        ("pipe.zip", r"pipe\.zip is no folder and no file"),
-        ("none", "none does not exist"),
-    ],
-)
-def test_other_files_are_refused_with_advice(tmp_path, name, message):
-    path = tmp_path / name
-    if name.startswith("model"):
-        path.touch()
-    elif name == "pipe.zip":
-        os.mkfifo(path)
-    with pytest.raises(ValueError, match=message):
-        source_of(path, None, tmp_path / "unpacked")
+def test_other_files_are_refused_with_advice(tmp_path):
+    os.mkfifo(tmp_path / "pipe.zip")
+    for name, message in {
+        "model.alphas.intgemm.bin": "is a quantized model of Marian",
+        "model.tar.gz": "is not a model that can be imported by itself. Give the folder",
+        "pipe.zip": r"pipe\.zip is no folder and no file",
+        "none": "none does not exist",
+    }.items():
+        if name.startswith("model"):
+            (tmp_path / name).touch()
+        with pytest.raises(ValueError, match=message):
+            source_of(tmp_path / name, None, tmp_path / "unpacked")

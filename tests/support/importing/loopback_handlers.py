@@ -33,20 +33,18 @@ class Handler(BaseHTTPRequestHandler):
         }
         self.hub.log.append(self.entry)
         try:
-            found = matching(self.hub.statuses, self.entry["path"])
-            if found:
-                self.answer(*found[0])
-            else:
-                self.respond(self.entry["path"].partition("?")[0])
+            for form, answer in self.hub.statuses.items():
+                if re.search(form, self.entry["path"]):
+                    self.answer(*answer)
+                    return
+            self.respond(self.entry["path"].partition("?")[0])
         finally:
             self.entry["done"] = True
 
     def answer(self, status, headers, body=b"", is_large=False):
         """Sends an answer, with the accidents that the hub has for it."""
         headers = {"Content-Length": len(body), **headers}
-        for others in matching(self.hub.headers, self.entry["path"]):
-            headers |= others
-        is_endless = matching(dict.fromkeys(self.hub.endless), self.entry["path"])
+        is_endless = any(re.search(form, self.entry["path"]) for form in self.hub.endless)
         if is_endless:
             del headers["Content-Length"]
             headers["Connection"] = "close"
@@ -87,11 +85,6 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(206, part, contents[start:], is_large)
         else:
             self.answer(200, {}, contents, is_large)
-
-
-def matching(values, path):
-    """Returns the values whose regular expressions occur in a path."""
-    return [value for form, value in values.items() if re.search(form, path)]
 
 
 class HubHandler(Handler):

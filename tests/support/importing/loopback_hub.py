@@ -26,15 +26,13 @@ class LoopbackHub:
         break_after: bytes of a large file after which the connection is cut, once. None: never.
         seconds: duration of each piece of a large file.
         corrupt: names of files in which one byte differs from the listing.
-        headers: {regular expression of a path: headers that replace those of the answer}.
         endless: regular expressions of paths whose answers do not end.
     """
 
     def __init__(self):
         self.folders, self.log = {}, []
         self.gated, self.statuses, self.corrupt = {}, {}, set()
-        self.headers, self.endless = {}, set()
-        self.break_after, self.seconds = None, 0.0
+        self.endless, self.break_after, self.seconds = set(), None, 0.0
         self.servers = [self.server(handler) for handler in (HubHandler, StorageHandler)]
         self.address, self.storage = (
             f"http://127.0.0.1:{server.server_address[1]}" for server in self.servers
