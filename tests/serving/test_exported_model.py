@@ -1,7 +1,5 @@
 """A served export of a small run gives rows what they ask for, as the export itself does."""
 
-import re
-
 import pytest
 from support.serving.served_engine import predictions
 
@@ -47,7 +45,7 @@ def test_the_signatures_that_translate_are_those_of_the_engine(model):
     [
         {"alpha": 1.25, "n_best": 2},
         {"prefix": "Ein", "beam": 1},
-        {"require": [["Hund"]], "confidence": True},
+        {"require": [["Hund"]], "confidence": True, "alignments": True},
         {"glossary": {"dog": "Hund"}, "markup": "xml"},
     ],
 )
@@ -58,27 +56,13 @@ def test_the_answer_is_that_of_the_export(model, options):
     (answer,) = predictions(row, engine=model)
     count = options.get("n_best", 1)
     assert answer["translations"][:count] == [each.text for each in expected]
+    if "confidence" in options:
+        rated, links = answer["confidence"][0].split(), answer["alignments"][0].split()
+        assert [float(each) for each in rated] == pytest.approx(expected[0].confidence, abs=1e-3)
+        assert links == [f"{i}-{j}" for i, j in expected[0].alignment]
+        assert len(answer["words"][0].split()) == len(rated)
     scores = [each.score for each in expected]
     assert answer["scores"][:count] == pytest.approx(scores, rel=1e-4)
-
-
-def test_rows_get_what_they_ask_for(model):
-    plain, glossary, markup, words = predictions(
-        {"text": TEXT},
-        {"text": TEXT, "glossary": "dog\tder Hund\ncat\tKatze"},
-        {"text": f"<p>{TEXT}</p>\n<br>{{x}}", "markup": "html"},
-        {"text": TEXT, "alignments": True, "confidence": True},
-        engine=model,
-    )
-    for phrase in ("der Hund", "Katze"):
-        assert re.search(rf"\b{phrase}\b", glossary["translations"][0])
-    assert re.fullmatch(r"<p>[^<]*</p>\n<br>[^<]*\{x\}[^<]*", markup["translations"][0])
-    assert words["translations"][0] == plain["translations"][0]
-    count = len(words["words"][0].split())
-    assert count == len(words["confidence"][0].split()) > 0
-    for link in words["alignments"][0].split():
-        source, target = map(int, link.split("-"))
-        assert source < 6 and target < count
 
 
 def test_phrases_need_the_exported_beam(model):

@@ -23,20 +23,13 @@ def address(backwards_model):
 def test_requests_on_many_connections_share_batches_and_get_their_own_answers(address):
     def ask(index):
         texts = [f"{index} {row} of {'a ' * (index % 40)}end" for row in range(index % 4 + 1)]
-        kind = index % 10
-        if kind == 3:
+        if index % 5 == 3:
             answer = predict(address, {"signature_name": "translate_n_best", "inputs": texts})[1]
-            expected = [[backwards(t) + mark for mark in ("", "!", "?", " …")] for t in texts]
-            assert answer["outputs"]["translations"] == expected
-        elif kind == 7:
-            rows = [{"source": text, "target": str(index)} for text in texts]
-            answer = predict(address, {"signature_name": "score", "instances": rows})[1]
-            expected = [-float(len(text) + len(str(index))) for text in texts]
-            assert answer == {"predictions": expected}
+            found = [best for best, *_ in answer["outputs"]["translations"]]
         else:
             answer = predict(address, {"instances": texts})[1]
             found = [row["translations"] for row in answer["predictions"]]
-            assert found == [backwards(text) for text in texts]
+        assert found == [backwards(text) for text in texts]
 
     batches = 't2t_batch_rows_count{signature="serving_default"}'
     before = metric(address, batches)

@@ -2,8 +2,7 @@
 
 Its signatures are named as those of an exported run. It "translates" by reversing the order of the
 words, so that answers are quick to compute and to check. Some words in a text have a special
-effect: "slow" takes a while, "nan" has no score, "refuse" fails an assertion of the model, and
-"fail" raises an error.
+effect: "slow" takes a while, "refuse" fails an assertion of the model, and "fail" raises an error.
 """
 
 from pathlib import Path
@@ -71,7 +70,7 @@ class Backwards(tf.Module):
             "source_pieces": source.to_tensor(),
             "target_pieces": target.to_tensor(),
             "encoder": weights(s, s),
-            "decoder": weights(t, t, causal=True),
+            "decoder": weights(t, t),
             "cross": weights(t, s),
         }
 
@@ -85,7 +84,7 @@ class Backwards(tf.Module):
         endings = tf.constant(["", "!", "?", " …"][:N_BEST])
         translations = self.mark + " " + best[:, None] + endings
         scores = -0.1 * one[:, None] * tf.range(1, N_BEST + 1, dtype=tf.float32)
-        return translations, tf.where(contains(text, "nan")[:, None], float("nan"), scores)
+        return translations, scores
 
 
 def contains(text, word):
@@ -106,26 +105,18 @@ def slowly(text):
 
 
 def pieces(text):
-    """Splits words into pieces of up to five letters and appends the end token."""
+    """Returns the words as pieces, and the end token."""
     words = "▁" + tf.strings.split(text)
-    cut = tf.strings.regex_replace(words.flat_values, r"(\S{5})", r"\1 ")
-    of_words = tf.RaggedTensor.from_row_splits(tf.strings.split(cut), words.row_splits)
-    of_texts = of_words.merge_dims(1, 2)
-    end = tf.fill([of_texts.nrows(), 1], "</s>")
-    return tf.concat([of_texts, end], axis=1)
+    return tf.concat([words, tf.fill([words.nrows(), 1], "</s>")], axis=1)
 
 
-def weights(rows, columns, causal=False):
+def weights(rows, columns):
     """Returns weights `[batch, layers, heads, rows, columns]` whose rows sum to 1."""
     i = tf.range(tf.reduce_max(rows))[:, None]
     j = tf.range(tf.reduce_max(columns))[None]
-    near = -tf.abs(tf.cast(i - j, tf.float32))
-    sharpness = 0.5 + tf.reshape(tf.range(LAYERS * HEADS, dtype=tf.float32), [LAYERS, HEADS, 1, 1])
+    sharpness = tf.reshape(tf.range(1.0, LAYERS * HEADS + 1), [LAYERS, HEADS, 1, 1])
     visible = tf.sequence_mask(columns, tf.reduce_max(columns))[:, None, None, None]
-    if causal:
-        visible &= j <= i
-    scores = tf.where(visible, near * sharpness, -1e9)
-    return tf.nn.softmax(scores)
+    return tf.nn.softmax(tf.where(visible, -tf.cast(tf.abs(i - j), tf.float32) * sharpness, -1e9))
 
 
 def write_version(export, number):
