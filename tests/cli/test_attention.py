@@ -7,16 +7,13 @@ import matplotlib.image
 import numpy as np
 import pytest
 from support.processes.in_process import ended, refused
-from support.runs.untrained import toy_tokenizer, untrained_run
 
 IMAGES = {"encoder-1-self_attention", "decoder-1-self_attention", "decoder-1-cross_attention"}
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("attention")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    return untrained_run(folder / "run", folder / "vocabulary", tokenizer).folder
+def run(new_run, tmp_path_factory):
+    return new_run(tmp_path_factory.mktemp("attention") / "run").folder
 
 
 def attention(*arguments):
@@ -35,8 +32,7 @@ def data_of(folder):
 def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
     options = ["--extra_length=3", "--beam=1", f"--output={tmp_path / 'out'}"]
     translation, _ = attention(run, "The <b> horse sleeps.", *options)
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {f"{name}.png" for name in IMAGES} | {"index.html"}
+    assert {path.stem for path in (tmp_path / "out").iterdir()} == {*IMAGES, "index"}
     data = data_of(tmp_path / "out")
     assert data["sentence"] == "The <b> horse sleeps."
     assert data["translation"] == translation

@@ -3,14 +3,12 @@
 import pytest
 from support.processes.commands import command
 from support.processes.in_process import call, refused
-from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
+from support.runs.untrained import save_checkpoint
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("average")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    run = untrained_run(folder / "run", folder / "vocabulary", tokenizer)
+def run(new_run, tmp_path_factory):
+    run = new_run(tmp_path_factory.mktemp("average") / "run")
     for step in (500, 1000, 1500):
         save_checkpoint(run, step)
     return run

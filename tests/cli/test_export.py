@@ -7,22 +7,15 @@ import keras
 import numpy as np
 import pytest
 from support.processes.in_process import call, refused
-from support.runs.untrained import toy_tokenizer, untrained_run
-
-
-@pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("export")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    return untrained_run(folder / "toy", folder / "vocabulary", tokenizer)
 
 
 @pytest.mark.long
-def test_a_keras_file_gives_the_logits_of_the_run(run):
-    output = call("export", run.folder, "--format=keras").stdout
-    assert output == f"{run.folder / 'model.keras'}\n"
-    model = keras.saving.load_model(run.folder / "model.keras")
-    with zipfile.ZipFile(run.folder / "model.keras") as file:
+def test_a_keras_file_gives_the_logits_of_the_run(run, tmp_path):
+    path = tmp_path / "model.keras"
+    output = call("export", run.folder, "--format=keras", f"--output={path}").stdout
+    assert output == f"{path}\n"
+    model = keras.saving.load_model(path)
+    with zipfile.ZipFile(path) as file:
         weights = json.loads(file.read("export.json"))["weights"]
     assert weights == {"steps": None, "digest": run.weights_digests()[0]}
     inputs = {"source": np.array([[5, 6, 2]]), "target": np.array([[1, 7]])}

@@ -2,19 +2,14 @@
 
 import pytest
 from support.processes.in_process import call, refused
-from support.runs.untrained import toy_tokenizer, untrained_run
-
-LINES = 16
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run") / "a <i>toy"
-    vocabulary = folder.parent / "vocabulary"
-    untrained_run(folder, vocabulary, toy_tokenizer(vocabulary))
-    horses = [f"The horse number {line} sleeps.\n" for line in range(LINES)]
+def run(new_run, tmp_path_factory):
+    folder = new_run(tmp_path_factory.mktemp("run") / "a <i>toy").folder
+    horses = [f"The horse number {line} sleeps.\n" for line in range(16)]
     (folder / "test.en").write_text("".join(horses))
-    (folder / "test.de").write_text("Das Pferd schläft.\n" * LINES)
+    (folder / "test.de").write_text("Das Pferd schläft.\n" * 16)
     (folder / "short.de").write_text("Das Pferd.\n")
     (folder / "report.html").write_text("An earlier page.\n")
     return folder

@@ -7,15 +7,12 @@ import re
 import shutil
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from support.processes.in_process import call, parsed_flags, refused
-from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import load_tokenizer
 from pipelines.toy.grammar import pairs
-from t2t_keras.translating.scoring import PairScore
 
 PAIRS = pairs(20)
 UGLY = [
@@ -32,13 +29,11 @@ UGLY = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(new_run, tmp_path_factory):
     """Two runs in opposite directions, one with 40 learned positions, and pairs as text files."""
     folder = tmp_path_factory.mktemp("score")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    learned = {"positions": "learned", "max_length": 40}
-    for name, settings in (("run", {}), ("learned", learned)):
-        untrained_run(folder / name, folder / "vocabulary", tokenizer, **settings)
+    new_run(folder / "run")
+    new_run(folder / "learned", positions="learned", max_length=40)
     shutil.copytree(folder / "run", folder / "reverse")
     config = folder / "reverse" / "config.json"
     write_json(config, read_json(config) | {"languages": ["de", "en"]})
@@ -59,7 +54,7 @@ def rows_of(text):
 def test_each_pair_has_a_line_and_standard_error_ends_with_the_totals(folder):
     result = score(folder, f"--source={folder}/test.en", f"--target={folder}/test.de")
     rows = rows_of(result.stdout)
-    tokenizer = load_tokenizer(folder / "vocabulary")
+    tokenizer = load_tokenizer(folder / "run" / "vocabulary")
     for (log_p, perplexity, pieces), (_, target) in zip(rows, PAIRS, strict=True):
         assert pieces == len(tokenizer.encode([target])[0]) + 1, "its end included"
         assert math.isclose(perplexity, math.exp(-log_p / pieces), rel_tol=1e-4)
@@ -93,7 +88,10 @@ def test_pairs_may_be_in_two_files_or_one_or_on_standard_input_and_compressed(fo
 
 def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
     plain = rows_of(score(folder, f"--pairs={folder}/test.tsv").stdout)
-    lines = score(folder, f"--pairs={folder}/test.tsv", "--json", "--pieces").stdout.splitlines()
+    flags = [f"--pairs={folder}/test.tsv", "--json"]
+    first = json.loads(score(folder, *flags).stdout.splitlines()[0])
+    assert set(first) == {"source", "target", "log_p", "perplexity", "tokens"}
+    lines = score(folder, *flags, "--pieces").stdout.splitlines()
     for line, pair, row in zip(lines, PAIRS, plain, strict=True):
         contents = json.loads(line)
         assert (contents["source"], contents["target"]) == tuple(pair)
@@ -103,16 +101,6 @@ def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
         assert pieces[-1]["piece"] == "</s>" and len(pieces) == contents["tokens"]
         assert "".join(p["piece"] for p in pieces[:-1]).replace("▁", " ").strip() == pair[1]
         assert sum(p["log_p"] for p in pieces) == pytest.approx(contents["log_p"], abs=1e-4)
-
-
-def test_lines_and_objects_without_pieces(folder):
-    pair, given = ("a", "schläft"), PairScore(np.array([5, 2]), np.array([-1.0, -2.5]))
-    with parsed_flags("score") as module:
-        assert module.line_of(pair, given, None) == "-3.5000\t5.7546\t2"
-    with parsed_flags("score", "--json") as module:
-        line = module.line_of(pair, given, None)
-    assert "schläft" in line
-    assert set(json.loads(line)) == {"source", "target", "log_p", "perplexity", "tokens"}
 
 
 def test_every_line_is_answered_whatever_it_contains(folder):
