@@ -1,4 +1,4 @@
-"""The signatures that take ids, as graphs of a model: what its run computes, they compute."""
+"""The signatures that take ids. `test_contract.py` compares their results with those of a run."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,6 @@ from support.text.tree_tokenizer import TOKENIZER
 
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.batches import padded
-from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
@@ -24,7 +23,6 @@ from t2t_keras.runs.tree_search import tree_vocabulary
 from t2t_keras.translating.engines.model import ModelEngine
 
 TEXTS = ["The dog sleeps.", "A cat drinks water.", "No.", "The old horses waited for my sister."]
-PREFIX = [[50, 60], [], [70, 0], [80, 90]]
 HEAD = AlignmentHead(0, 1)
 
 
@@ -48,57 +46,6 @@ def source(engine):
 
 def as_it_is(function):
     return function
-
-
-def check_equal(outputs, expected):
-    np.testing.assert_array_equal(outputs["tokens"], expected.tokens)
-    np.testing.assert_array_equal(outputs["scores"], expected.scores)
-
-
-@pytest.mark.long
-def test_the_search_is_that_of_the_run_bit_by_bit(engine, signatures, source):
-    expected = engine.search(Rows(source, range(len(source))))
-    check_equal(signatures[IDS_SEARCH](source), expected)
-    assert len(np.unique(np.count_nonzero(expected.tokens[:, 0], axis=-1))) > 1
-
-
-@pytest.mark.long
-def test_probabilities_and_attention_are_those_of_the_run_bit_by_bit(engine, signatures, source):
-    target = source[::-1]
-    log_p = signatures[IDS_LOG_P](source, target)["log_probabilities"]
-    np.testing.assert_array_equal(log_p, engine.log_p(source, target))
-    weights = signatures[IDS_ATTENTION](source, target)["weights"]
-    np.testing.assert_array_equal(weights, engine.attention(source, target))
-
-
-@pytest.mark.long
-def test_required_phrases_are_those_of_the_run_bit_by_bit(engine, signatures, source):
-    begins = np.flatnonzero(engine.tokenizer.target.begins_word)[-4:]
-    phrases = begins.reshape(4, 1, 1).astype("int32")
-    rows = Rows(source, range(4), padded(PREFIX), phrases)
-    options = [[3] * 4, [3] * 4, [engine.config.alpha] * 4, [0] * 4]
-    outputs = signatures[IDS_PHRASES](source, padded(PREFIX), phrases, *options)
-    check_equal(outputs, engine.search(rows))
-    assert (np.array(outputs["tokens"])[:, 0] == begins[:, None]).any(-1).all()
-
-
-@pytest.mark.long
-def test_each_row_with_options_is_that_of_a_search_with_these_settings(engine, signatures, source):
-    kinds = [{"beam": 1, "n_best": 1, "alpha": 0.0}, {"beam": 2, "n_best": 2, "alpha": 1.5}]
-    kinds = [{**kind, "no_repeat_ngram": n} for n, kind in enumerate(kinds)]
-    of_rows, prefix = kinds * 2, padded(PREFIX)
-    options = ([row[name] for row in of_rows] for name in ROW_OPTIONS)
-    outputs = signatures[IDS_WITH_OPTIONS](source, prefix, *options)
-    for first, kind in enumerate(kinds):
-        rows, count = slice(first, None, 2), kind["n_best"]
-        expected = engine.with_search(**kind).search(Rows(source, range(4), prefix))
-        found = np.array(outputs["tokens"])[rows, :count]
-        width = min(found.shape[2], expected.tokens.shape[2])
-        tokens = np.array(expected.tokens)[rows, :, :width]
-        np.testing.assert_array_equal(found[..., :width], tokens)
-        scores = np.array(outputs["scores"])[rows]
-        np.testing.assert_allclose(scores[:, :count], expected.scores[rows], rtol=1e-5)
-        assert np.isneginf(scores[:, count:]).all()
 
 
 @pytest.mark.long

@@ -4,16 +4,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from support.models.helpers import tiny_model
-from support.processes.commands import command
-from support.runs.untrained import toy_tokenizer, untrained_run
 
-from t2t_keras.decoding.rows import Rows
 from t2t_keras.export.saved_model import graph, write
 from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
 
-pytestmark = pytest.mark.long
 
-
+@pytest.mark.long
 def test_kerass_own_export_of_the_model_gives_its_logits(tmp_path):
     model = tiny_model(num_layers=1)  # it was never called
     model.export(tmp_path / "logits", verbose=False)
@@ -42,17 +38,3 @@ def test_the_signature_with_options_is_traced_once(tmp_path):
     assert len(traces) == 1
     signature = tf.saved_model.load(tmp_path / "model").signatures[OPTIONS_SIGNATURE]
     assert signature(text=tf.constant([4]))["double"].numpy() == [8]
-
-
-def test_a_model_with_restricted_attention_answers_as_its_run_does(tmp_path):
-    words, source = tmp_path / "words", np.array([[50, 60, 70, 2], [80, 90, 2, 0]], "int32")
-    settings = {"neighbourhood": 3, "decoder_neighbourhood": 4}
-    run = untrained_run(tmp_path / "run", words, toy_tokenizer(words), end=3.0, **settings)
-    exported = command("export", run.folder, "--ids_only", "--n_best=2")
-    assert exported.returncode == 0, exported.stderr
-    loaded = tf.saved_model.load(run.folder / "export_ids" / "1")
-    answers = loaded.signatures["translate_n_best"](source=tf.constant(source))
-    expected, scores = run.engine(n_best=2).search(Rows(source, range(2)))
-    assert (np.asarray(expected) > 0).sum(-1).max() > 2 * 4, "the cache rolls"
-    np.testing.assert_array_equal(answers["ids"], expected)
-    np.testing.assert_allclose(answers["scores"], scores, atol=1e-5)

@@ -16,12 +16,16 @@ STAGE = 6
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "settings", [{"n_best": 3}, {"beam": 1}, {"method": "sample", "n_best": 2}]
+    ("model", "settings"),
+    [
+        ({"neighbourhood": 3, "decoder_neighbourhood": 4}, {"n_best": 3}),
+        ({}, {"method": "sample", "n_best": 2}),
+    ],
 )
-def test_the_results_are_equal_and_finished_sentences_leave_the_batch(settings, monkeypatch):
+def test_the_results_are_equal_and_finished_sentences_leave_the_batch(model, settings, monkeypatch):
     monkeypatch.setattr(module, "STAGE", STAGE)
     config = SearchConfig(extra_length=2 * STAGE, **settings)
-    model, longest = model_that_ends(), SOURCE.shape[1] + config.extra_length
+    model, longest = model_that_ends(**model), SOURCE.shape[1] + config.extra_length
     tokens, scores = run_search(model, length=longest, extra_length=2 * STAGE, **settings)
     lengths = (tokens[:, 0] > 0).sum(-1)
     assert lengths.min() <= STAGE < lengths.max(), "some sentences end in the first stage"

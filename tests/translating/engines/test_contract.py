@@ -45,7 +45,7 @@ COMMON = [
 ]
 PHRASES = [
     *(Request(text, glossary=GLOSSARY, prefix="Ein", n_best=2) for text in SOURCES[:3]),
-    Request(SOURCES[0], require=["das Haus", "Katze"], alpha=0.1),
+    Request(SOURCES[0], require=["das Haus", "Katze"], alpha=0.1, no_repeat_ngram=2),
     *document(),
 ]
 ANY_SEARCH = [

@@ -1,12 +1,13 @@
 """Programs are planned again when the memory that they share has moved, or may move in a run."""
 
+import sys
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from t2t_keras.translating.engines.litert_runtime import LoadedProgram, Workspace
+from t2t_keras.translating.engines.litert_runtime import LoadedProgram, Workspace, programs_in
 
 
 class Interpreter:
@@ -86,3 +87,9 @@ def test_a_first_run_that_failed_is_repeated(interpreter, programs, monkeypatch)
     interpreter.done.clear()
     programs[0].resize(shapes)
     assert interpreter.done == ["plan first", "run first", "plan first"]
+
+
+def test_without_litert_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ai_edge_litert.interpreter", None)
+    with pytest.raises(ValueError, match="pip install ai-edge-litert"):
+        programs_in(b"")

@@ -6,7 +6,7 @@ import weakref
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.runs.untrained import QUICK, learned_tokenizer
+from support.runs.untrained import learned_tokenizer
 
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.alignment import AlignmentHead, attention_between
@@ -16,8 +16,7 @@ from t2t_keras.runs import RunEnsemble
 from t2t_keras.translating.engines.model import SEARCHES, ModelEngine
 from t2t_keras.translating.scoring import Scorer
 
-PAIRS = [*pairs(20), ("", ""), ("dog " * 60, "Hund")]
-TEXTS = ["The dog sleeps."] * 3 + ["", "The cat sleeps."]
+PAIRS = [*pairs(6), ("", ""), ("dog " * 60, "Hund")]
 
 
 def test_log_p_is_that_of_the_model(run):
@@ -44,23 +43,14 @@ def test_a_score_does_not_depend_on_the_other_pairs(run):
 @pytest.mark.long
 def test_a_translation_has_the_log_p_of_its_score(run):
     source = PAIRS[0][0]
-    translator = run.translator(beam=4, n_best=4, alpha=0.6, extra_length=20)
+    translator = run.translator(beam=2, n_best=2, alpha=0.6, extra_length=20)
     (translations,) = translator.translations([source])
-    assert len(translations) == 4
+    assert len(translations) == 2
     for translation, score in zip(
         translations, run.score([(source, each.text) for each in translations]), strict=True
     ):
         length = len(score.tokens)
         assert score.log_p == pytest.approx(translation.score * ((5 + length) / 6) ** 0.6, abs=1e-4)
-
-
-def test_a_text_beyond_the_learned_positions_is_refused_with_its_line(learned_positions):
-    pairs = [("a", "b"), ("a", "Hund " * 50)]
-    with pytest.raises(ValueError, match=r"line 2: a target must have at most 40 pieces"):
-        learned_positions.score(pairs)
-    with pytest.raises(ValueError, match=r"line 8: a target"):
-        learned_positions.scorer().score(pairs, first_line=7)
-    assert len(learned_positions.score(pairs[:1])) == 1
 
 
 class TooLarge:
@@ -83,27 +73,12 @@ def ids_of(run, *texts):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("choice", [None, AlignmentHead(0, 1), AlignmentHead(0, 0, shifted=True)])
-def test_attention_is_that_of_the_chosen_head(run, choice):
+def test_attention_is_that_of_the_chosen_head(run):
+    choice = AlignmentHead(0, 0, shifted=True)
     engine = ModelEngine(run.model(), run.tokenizer(), run.search(), alignment=choice)
     ids = ids_of(run, "The dog sleeps.", "Der Hund schläft.")
     expected = attention_between(run.model(), *ids, choice)
     np.testing.assert_allclose(engine.attention(*ids), expected, atol=1e-6)
-
-
-@pytest.mark.long
-def test_words_of_one_piece_are_aligned_to_the_word_with_the_largest_weight(run):
-    translator = run.translator(**QUICK)
-    ((best, *_),) = translator.translations(["The that the"], alignments=True, confidence=True)
-    ((source, target),) = best.parts
-    assert len(source) == 4 and best.text, "one piece per word"
-    model = run.model()
-    p = np.exp(np.asarray(log_probabilities(model, source[None], target[None])[0]))
-    if len(target) == len(best.words.target) + 1:
-        np.testing.assert_allclose(best.confidence, p[:-1], rtol=1e-4)
-    weights = attention_between(model, source[None], target[None])[0]
-    linked = np.argmax(np.asarray(weights)[: len(best.words.target), :-1], axis=1)
-    assert best.alignment == sorted((int(i), j) for j, i in enumerate(linked))
 
 
 @pytest.mark.long
@@ -146,34 +121,3 @@ def test_there_is_one_engine_for_each_config_and_few_are_kept(run):
 def test_a_run_keeps_its_engine_until_its_search_changes(run):
     assert run.engine() is run.engine() and run.engine(beam=1) is run.engine(beam=1)
     assert run.translator(beam=1).engine is run.engine(beam=1)
-
-
-@pytest.mark.long
-def test_translations_begin_with_their_prefixes(run):
-    translator = run.translator(n_best=1, **QUICK)
-    prefixes = ["das mein", "", "die", "", "the"]
-    results = translator.translations(TEXTS, prefixes=prefixes)
-    for (best,), prefix in zip(results, prefixes, strict=True):
-        assert best.text.startswith(prefix) or not best.text
-    assert results[0][0].text and results[3][0].text == ""
-    assert results[1][0].text == translator.translations(TEXTS)[1][0].text
-
-
-@pytest.mark.long
-def test_a_sample_depends_on_the_index_of_its_line_alone(run):
-    translator = run.translator(method="sample", n_best=2, extra_length=3)
-    results = translator.translations(TEXTS)
-    again = translator.translations(TEXTS[1:3], first_index=1)
-    assert [[each.text for each in line] for line in results[1:3]] == [
-        [each.text for each in line] for line in again
-    ]
-    assert len({each.text for line in results[:3] for each in line}) == 6
-
-
-@pytest.mark.long
-def test_a_line_with_many_phrases_is_divided_and_contains_all_of_them(new_run, tmp_path):
-    run = new_run(tmp_path / "run", positions="learned", max_length=64)
-    text = "The dog sleeps, " * 12
-    found = run.translate([text, "The cat."], glossary={"dog": "guter Hund"}, **QUICK)
-    assert found[0].count("guter Hund") == 12
-    assert found[1] == run.translate(["The cat."], **QUICK)[0]

@@ -8,7 +8,7 @@ from support.models.table_model import TableModel, found, padded, random_constra
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export import search_in_stages as search_in_stages
+from t2t_keras.export import search_in_stages
 from t2t_keras.translating.engines import search_graphs
 from t2t_keras.translating.engines.search_graphs import (
     compiled_search,
@@ -25,12 +25,10 @@ def staged(model, config):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "settings", [{"beam": 2, "n_best": 2}, {"method": "sample", "seed": 3, "top_k": 9}]
-)
-def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
+def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same():
     """Runs without XLA, which takes long to compile; tests/decoding compiles a search."""
-    model, config = model_that_ends(num_layers=1), SearchConfig(extra_length=12, **settings)
+    config = SearchConfig(extra_length=12, method="sample", seed=3, top_k=9)
+    model = model_that_ends(num_layers=1)
     rows = Rows(SOURCE, [4, 5, 6, 7, 9], PREFIX)
     expected = staged(model, config)(rows)
     tf.config.run_functions_eagerly(True)
@@ -47,13 +45,6 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same(settings):
         np.testing.assert_array_equal(row[:count], prefix[:count])
 
 
-def check_equal(found, expected):
-    length = expected.tokens.shape[-1]
-    np.testing.assert_array_equal(found.tokens[..., :length], expected.tokens)
-    assert not np.any(found.tokens[..., length:])
-    np.testing.assert_allclose(found.scores, expected.scores, atol=2e-5)
-
-
 @pytest.mark.parametrize("xla", [True, False])
 def test_xla_is_used_where_training_uses_it(monkeypatch, xla):
     monkeypatch.setattr(search_graphs, "choose_xla", lambda wanted: xla)
@@ -65,28 +56,24 @@ def test_xla_is_used_where_training_uses_it(monkeypatch, xla):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
-def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positions(positions):
-    model = model_that_ends(num_layers=1, end=-99.0, positions=positions, max_length=10)
+def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positions():
+    model = model_that_ends(num_layers=1, end=-99.0, positions="learned", max_length=10)
     config = SearchConfig(extra_length=12, beam=1)
-    longest = 10 if positions == "learned" else 6 + 12
-    assert staged(model, config)(Rows(SOURCE, None)).tokens.shape[-1] == longest
-    follows = np.ones(40, bool)
+    assert staged(model, config)(Rows(SOURCE, None)).tokens.shape[-1] == 10
     rows = Rows(SOURCE, None, phrases=np.array([[[7, 8]]] * 5, "int32"))
-    tokens = np.asarray(phrase_search(model, config, follows)(rows).tokens)
-    assert tokens.shape[-1] <= (10 if positions == "learned" else longest + 2)
+    tokens = np.asarray(phrase_search(model, config, np.ones(40, bool))(rows).tokens)
+    assert tokens.shape[-1] <= 10
     assert all("7, 8" in str(row[0].tolist()) for row in tokens)
 
 
 @pytest.mark.long
 def test_the_search_in_stages_finds_what_random_constraints_allow(monkeypatch):
     monkeypatch.setattr(search_in_stages, "STAGE", 2)
-    for seed, settings in enumerate([{"n_best": 3}, {"beam": 1}]):
-        model, (constraints, prefixes) = TableModel(seed), random_constraints(seed, LIMITS)
-        config = SearchConfig(extra_length=0, **constraints, **settings)
-        source = padded([[2] * limit for limit in LIMITS])
-        results = found(*staged(model, config)(Rows(source, None, padded(prefixes))))
-        assert all(results)
-        expected = search_table(model, LIMITS, prefixes, **constraints, **settings)
-        for hypotheses, sentence in zip(results, expected, strict=True):
-            assert [each[1] for each in hypotheses] == [each[1] for each in sentence]
+    model, (constraints, prefixes) = TableModel(0), random_constraints(0, LIMITS)
+    config = SearchConfig(extra_length=0, n_best=3, **constraints)
+    source = padded([[2] * limit for limit in LIMITS])
+    results = found(*staged(model, config)(Rows(source, None, padded(prefixes))))
+    assert all(results)
+    expected = search_table(model, LIMITS, prefixes, n_best=3, **constraints)
+    for hypotheses, sentence in zip(results, expected, strict=True):
+        assert [each[1] for each in hypotheses] == [each[1] for each in sentence]
