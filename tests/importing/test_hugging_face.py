@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from keras import ops
 from support.importing.imported_model import model_of
+from support.importing.safetensors_files import write_safetensors
 from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 from t2t_keras.importing.files.safetensors_file import read_safetensors
@@ -66,15 +67,9 @@ def change_tensors(folder, **changes):
     """Writes the weights again in float32, with changes; None leaves one out."""
     path = folder / "model.safetensors"
     arrays = {name: tensor.read() for name, tensor in read_safetensors(path).items()} | changes
-    header, data = {}, b""
-    for name, array in arrays.items():
-        if array is not None:
-            contents = array.astype("<f4").tobytes()
-            places = [len(data), len(data) + len(contents)]
-            header[name] = {"dtype": "F32", "shape": array.shape, "data_offsets": places}
-            data += contents
-    header = json.dumps(header).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+    arrays = {name: array for name, array in arrays.items() if array is not None}
+    shapes = {name: array.shape for name, array in arrays.items()}
+    write_safetensors(path, shapes, arrays.values())
 
 
 @pytest.mark.parametrize("case", TARGET_ORDER)
@@ -158,10 +153,8 @@ def check_refusal(folder, message):
     [
         ({"model_type": "m2m_100"}, "'m2m_100'.*'marian'"),
         ({"d_model": "gone"}, "d_model"),
-        ({"d_model": 32}, "shape"),
         ({"encoder_layers": 0}, "encoder_layers=0"),
         ({"encoder_layers": 3}, r"no tensor model.encoder.layers.2"),
-        ({"encoder_layers": 1}, r"model.encoder.layers.1"),
         ({"decoder_ffn_dim": 48}, "same ffn_dim. Received: 24 and 48"),
         ({"activation_function": "tanh"}, "activation_function.*'relu'.*'tanh'"),
         ({"scale_embedding": "yes"}, "scale_embedding"),
@@ -195,45 +188,30 @@ TABLE = np.concatenate([np.sin(ANGLES), np.cos(ANGLES)], axis=1)
 )
 def test_other_tensors_are_refused(tmp_path, case, name, array, message):
     folder = write_folder(tmp_path / "model", case)
+    change_tensors(folder, **{POSITIONS: TABLE})
+    read(folder)  # the table of the formula is not needed
     change_tensors(folder, **{name: array})
     check_refusal(folder, message)
 
 
-def test_a_table_of_positions_by_the_formula_is_not_needed(tied):
-    change_tensors(tied, **{POSITIONS: TABLE})
-    read(tied)
-
-
-def test_a_damaged_sentencepiece_model_is_named(tied):
-    (tied / "target.spm").write_bytes(SPM[:100])
-    check_refusal(tied, "target.spm is not a SentencePiece model")
-
-
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "contents", "message"),
     [
-        ("vocab.json", "has no vocab.json"),
-        ("source.spm", "has no source.spm"),
-        ("target.spm", "has no target.spm"),
-        ("model.safetensors", "neither model.safetensors nor pytorch_model.bin"),
+        ("source.spm", None, "has no source.spm"),
+        ("target.spm", "damaged", "target.spm is not a SentencePiece model"),
+        ("model.safetensors", None, "neither model.safetensors nor pytorch_model.bin"),
+        ("vocab.json", None, "has no vocab.json"),
+        ("vocab.json", '{"</s>": 0, "<unk>": 0}', "the same id"),
+        ("vocab.json", '{"</s>": 41}', "from 0 to 40"),
+        ("vocab.json", '{"</s>": "0"}', "from 0 to 40"),
+        ("vocab.json", '{"<unk>": 1}', "the end of a text must be one token, </s>"),
+        ("target_vocab.json", '{"</s>": 0}', "vocab.json and target_vocab.json differ"),
     ],
 )
-def test_a_missing_file_is_named(tied, name, message):
-    (tied / name).unlink()
-    check_refusal(tied, message)
-
-
-@pytest.mark.parametrize(
-    ("tokens", "message"),
-    [
-        ({"</s>": 0, "<unk>": 0}, "the same id"),
-        ({"</s>": 41}, "from 0 to 40"),
-        ({"</s>": "0"}, "from 0 to 40"),
-        ({"<unk>": 1}, "the end of a text must be one token, </s>"),
-    ],
-)
-def test_ids_that_do_not_fit_the_matrix_are_refused(tied, tokens, message):
-    (tied / "vocab.json").write_text(json.dumps(tokens))
+def test_missing_and_unsuitable_files_are_named(tied, name, contents, message):
+    (tied / name).unlink(missing_ok=True)
+    if contents is not None:
+        (tied / name).write_text(contents)
     check_refusal(tied, message)
 
 
@@ -254,8 +232,3 @@ def test_padding_without_a_token_is_found_by_its_id_and_never_written(tied, tmp_
     check_weights(tied, other)
     change(tied, pad_token_id="gone")
     assert read(tied).config.vocab_size == 43  # their row 40 is a token without a name
-
-
-def test_two_vocabularies_with_one_matrix_are_refused(tied):
-    write_ids(tied / "target_vocab.json", [*TOKENS[:39], "other", "<pad>"])
-    check_refusal(tied, "target_vocab.json differ")

@@ -1,16 +1,15 @@
 """A safetensors file gives its numbers, and a malformed one an error before it is read."""
 
-import json
-
 import numpy as np
 import pytest
+from support.importing.safetensors_files import write_header
 
 from t2t_keras.importing.files.safetensors_file import read_safetensors
 
 
 def write(path, header, data):
-    header = header if isinstance(header, bytes) else json.dumps(header).encode()
-    path.write_bytes(len(header).to_bytes(8, "little") + header + data)
+    write_header(path, header)
+    path.write_bytes(path.read_bytes() + data)
     return path
 
 

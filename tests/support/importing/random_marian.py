@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 from support.importing.imported_model import renamed, weights_of_blocks
+from support.importing.safetensors_files import write_safetensors
 from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 
@@ -19,17 +20,9 @@ def write_random_marian(folder, vocabulary, d_model, d_ff, heads, layers, dtype=
     """
     folder.mkdir()
     arrays = shapes(vocabulary, d_model, d_ff, layers)
-    random, header, end = np.random.default_rng(0), {}, 0
-    code = {"float16": "F16", "float32": "F32"}[dtype]
-    for name, shape in arrays.items():
-        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        header[name] = {"dtype": code, "shape": shape, "data_offsets": [end, end + size]}
-        end += size
-    header = json.dumps(header).encode()
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header)
-        for shape in arrays.values():
-            file.write((random.standard_normal(shape, "float32") * 0.05).astype(dtype).tobytes())
+    random = np.random.default_rng(0)
+    numbers = (random.standard_normal(shape, "float32") * 0.05 for shape in arrays.values())
+    write_safetensors(folder / "model.safetensors", arrays, numbers, dtype)
     settings = {
         **{"model_type": "marian", "d_model": d_model, "vocab_size": vocabulary},
         **{"activation_function": "swish", "scale_embedding": True},
