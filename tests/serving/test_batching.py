@@ -110,12 +110,9 @@ def test_parts_with_answers_of_different_shapes_are_padded():
     assert values(found) == [[[1, 1], [2, 2], [3, 0]]]
 
 
-def test_a_request_may_take_half_of_the_free_queue():
+def test_large_requests_and_clients_with_many_requests_leave_room_for_others():
     requests = [[1]] * 8, [[2]] * 5, [[3]] * 4
     assert statuses(answers(*requests, clients="abc", max_rows_in_flight=16)) == [200, 429, 200]
-
-
-def test_a_client_with_many_requests_leaves_room_for_others():
     found = answers(*[[[1]]] * 99, [[2]], clients="a" * 99 + "b", max_rows_in_flight=50)
     assert statuses(found) == [200] * 40 + [429] * 59 + [200]
     assert "from this address" in found.results[50].message

@@ -3,21 +3,6 @@
 import pytest
 from selenium.webdriver.common.keys import Keys
 from support.processes.commands import running
-from support.serving.browsers import (
-    choose,
-    chord,
-    complaints,
-    errors,
-    fill_in,
-    focused,
-    open_page,
-    press,
-    shown,
-    texts,
-    translate,
-    value,
-    wait,
-)
 from support.serving.in_process_server import serving
 from support.serving.scripted_server import OPTIONS, scripted
 from support.serving.served_engine import EchoEngine
@@ -29,45 +14,45 @@ MARKUP = "<img src=x onerror=alert(1)>"
 
 
 def test_the_page_of_a_savedmodel_is_used_by_keyboard_and_shows_attention_and_errors(
-    browser, backwards_export, tmp_path
+    page, backwards_export, tmp_path
 ):
     folder = tmp_path / "a <b> & c"
     folder.symlink_to(backwards_export.parent)
     with running("serve", folder, "--port=0", f"--name={folder.name}") as process:
-        open_page(browser, process.line().split()[-1])
-        assert [browser.title] == ["a <b> & c"] == texts(browser, "#name")
+        page.open(process.line().split()[-1])
+        assert [page.driver.title] == ["a <b> & c"] == page.texts("#name")
 
         # The text box has the focus.
-        press(browser, f"Wonderful birds sing {MARKUP}")
-        chord(browser, Keys.CONTROL, Keys.ENTER)
+        page.press(f"Wonderful birds sing {MARKUP}")
+        page.chord(Keys.CONTROL, Keys.ENTER)
         source = ["Wonderful", "birds", "sing", *MARKUP.split()]
         written = ["v1:", *reversed(source)]
-        wait(browser, lambda: texts(browser, ".word"))
-        assert texts(browser, "#translation") == [" ".join(written)]
-        assert texts(browser, "#translations b") == ["−0.100", "−0.200", "−0.300", "−0.400"]
-        words = texts(browser, ".word text:first-of-type")
+        page.wait(lambda: page.texts(".word"))
+        assert page.texts("#translation") == [" ".join(written)]
+        assert page.texts("#translations b") == ["−0.100", "−0.200", "−0.300", "−0.400"]
+        words = page.texts(".word text:first-of-type")
         assert words == [*written, "</s>", *source, "</s>"]
-        assert not errors(browser)
+        assert not page.errors()
 
         # Choose the second translation: tab past three buttons to the list, then arrow down.
-        press(browser, Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
-        wait(browser, lambda: texts(browser, "#translation") == [" ".join(written) + "!"])
-        wait(browser, lambda: "Wonderful!" in texts(browser, ".word text:first-of-type"))
+        page.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
+        page.wait(lambda: page.texts("#translation") == [" ".join(written) + "!"])
+        page.wait(lambda: "Wonderful!" in page.texts(".word text:first-of-type"))
 
         # The last layer is shown. Choose its first head, then a word on the left.
-        assert len(texts(browser, "#layers label")) == LAYERS
-        assert len(texts(browser, "#heads label")) == HEADS + 1
-        press(browser, Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
-        assert browser.current_url.endswith("#decoder-cross-2-1")
+        assert len(page.texts("#layers label")) == LAYERS
+        assert len(page.texts("#heads label")) == HEADS + 1
+        page.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
+        assert page.driver.current_url.endswith("#decoder-cross-2-1")
         lines = "return document.querySelectorAll('.lines line:not([style*=none])').length"
-        all_lines = browser.execute_script(lines)
-        press(browser, Keys.TAB)
-        assert 0 < browser.execute_script(lines) < all_lines
-        label = browser.switch_to.active_element.get_attribute("aria-label")
+        all_lines = page.run(lines)
+        page.press(Keys.TAB)
+        assert 0 < page.run(lines) < all_lines
+        label = page.driver.switch_to.active_element.get_attribute("aria-label")
         assert label.startswith("v1: attends to Wonderful")
-        press(browser, Keys.ENTER)
-        assert browser.current_url.endswith("#decoder-cross-2-1-from1")
-        assert complaints(browser) == []
+        page.press(Keys.ENTER)
+        assert page.driver.current_url.endswith("#decoder-cross-2-1-from1")
+        assert page.complaints() == []
 
         for text, message in {
             "  ": "There is nothing to translate",
@@ -75,59 +60,59 @@ def test_the_page_of_a_savedmodel_is_used_by_keyboard_and_shows_attention_and_er
             "word " * 150: "at most 500 are allowed",  # is translated, but without attention
             "fail": "The server failed to answer this request. The server's log tells the reason.",
         }.items():
-            fill_in(browser, "text", text)
-            browser.find_element("id", "send").click()
-            wait(browser, lambda message=message: message in "".join(errors(browser)))
+            page.fill_in("text", text)
+            page.click("#send")
+            page.wait(lambda message=message: message in "".join(page.errors()))
         process.stop()
-        fill_in(browser, "text", "a b")
-        browser.find_element("id", "send").click()
-        wait(browser, lambda: "The server cannot be reached" in "".join(errors(browser)))
+        page.fill_in("text", "a b")
+        page.click("#send")
+        page.wait(lambda: "The server cannot be reached" in "".join(page.errors()))
 
 
-def test_the_page_of_an_engine_shows_words_and_options(browser):
+def test_the_page_of_an_engine_shows_words_and_options(page):
     with serving(en_de=EchoEngine()) as address:
-        open_page(browser, address)
-        assert texts(browser, "#target-label") == ["Translation: German"]
+        page.open(address)
+        assert page.texts("#target-label") == ["Translation: German"]
         text = "The dog sleeps.\nThe cat sleeps!"
-        translate(browser, text)
-        wait(browser, lambda: texts(browser, ".piece"))
-        assert texts(browser, "#source") == texts(browser, "#translation") == [text]
-        assert texts(browser, "#source .piece") == text.split()
-        browser.find_element("css selector", "#translation .piece").click()
-        assert texts(browser, "#readout") == ["“The”: confidence 50 %, aligned with “The”"]
-        choose(browser, "markup", "HTML")
-        fill_in(browser, "glossary", "dog = der Hund")
-        translate(browser, "<p>The dog <b>sleeps</b>.</p>")
-        assert value(browser, "marked") == "<p>der Hund <b>The dog sleeps</b>.</p>"
-        assert not errors(browser)
-        fill_in(browser, "glossary", "dog = x\ndog = y")
-        translate(browser, "The dog sleeps.")
-        assert "“Glossary”, line 2: 'dog' has two translations" in "".join(errors(browser))
+        page.translate(text)
+        page.wait(lambda: page.texts(".piece"))
+        assert page.texts("#source") == page.texts("#translation") == [text]
+        assert page.texts("#source .piece") == text.split()
+        page.click("#translation .piece")
+        assert page.texts("#readout") == ["“The”: confidence 50 %, aligned with “The”"]
+        page.choose("markup", "HTML")
+        page.fill_in("glossary", "dog = der Hund")
+        page.translate("<p>The dog <b>sleeps</b>.</p>")
+        assert page.value("marked") == "<p>der Hund <b>The dog sleeps</b>.</p>"
+        assert not page.errors()
+        page.fill_in("glossary", "dog = x\ndog = y")
+        page.translate("The dog sleeps.")
+        assert "“Glossary”, line 2: 'dog' has two translations" in "".join(page.errors())
 
 
-def ready(browser):
-    wait(browser, lambda: texts(browser, "#version") == ["version 1"])
+def ready(page):
+    page.wait(lambda: page.texts("#version") == ["version 1"])
 
 
-def test_the_chosen_model_is_asked_and_languages_can_be_swapped(browser):
+def test_the_chosen_model_is_asked_and_languages_can_be_swapped(page):
     models = {"a": "en-de", "b c/%": "de-en", "c": "en-de", "d": "xq-ar", "e": None}
     with scripted(OPTIONS | {"to": ""}, **models) as server:
-        open_page(browser, server.address)
+        page.open(server.address)
         expected = ["English → German (a)", "German → English", "English → German (c)"]
-        assert texts(browser, "#model option") == [*expected, "xq → Arabic", "e"]
-        assert texts(browser, LABELS) == ["Source: English", "Translation: German"]
+        assert page.texts("#model option") == [*expected, "xq → Arabic", "e"]
+        assert page.texts(LABELS) == ["Source: English", "Translation: German"]
         for to, label in [("<2fr>", ": French"), (">>7<<", ""), ("", ": German")]:
-            fill_in(browser, "to", to)
-            translate(browser, "the dog")
-            assert texts(browser, "#target-label") == [f"Translation{label}"]
+            page.fill_in("to", to)
+            page.translate("the dog")
+            assert page.texts("#target-label") == [f"Translation{label}"]
         assert server.addresses[-1].startswith("/v1/models/a:predict")
 
-        browser.find_element("id", "swap").click()
-        assert texts(browser, LABELS) == ["Source: German", "Translation: English"]
-        assert value(browser, "text") == "der Hund"
-        assert not shown(browser, "answer")
-        ready(browser)
-        translate(browser, "the cat")
+        page.click("#swap")
+        assert page.texts(LABELS) == ["Source: German", "Translation: English"]
+        assert page.value("text") == "der Hund"
+        assert not page.shown("answer")
+        ready(page)
+        page.translate("the cat")
         assert {each for each in server.addresses if "%" in each} == {
             "/v1/models/b%20c%2F%25/metadata",
             "/v1/models/b%20c%2F%25:predict",
@@ -136,43 +121,43 @@ def test_the_chosen_model_is_asked_and_languages_can_be_swapped(browser):
         # The answer of the model before is dropped.
         count = len(server.predictions)
         server.answers_wait.clear()
-        fill_in(browser, "text", "the dog")
-        browser.find_element("id", "send").click()
-        wait(browser, lambda: len(server.predictions) > count)
-        choose(browser, "model", "e")
-        ready(browser)
+        page.fill_in("text", "the dog")
+        page.click("#send")
+        page.wait(lambda: len(server.predictions) > count)
+        page.choose("model", "e")
+        ready(page)
         server.answers_wait.set()
-        translate(browser, "the cat")
-        assert texts(browser, "#translation") == ["der Katze"]
-        assert texts(browser, LABELS) == ["Source", "Translation"]
-        assert not shown(browser, "swap")
+        page.translate("the cat")
+        assert page.texts("#translation") == ["der Katze"]
+        assert page.texts(LABELS) == ["Source", "Translation"]
+        assert not page.shown("swap")
 
-        choose(browser, "model", "xq → Arabic")
-        browser.find_element("id", "clear").click()
-        assert not shown(browser, "example")
-        choose(browser, "model", "German → English")
-        assert shown(browser, "example")
-        assert complaints(browser) == []
+        page.choose("model", "xq → Arabic")
+        page.click("#clear")
+        assert not page.shown("example")
+        page.choose("model", "German → English")
+        assert page.shown("example")
+        assert page.complaints() == []
 
 
-def test_a_required_key_is_asked_for_and_kept_for_the_tab(browser):
+def test_a_required_key_is_asked_for_and_kept_for_the_tab(page):
     with scripted(OPTIONS, a="en-de") as server:
         server.key = "s3cret"
-        browser.get(server.address)
+        page.driver.get(server.address)
         refused = "This server needs an API key. Enter the API key of this server at the top."
-        wait(browser, lambda: errors(browser) == [refused])
-        wait(browser, lambda: focused(browser) == "key")
-        press(browser, "schlüssel", Keys.ENTER)
-        wait(browser, lambda: "letters, digits and signs of ASCII" in "".join(errors(browser)))
-        browser.find_element("id", "key").clear()
-        browser.find_element("id", "key").send_keys(" s3cret ", Keys.ENTER)
-        assert focused(browser) == "text"
-        ready(browser)
-        assert not errors(browser)
-        translate(browser, "the dog")
-        assert texts(browser, "#translation") == ["der Hund"]
-        browser.refresh()
-        ready(browser)
+        page.wait(lambda: page.errors() == [refused])
+        page.wait(lambda: page.focused() == "key")
+        page.press("schlüssel", Keys.ENTER)
+        page.wait(lambda: "letters, digits and signs of ASCII" in "".join(page.errors()))
+        page.driver.find_element("id", "key").clear()
+        page.type("#key", " s3cret ", Keys.ENTER)
+        assert page.focused() == "text"
+        ready(page)
+        assert not page.errors()
+        page.translate("the dog")
+        assert page.texts("#translation") == ["der Hund"]
+        page.driver.refresh()
+        ready(page)
         stored = "return [localStorage.length, document.cookie, Object.keys(sessionStorage).length]"
-        assert browser.execute_script(stored) == [0, "", 1]
-        assert not errors(browser)
+        assert page.run(stored) == [0, "", 1]
+        assert not page.errors()

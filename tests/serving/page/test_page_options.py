@@ -1,18 +1,6 @@
 """The page offers the options of a text, each if the model has it."""
 
 import pytest
-from support.serving.browsers import (
-    choose,
-    errors,
-    fill_in,
-    focused,
-    open_page,
-    shown,
-    texts,
-    translate,
-    value,
-    wait,
-)
 from support.serving.scripted_server import OPTIONS, SEARCH, scripted
 
 SENTENCE = "the dog sees the cat"
@@ -30,15 +18,15 @@ def requested(server):
     return signature, {name: each for name, each in row.items() if name != "text"}
 
 
-def reset(browser):
-    browser.find_element("id", "reset").click()
+def reset(page):
+    page.click("#reset")
 
 
 @pytest.mark.long
-def test_changed_options_are_sent_with_the_number_of_translations(browser, server):
-    assert not shown(browser, "fields")
-    browser.find_element("css selector", "summary").click()
-    assert [value(browser, name) for name in ("beam", "n_best", "alpha")] == ["4", "4", "0.6"]
+def test_changed_options_are_sent_with_the_number_of_translations(page, server):
+    assert not page.shown("fields")
+    page.click("summary")
+    assert [page.value(name) for name in ("beam", "n_best", "alpha")] == ["4", "4", "0.6"]
     for name, text, changed in [
         ("beam", "2", {"beam": 2, "n_best": 2}),
         ("alpha", "1.25", {"alpha": 1.25}),
@@ -50,21 +38,21 @@ def test_changed_options_are_sent_with_the_number_of_translations(browser, serve
         ("glossary", "a = b\tc = d\n\tx\ty", {"glossary": "a = b\tc = d\nx\ty"}),
     ]:
         if name in ("split", "markup"):
-            choose(browser, name, text)
+            page.choose(name, text)
         else:
-            fill_in(browser, name, text)
-        assert texts(browser, "#changed") == ["2 changed" if name == "beam" else "1 changed"]
-        translate(browser, SENTENCE)
+            page.fill_in(name, text)
+        assert page.texts("#changed") == ["2 changed" if name == "beam" else "1 changed"]
+        page.translate(SENTENCE)
         assert requested(server) == ("translate_with_options", {"n_best": 4} | changed)
-        assert len(texts(browser, "#translations label")) == changed.get("n_best", 4)
-        reset(browser)
-    translate(browser, SENTENCE)
+        assert len(page.texts("#translations label")) == changed.get("n_best", 4)
+        reset(page)
+    page.translate(SENTENCE)
     assert requested(server) == ("translate_n_best", {})
-    assert texts(browser, "#changed") == [""]
+    assert page.texts("#changed") == [""]
 
 
 @pytest.mark.long
-def test_wrong_options_are_named_before_and_after_they_are_sent(browser, server):
+def test_wrong_options_are_named_before_and_after_they_are_sent(page, server):
     for name, wrong, message in [
         ("beam", "5", "Beam width: "),
         ("n_best", "", "Translations: "),
@@ -72,18 +60,18 @@ def test_wrong_options_are_named_before_and_after_they_are_sent(browser, server)
         ("glossary", "dog Hund", "line “dog Hund” must have a source phrase, “=” or a tab, and"),
         ("glossary", "dog =", "line “dog =” must have"),
     ]:
-        fill_in(browser, name, wrong)
-        browser.execute_script("document.getElementById('options').open = false")
-        translate(browser, SENTENCE)
-        assert message in "".join(errors(browser))
-        assert focused(browser) == name
-        reset(browser)
+        page.fill_in(name, wrong)
+        page.run("document.getElementById('options').open = false")
+        page.translate(SENTENCE)
+        assert message in "".join(page.errors())
+        assert page.focused() == name
+        reset(page)
     assert not server.predictions
     server.refused[SENTENCE] = "`beam` must be 4 for a text with `require`. Received: `x`"
-    translate(browser, SENTENCE)
+    page.translate(SENTENCE)
     expected = "“Beam width” must be 4 for a text with “Required phrases”. Received: `x`"
-    assert errors(browser) == [expected]
-    assert not shown(browser, "answer")
+    assert page.errors() == [expected]
+    assert not page.shown("answer")
 
 
 @pytest.mark.nightly
@@ -91,18 +79,18 @@ def test_wrong_options_are_named_before_and_after_they_are_sent(browser, server)
     ("options", "fields"),
     [(None, set()), (SEARCH, {"beam", "n_best", "alpha", "split"}), (OPTIONS, FIELDS)],
 )
-def test_the_page_offers_what_the_model_has(browser, options, fields):
+def test_the_page_offers_what_the_model_has(page, options, fields):
     with scripted(options) as server:
-        open_page(browser, server.address)
-        assert shown(browser, "options") == bool(fields)
-        browser.execute_script("document.getElementById('options').open = true")
-        assert {name for name in FIELDS if shown(browser, name)} == fields
-        translate(browser, SENTENCE)
-        assert texts(browser, "#translation") == [TRANSLATION]
+        page.open(server.address)
+        assert page.shown("options") == bool(fields)
+        page.run("document.getElementById('options').open = true")
+        assert {name for name in FIELDS if page.shown(name)} == fields
+        page.translate(SENTENCE)
+        assert page.texts("#translation") == [TRANSLATION]
         asked = {"translate_n_best", "attention"} if options else {"serving_default"}
         if options is OPTIONS:
             asked.add("translate_with_options")
-            wait(browser, lambda: texts(browser, ".piece"))
-        wait(browser, lambda: {signature for signature, _ in server.predictions} == asked)
-        assert shown(browser, "details") == (options is OPTIONS)
-        assert shown(browser, "attention") == bool(options)
+            page.wait(lambda: page.texts(".piece"))
+        page.wait(lambda: {signature for signature, _ in server.predictions} == asked)
+        assert page.shown("details") == (options is OPTIONS)
+        assert page.shown("attention") == bool(options)
