@@ -66,14 +66,6 @@ def test_a_failed_stage_is_run_again_with_the_arguments_of_an_earlier_one(tmp_pa
     assert run_write(tmp_path) == 3
 
 
-def test_a_stage_is_run_again_if_an_earlier_stage_changes(tmp_path):
-    for argument, expected in (("one", 1), ("one", 1), ("two", 2)):
-        earlier = new_stages(tmp_path / "earlier")
-        result = tmp_path / "result"
-        earlier.run_once("prepare", "python", [WRITE, result, argument], creates=result)
-        assert run_write(tmp_path, new_stages(tmp_path, earlier)) == expected
-
-
 def test_a_function_is_called_once(tmp_path, capsys):
     output, calls = tmp_path / "output", []
 
@@ -89,9 +81,11 @@ def test_a_function_is_called_once(tmp_path, capsys):
     assert (call(1), call(1)) == (1, 1)
     assert re.fullmatch(r"demo: count\ndemo: count took 0:00:\d\d\n", capsys.readouterr().err)
     assert (call(2), call(2)) == (2, 2)
-    earlier = new_stages(tmp_path / "earlier")
-    run_write(tmp_path / "earlier", earlier)
-    assert call(2, earlier) == 3
+    earlier = tmp_path / "earlier"
+    for changes, expected in (({}, 3), ({}, 3), ({"depends_on": 1}, 4)):
+        stages = new_stages(earlier)
+        run_write(earlier, stages, **changes)
+        assert call(2, stages) == expected, "an earlier stage has changed"
 
 
 def test_an_output_folder_is_deleted_for_other_inputs_only(tmp_path):

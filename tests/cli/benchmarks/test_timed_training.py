@@ -69,29 +69,18 @@ def test_a_training_that_ends_below_the_target_is_an_error(scripted, tmp_path, t
         time_to_bleu(tmp_path, [], [], target=35)
 
 
-def test_an_interrupted_command_ends_its_training(scripted, tmp_path, monkeypatch):
-    children = scripted(1.0)
-
-    class Interrupting(MetricsFile):
-        def read(self):
-            signal.raise_signal(signal.SIGINT)
-            return super().read()
-
-    monkeypatch.setitem(time_to_bleu.__globals__, "MetricsFile", Interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        time_to_bleu(tmp_path, [], [], target=35)
-    assert children[1].returncode is not None
-
-
-def test_an_error_of_the_command_ends_its_training(scripted, tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [signal.SIGINT, BrokenPipeError])
+def test_an_error_of_the_command_ends_its_training(scripted, tmp_path, monkeypatch, error):
     children = scripted(1.0)
 
     def report(message):
         if "BLEU" in message:
-            raise BrokenPipeError
+            if error is BrokenPipeError:
+                raise error
+            signal.raise_signal(error)
 
     monkeypatch.setitem(time_to_bleu.__globals__, "report", report)
-    with pytest.raises(BrokenPipeError):
+    with pytest.raises(KeyboardInterrupt if error == signal.SIGINT else error):
         time_to_bleu(tmp_path, [], [], target=35)
     assert children[1].returncode is not None, "no training remains that nobody waits for"
 
