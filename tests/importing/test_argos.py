@@ -62,18 +62,15 @@ def test_weights_in_int8_are_close_and_said_to_be(package, tmp_path):
             assert (np.abs(original - found) <= most / 254 + 1e-6).all(), path
 
 
-def test_the_inner_folder_uses_the_sentencepiece_model_above_it(package):
-    imported = folders.read(package / "model")
-    assert imported.source.kind == "sentencepiece" and not imported.origin
-
-
 def test_a_sentencepiece_model_of_another_model_is_refused_with_numbers(tmp_path):
     other = unigram_model(160, user_defined_symbols=",".join(f"piece{i}" for i in range(100)))
     package = write_package(tmp_path, model=other)
     numbers = r"of the 157 pieces .* and the 157 tokens .*, \d+ are the same \(source\)"
     with pytest.raises(ValueError, match=numbers + r"\. sentencepiece\.model and model do not"):
         read_model(package)
-    # Above the inner folder alone, it is a different model's.
+    # Above the inner folder alone, it is a different model's. The right one is used.
+    used = folders.read(write_package(tmp_path / "right") / "model")
+    assert used.source.kind == "sentencepiece" and not used.origin
     notes = read_model(package / "model", "ctranslate2").notes
     assert any(re.search(rf"is not used: {numbers}", note) for note in notes)
 

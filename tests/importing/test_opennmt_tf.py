@@ -148,12 +148,6 @@ def test_heads_and_activations_that_are_not_clear_are_refused(
         read(write(tmp_path, arrays(), description=description), num_heads=given)
 
 
-def test_the_description_is_not_executed(tmp_path):
-    mark = tmp_path / "mark"
-    read(write(tmp_path, arrays(), description=f"num_heads=2; open({str(mark)!r}, 'w')"))
-    assert not mark.exists()
-
-
 def test_formats_of_checkpoints_are_told_apart_by_the_names_of_files(tmp_path):
     for name, format in {"ckpt-5": "opennmt_tf", "model.ckpt-5": "tensor2tensor"}.items():
         path = tmp_path / f"{name}.index"

@@ -15,20 +15,10 @@ METADATA = {
 SPECIAL = ["<unk>", "<blank>", "<s>", "</s>"]  # as in OpenNMT-py
 
 
-def write_package(folder, metadata=METADATA, model=None, int8=False, drop=0):
-    """Writes an unpacked package with one vocabulary, and returns its folder.
-
-    Args:
-        folder: path of the parent folder.
-        metadata: contents of metadata.json.
-        model: bytes of sentencepiece.model. None: that of the vocabulary.
-        int8: whether the matrices are stored in int8, as usual.
-        drop: number of pieces of the SentencePiece model that are not in the vocabulary.
-    """
+def write_package(folder, metadata=METADATA, model=None, int8=False):
+    """Writes an unpacked package with one vocabulary, and returns its folder."""
     spm = unigram_model(160)
-    tokens = [*SPECIAL, *(piece for piece in pieces_of(spm) if piece not in SPECIAL)][
-        : -drop or None
-    ]
+    tokens = [*SPECIAL, *(piece for piece in pieces_of(spm) if piece not in SPECIAL)]
     variables = random_model(source=len(tokens), target=len(tokens))
     variables["decoder/projection/weight"][[1, 2]] = 0
     variables["decoder/projection/bias"][[1, 2]] = -1e4

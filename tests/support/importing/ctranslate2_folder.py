@@ -9,15 +9,7 @@ TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
 
 
 def write_model(path, variables, version=6, spec="TransformerSpec", revision=7, aliases=()):
-    """Writes a model.bin.
-
-    Args:
-        path: path of the file.
-        variables: {name: array}, or {name: (type, array)} for types that NumPy lacks.
-        version: version of the binary format.
-        spec, revision: name and revision of the model's specification.
-        aliases: pairs of (alias, name).
-    """
+    """Writes a model.bin of {name: array}, or of {name: (type, array)} for types NumPy lacks."""
     parts = [struct.pack("<I", version)]
     if version >= 2:
         parts += [text(spec), struct.pack("<I", revision)]

@@ -10,15 +10,7 @@ from t2t_keras.transformer_config import TransformerConfig
 
 
 def weights_of_blocks(d_model, d_ff, keys, values, encoder=2, decoder=1, pre=True, bias=True):
-    """Yields (our path, shape) of the weights of all blocks.
-
-    Args:
-        d_model, d_ff: widths.
-        keys, values: widths of all heads together.
-        encoder, decoder: numbers of blocks.
-        pre: whether a norm follows each stack.
-        bias: whether attention has biases.
-    """
+    """Yields (our path, shape) of the weights of all blocks. `bias`: whether attention has it."""
     attention = {"query": (d_model, keys), "key": (d_model, keys), "value": (d_model, values)}
     attention["output"] = (values, d_model)
     network = {"inner": (d_model, d_ff), "outer": (d_ff, d_model)}
@@ -74,13 +66,7 @@ def check_model(imported, weights, settings):
 
 
 def check_scores(imported, folder, pairs):
-    """Compares log P of each target's tokens and its end with the scores of CTranslate2.
-
-    Args:
-        imported: the `Imported` model.
-        folder: the folder of CTranslate2.
-        pairs: source and target, each a list of pieces.
-    """
+    """Compares log P of pairs of lists of pieces with the scores of CTranslate2."""
     translator = ctranslate2.Translator(str(folder), intra_threads=1)
     expected = translator.score_batch(*map(list, zip(*pairs, strict=True)))
     ids = {"source": [], "target": []}

@@ -91,23 +91,12 @@ class LoopbackHub:
 
     def environment(self, home):
         """Returns environment variables for clients, with their cache in a folder."""
-        return {
-            "HF_ENDPOINT": self.address,
-            "HF_HOME": str(home),
-            "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_TOKEN": "",
-            "HF_HUB_OFFLINE": "",
-            "NO_PROXY": "127.0.0.1",
-        }
+        unset = dict.fromkeys(("HF_TOKEN", "HF_HUB_OFFLINE"), "")
+        address = {"HF_ENDPOINT": self.address, "HF_HOME": str(home), "NO_PROXY": "127.0.0.1"}
+        return {"HF_HUB_DISABLE_TELEMETRY": "1", **unset, **address}
 
-    def use(self, home, monkeypatch, piece=4096):
-        """Makes huggingface_hub in this process use this hub, with its cache in a folder.
-
-        Args:
-            home: folder of the cache.
-            monkeypatch: the fixture.
-            piece: bytes that are written to the cache at once; huggingface_hub's own are 10 MiB.
-        """
+    def use(self, home, monkeypatch):
+        """Makes huggingface_hub in this process use this hub, with its cache in a folder."""
         from huggingface_hub import constants
 
         template = self.address + "/{repo_id}/resolve/{revision}/{filename}"
@@ -116,7 +105,7 @@ class LoopbackHub:
         monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
-        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", piece)
+        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)
         for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")

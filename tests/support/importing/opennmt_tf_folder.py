@@ -26,14 +26,10 @@ TABLES = {
 def names_of_blocks(pre=True, bias=True):
     """Yields (our path, OpenNMT-tf's name, shape) of the weights of all blocks."""
     place = "input_layer_norm" if pre else "output_layer_norm"
-    pairs = [
-        ("/attention/query", "/layer/linear_queries"),
-        ("/attention/key", "/layer/linear_keys"),
-    ]
-    pairs += [("/attention/value", "/layer/linear_values")]
-    pairs += [("/attention/output", "/layer/linear_output"), ("cross_attention", "attention/0")]
-    pairs += [("/network/", "/layer/"), ("attention/norm/", f"attention/{place}/")]
-    pairs += [("attention/0/norm/", f"attention/0/{place}/")]
+    pairs = [("attention/norm/", f"attention/{place}/"), ("cross_attention", "attention/0")]
+    parts = {"query": "queries", "key": "keys", "value": "values", "output": "output"}
+    pairs += [(f"/attention/{part}", f"/layer/linear_{parts[part]}") for part in parts]
+    pairs += [("/network/", "/layer/")]
     pairs += [("feed_forward/norm/", f"ffn/{place}/"), ("feed_forward", "ffn")]
     pairs += [("coder/norm/", "coder/layer_norm/"), ("block_", "layers/")]
     for path, shape in weights_of_blocks(D, FFN, D, D, pre=pre, bias=bias):
@@ -41,14 +37,7 @@ def names_of_blocks(pre=True, bias=True):
 
 
 def arrays(target=None, tied=False, positions=None, **blocks):
-    """Returns random arrays by OpenNMT-tf's names.
-
-    Args:
-        target: rows of the target's matrix. None: one matrix for both.
-        tied: whether the target's matrix also computes the logits.
-        positions: rows of the tables of positions. None: no tables.
-        **blocks: see `names_of_blocks`.
-    """
+    """Returns random arrays by OpenNMT-tf's names. `target`, `positions`: rows of matrices."""
     rows = target or V
     shapes = {name: shape for _, name, shape in names_of_blocks(**blocks)}
     shapes |= {FEATURES: (V, D), f"{OUTPUT}/bias": (rows,)}
@@ -84,7 +73,7 @@ def in_our_order(rows):
     return np.stack([*rows[:3], rows[-1], *rows[3:-1]])
 
 
-def write(folder, model, step=5, description="num_heads=2", **vocabularies):
+def write(folder, model, description="num_heads=2", **vocabularies):
     """Writes a folder of OpenNMT-tf, with the state of training that its checkpoints have."""
     folder.mkdir(exist_ok=True)
     value = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -92,7 +81,7 @@ def write(folder, model, step=5, description="num_heads=2", **vocabularies):
     bias = f"{OUTPUT}/bias/.OPTIMIZER_SLOT/optimizer/m{value}"
     entries |= {bias: np.zeros(V), f"optimizer/iter{value}": 5, f"save_counter{value}": 1}
     entries["_CHECKPOINTABLE_OBJECT_GRAPH"] = b"graph"
-    save_tensors(folder / f"ckpt-{step}", entries)
+    save_tensors(folder / "ckpt-5", entries)
     if description is not None:
         (folder / "model_description.py").write_text(description)
     for name, tokens in (vocabularies or {"vocab": TOKENS}).items():

@@ -9,15 +9,7 @@ from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 
 def write_random_marian(folder, vocabulary, d_model, d_ff, heads, layers, dtype="float16"):
-    """Writes a folder with one matrix of embeddings, as OPUS-MT models have; returns its path.
-
-    Args:
-        folder: path of the new folder.
-        vocabulary: number of ids.
-        d_model, d_ff, heads: sizes of the model.
-        layers: number of layers of each stack.
-        dtype: "float16" or "float32".
-    """
+    """Writes a folder with one matrix of embeddings, as OPUS-MT models have; returns its path."""
     folder.mkdir()
     arrays = shapes(vocabulary, d_model, d_ff, layers)
     random = np.random.default_rng(0)

@@ -30,10 +30,8 @@ SPACES = f"{BODY}/target_space_embedding/kernel"
 def names_of_blocks(pre=True):
     """Yields (our path, tensor2tensor's name, shape) of the weights of all blocks."""
     norm = f"layer_{'prepostprocess' if pre else 'postprocess'}/layer_norm/layer_norm"
-    pairs = [("/attention/query", "/multihead_attention/q")]
-    pairs += [("/attention/key", "/multihead_attention/k")]
-    pairs += [("/attention/value", "/multihead_attention/v")]
-    pairs += [("/attention/output", "/multihead_attention/output_transform")]
+    parts = {"query": "q", "key": "k", "value": "v", "output": "output_transform"}
+    pairs = [(f"/attention/{part}", f"/multihead_attention/{parts[part]}") for part in parts]
     pairs += [("cross_attention", "encdec_attention"), ("block_", "layer_")]
     pairs += [("network/inner", "conv1"), ("network/outer", "conv2"), ("feed_forward", "ffn")]
     pairs += [("norm/gamma", f"{norm}_scale"), ("norm/beta", f"{norm}_bias")]
@@ -42,13 +40,7 @@ def names_of_blocks(pre=True):
 
 
 def arrays(pre=True, embeddings=("shared",), spaces=True):
-    """Returns random arrays by tensor2tensor's names.
-
-    Args:
-        pre: whether the model is pre-norm.
-        embeddings: names of its matrices.
-        spaces: whether it has target spaces.
-    """
+    """Returns random arrays by tensor2tensor's names."""
     shapes = {name: shape for _, name, shape in names_of_blocks(pre)}
     for part in embeddings:
         # Twelve shards, so that the order of names is not that of numbers.
@@ -82,11 +74,10 @@ def in_our_order(rows):
     return np.stack([rows[0], zero, rows[1], zero, *rows[2:]])
 
 
-def write(folder, model, hparams=None, step=7, pieces=PIECES):
+def write(folder, model, hparams=None, pieces=PIECES):
     """Writes a folder of tensor2tensor."""
     folder.mkdir(exist_ok=True)
-    model = {"global_step": np.int64(step), **model}
-    save_tensors(folder / f"model.ckpt-{step}", model)
+    save_tensors(folder / "model.ckpt-7", {"global_step": np.int64(7), **model})
     (folder / "hparams.json").write_text(json.dumps(HPARAMS | (hparams or {})))
     quoted = "".join(f"'{piece}'\n" for piece in pieces)
     (folder / "vocab.translate_ende.17.subwords").write_text(quoted)
