@@ -1,97 +1,83 @@
 import pytest
 
-from t2t_keras.training.early_stopping import EarlyStopping, watched_metric
+from t2t_keras.training.early_stopping import EarlyStopping, early_stopping, watched_metric
+from t2t_keras.training.training_config import TrainingConfig
+
+
+def recorded(values, **settings):
+    """Returns an `EarlyStopping` after evaluations at steps 1, 2, 3, …."""
+    stopping = EarlyStopping(**settings)
+    for step, value in enumerate(values, 1):
+        stopping.record(value, step)
+    return stopping
 
 
 def test_the_lowest_loss_resets_the_count():
     stopping = EarlyStopping(patience=2)
-    assert stopping.record(3.0, 10)
-    assert not stopping.record(3.0, 10)
-    assert stopping.worse == 1
-    assert stopping.record(2.5, 30)
+    assert [stopping.record(*each) for each in ((3.0, 10), (3.0, 20), (2.5, 30))] == [
+        True,
+        False,
+        True,
+    ]
     assert (stopping.best_value, stopping.best_step, stopping.worse) == (2.5, 30, 0)
 
 
+def test_training_ends_when_the_patience_is_used_up():
+    assert not recorded([1.0, 1.5], patience=2).is_exhausted
+    assert recorded([1.0, 1.5, 1.2], patience=2).is_exhausted
+    assert not recorded([1.0] * 5, patience=0).is_exhausted, "0 never stops"
+
+
 def test_a_higher_bleu_is_better():
-    stopping = EarlyStopping(patience=1, metric="mine/bleu")
-    assert stopping.record(20.0, 1) and stopping.record(21.0, 2) and not stopping.record(20.5, 3)
+    stopping = recorded([20.0, 21.0, 20.5], patience=1, metric="mine/bleu")
     assert stopping.is_exhausted and stopping.best_step == 2
     assert stopping.reason == "no higher mine/bleu in 1 evaluations"
 
 
-def test_the_patience_is_used_up_by_evaluations_without_a_lower_loss():
-    stopping = EarlyStopping(patience=2)
-    exhausted = []
-    for loss in (1.0, 1.5, 1.2):
-        stopping.record(loss, 1)
-        exhausted.append(stopping.is_exhausted)
-    assert exhausted == [False, False, True]
-
-
-def test_patience_0_never_stops():
-    stopping = EarlyStopping(patience=0)
-    for _ in range(5):
-        stopping.record(1.0, 1)
-    assert not stopping.is_exhausted
-
-
 def test_restored_state_counts_against_the_new_patience():
-    stopping = EarlyStopping(patience=2)
-    for _ in range(3):
-        stopping.record(1.0, 1)
-    longer = EarlyStopping(patience=3)
-    longer.restore(stopping.state(), warn=None)
-    assert stopping.is_exhausted and not longer.is_exhausted
-    longer.record(1.0, 1)
-    assert longer.is_exhausted
+    before, longer = recorded([1.0] * 3, patience=2), EarlyStopping(patience=3)
+    longer.restore(before.state(), warn=None)
+    assert before.is_exhausted and not longer.is_exhausted
+    longer.record(1.0, 4)
+    assert longer.is_exhausted and longer.best_step == 1
 
 
-def test_a_record_of_a_different_metric_starts_over_with_a_warning():
-    stopping, warnings = EarlyStopping(patience=2, metric="mine/bleu"), []
-    notes = EarlyStopping(patience=2).state()
-    stopping.restore(notes, warnings.append)
-    assert warnings == [], "nothing was recorded"
-    stopping.restore(notes | {"best_value": 2.0, "best_step": 10, "worse": 2}, warnings.append)
-    assert not stopping.is_exhausted and stopping.record(1.0, 30)
-    assert warnings == [
-        "The best checkpoint was chosen by loss and is now chosen by mine/bleu "
-        "(training.best_metric, or the first held-out set): its record starts over"
-    ]
-
-
-def test_a_record_on_different_texts_starts_over_with_a_warning():
-    before, warnings = EarlyStopping(patience=2, texts="a"), []
-    before.record(2.0, 10)
-    same, changed = (EarlyStopping(patience=2, texts=texts) for texts in "ab")
-    for stopping in (same, changed):
+def test_a_record_of_a_different_metric_or_text_starts_over_with_a_warning():
+    warnings, before = [], recorded([2.0], patience=2, texts="a")
+    same, metric, texts = (
+        EarlyStopping(2, name, texts)
+        for name, texts in (("loss", "a"), ("mine/bleu", "a"), ("loss", "b"))
+    )
+    for stopping in (same, metric, texts):
+        stopping.restore(EarlyStopping(2).state(), warnings.append)
+        assert warnings == [], "nothing was recorded"
+    for stopping in (same, metric, texts):
         stopping.restore(before.state(), warnings.append)
-    assert (same.best_step, changed.best_step) == (10, None)
+    assert [each.best_step for each in (same, metric, texts)] == [1, None, None]
     assert [each.partition(":")[0] for each in warnings] == [
-        "The best checkpoint was chosen by loss on a different held-out text"
+        "The best checkpoint was chosen by loss and is now chosen by mine/bleu "
+        "(training.best_metric, or the first held-out set)",
+        "The best checkpoint was chosen by loss on a different held-out text",
     ]
-    older = {name: value for name, value in before.state().items() if name != "best_texts"}
-    changed.restore(older, warnings.append)
-    assert changed.best_step == 10 and len(warnings) == 1
 
 
 def test_without_held_out_text_the_record_is_kept_as_it_is():
-    before = EarlyStopping(patience=2, metric="mine/bleu", texts="a")
-    before.record(31.0, 10)
+    before = recorded([31.0], patience=2, metric="mine/bleu", texts="a")
     resumed = EarlyStopping(patience=0, metric=None)
     resumed.restore(before.state(), None)
     assert resumed.state() == before.state()
+    with pytest.raises(ValueError, match=r"`patience` must be 0 without held-out text.*patience=2"):
+        early_stopping(TrainingConfig(patience=2), [])
 
 
 @pytest.mark.parametrize(
     ("best", "names", "metric"),
     [
         ("loss", [], "loss"),
-        ("loss", [""], "loss"),
         ("bleu", [""], "bleu"),
         ("loss", ["general", "mine"], "general/loss"),
         ("bleu", ["general", "mine"], "general/bleu"),
         ("mine", ["general", "mine"], "mine/loss"),
-        ("mine/loss", ["general", "mine"], "mine/loss"),
         ("mine/bleu", ["general", "mine"], "mine/bleu"),
     ],
 )

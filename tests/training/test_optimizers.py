@@ -1,10 +1,13 @@
 """Optimizers by name: they train, resume bit for bit, and their options are checked."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from support.models.helpers import TINY, ids, pairs
+from support.runs.small_training import assert_same_bits
 from support.text.how_to_blocks import plug_ins
 
 from t2t_keras.experiment import Experiment
@@ -39,6 +42,11 @@ def without_graphs():
     tf.config.run_functions_eagerly(False)
 
 
+@pytest.fixture(scope="module")
+def model():
+    return compiled_model()
+
+
 def train(model, steps):
     losses = []
     for _ in range(steps):
@@ -48,23 +56,53 @@ def train(model, steps):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("name", ["adafactor", "muon"])
 def test_a_resumed_run_has_the_same_bits(name):
     settings = {"optimizer": name, "clip_norm": 0.1, "learning_rate": 0.1}
-    uninterrupted = compiled_model(**settings)
-    losses = train(uninterrupted, 1)
-    saved = state_of(uninterrupted)
-    losses += train(uninterrupted, 2)
+    model = compiled_model(**settings)
+    losses = train(model, 1)
+    saved = state_of(model)
+    losses += train(model, 2)
     assert losses[2] < losses[0]
-    resumed = compiled_model(**settings)
-    restore(resumed, saved)
-    assert train(resumed, 2) == losses[1:]
-    for key, array in state_of(uninterrupted).items():
-        np.testing.assert_array_equal(state_of(resumed)[key], array, err_msg=key)
+    expected = state_of(model)
+    restore(model, saved)
+    assert train(model, 2) == losses[1:]
+    assert_same_bits(state_of(model), expected)
 
 
-def test_a_layer_that_muon_should_exclude_must_exist():
-    model = compiled_model()
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("adam", {"beta_1": 0.8, "beta_2": 0.7, "epsilon": 1e-5, "amsgrad": True}),
+        (
+            "adamw",
+            {"weight_decay": 0.5, "beta_1": 0.8, "beta_2": 0.7, "epsilon": 1e-5, "amsgrad": True},
+        ),
+        (
+            "adafactor",
+            {
+                **{"weight_decay": 0.5, "beta_2_decay": -0.6, "clip_threshold": 2.0},
+                **{"epsilon_1": 1e-20, "epsilon_2": 1e-2},
+            },
+        ),
+        ("lion", {"weight_decay": 0.5, "beta_1": 0.8, "beta_2": 0.7}),
+        (
+            "muon",
+            {
+                **{"weight_decay": 0.5, "momentum": 0.9, "nesterov": False, "ns_steps": 4},
+                **{"rms_rate": 0.3, "adam_weight_decay": 0.6, "adam_beta_1": 0.8},
+                **{"adam_beta_2": 0.7, "adam_lr_ratio": 2.0, "epsilon": 1e-5},
+            },
+        ),
+    ],
+)
+def test_every_option_reaches_the_optimizer(model, name, options):
+    text = ",".join(f"{option}={json.dumps(value)}" for option, value in options.items())
+    config = named_optimizer(name, 0.1, text, model).get_config()
+    assert {option: config[option] for option in options} == options
+
+
+def test_a_layer_that_muon_should_exclude_must_exist(model):
     options = 'exclude_layers=["encoder","encodre"]'
     with pytest.raises(ValueError, match=r"exclude_layers` must be patterns .*'encodre'"):
         named_optimizer("muon", 0.1, options, model)
@@ -86,9 +124,7 @@ def test_muon_leaves_embeddings_positions_and_vectors_to_adam():
     }
 
 
-@pytest.mark.parametrize(
-    "name", ["muon", *(pytest.param(name, marks=pytest.mark.long) for name in ("adamw", "lion"))]
-)
+@pytest.mark.parametrize("name", ["muon", "adamw"])
 def test_weight_decay_shrinks_matrices_only(name):
     """With a gradient of 0, only the decay changes the weights."""
     options = "weight_decay=0.5" + (",adam_weight_decay=0.5" if name == "muon" else "")
@@ -132,7 +168,6 @@ def test_a_checkpoint_fits_only_the_options_that_made_it(tmp_path):
         ("adam", "epsilon=0", "`optimizer_options: epsilon` must be a positive number"),
         ("lion", "schedule=1", "no option 'schedule'"),
         ("muon", "ns_steps=2.5", "`optimizer_options: ns_steps` must be a whole number"),
-        ("muon", "exclude_layers=encoder", "`optimizer_options: exclude_layers` must be a list"),
         ("muon", 'exclude_layers=["["]', "`optimizer_options: exclude_layers` must be a list"),
         ("muon", 'exclude_layers=[""]', "`optimizer_options: exclude_layers` must be a list"),
         ("adam", "beta_1=" + "9" * 320, "`optimizer_options` must be NAME=VALUE"),
@@ -175,11 +210,10 @@ def test_the_plug_ins_of_the_how_to_page_train(how_to):
         TrainingConfig(schedule="cosine", schedule_options="ende=1").validate()
 
 
-def test_a_plug_in_that_returns_something_else_is_named(how_to):
+def test_a_plug_in_that_returns_something_else_is_named(how_to, model):
     OPTIMIZERS["none"] = lambda schedule: None
     OPTIMIZERS["keras"] = keras.optimizers.RMSprop
     SCHEDULES["number"] = lambda learning_rate: learning_rate
-    model = compiled_model()
     with pytest.raises(ValueError, match=r"`OPTIMIZERS\['none'\]` must be a function of"):
         named_optimizer("none", 0.1, "", model)
     assert named_optimizer("keras", 0.1, "rho=0.5", model).rho == 0.5
