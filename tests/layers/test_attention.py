@@ -10,21 +10,41 @@ from t2t_keras.layers.masks import Bias, over_heads
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 
 
+def built(**settings):
+    layer = MultiHeadAttention(num_heads=2, d_model=8, **settings)
+    layer.build((None, None, 8))
+    return disturbed(layer)
+
+
 @pytest.mark.jax
-def test_scaled_dot_product_is_the_formula():
+def test_scaled_dot_product_is_the_formula_over_the_visible_keys():
     q, k, v = vectors(2, 3, 4, seed=1), vectors(2, 5, 4, seed=2), vectors(2, 5, 6, seed=3)
-    scores = np.exp(q.astype("float64") @ k.swapaxes(1, 2) / 2)
-    expected = scores / scores.sum(-1, keepdims=True)
-    outputs, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)))
-    np.testing.assert_allclose(array(weights), expected, atol=1e-6)
-    np.testing.assert_allclose(array(outputs), expected @ v, atol=1e-6)
+    mask = np.tri(3, 5, 2, dtype=bool)[None]
+    for given in (None, mask):
+        scores = np.exp(q.astype("float64") @ k.swapaxes(1, 2) / 2)
+        scores = scores if given is None else scores * given
+        expected = scores / scores.sum(-1, keepdims=True)
+        outputs, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)), given)
+        np.testing.assert_allclose(array(weights), expected, atol=1e-6)
+        np.testing.assert_allclose(array(outputs), expected @ v, atol=1e-6)
+    assert (array(weights)[np.broadcast_to(~mask, weights.shape)] == 0).all()
 
 
-def test_masked_keys_have_weight_zero_exactly():
-    q, k, v = vectors(1, 3, 4), vectors(1, 3, 4), vectors(1, 3, 4)
-    mask = np.array([[[1, 0, 0], [1, 1, 0], [0, 0, 1]]], bool)
-    _, weights = scaled_dot_product_attention(*map(ops.array, (q, k, v)), ops.array(mask))
-    assert (array(weights)[~mask] == 0).all()
+def test_a_bias_is_a_mask_that_is_added():
+    q, k, v = (ops.array(vectors(2, 2, 4, 3, seed=seed)) for seed in range(3))
+    mask = np.random.default_rng(3).random((2, 1, 4, 4)) < 0.5
+    mask[..., 0] = True
+    bias = Bias(ops.array(np.where(mask, 0, -np.inf).astype("float32")))
+    assert over_heads(bias) is bias
+    expected = scaled_dot_product_attention(q, k, v, ops.array(mask))
+    for ours, theirs in zip(scaled_dot_product_attention(q, k, v, bias), expected, strict=True):
+        np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)
+
+
+def test_the_softmax_is_computed_in_float32():
+    q, k = (ops.cast(4 * vectors(1, 2, 16, seed=s), "bfloat16") for s in (1, 2))
+    _, weights = scaled_dot_product_attention(q, k, k)
+    assert keras.backend.standardize_dtype(weights.dtype) == "float32"
     np.testing.assert_allclose(array(weights).sum(-1), 1, atol=1e-6)
 
 
@@ -40,54 +60,33 @@ def test_a_query_without_visible_keys_gets_zeros_and_finite_gradients():
         assert np.any(gradient)
 
 
-def test_a_memory_of_one_position_returns_its_value_without_a_warning():
-    attention = MultiHeadAttention(num_heads=2, d_model=8)
-    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 1, 8, seed=1))
-    outputs = array(attention(x, memory))
-    expected = array(attention.output_projection(attention.value(memory)))
-    np.testing.assert_allclose(outputs, np.repeat(expected, 3, axis=1), atol=1e-6)
-
-
 @pytest.mark.jax
-def test_contract_of_multi_head_attention(tmp_path):
-    settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "d_v": 5, "dropout": 0.1}
-    settings |= {"use_bias": True, "causal": True, "positions": "sinusoidal"}
-    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 6)], 8, tmp_path, output_width=8)
-
-
-def test_contract_of_additive_attention(tmp_path):
-    settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "attention": "additive"}
-    check_layer(MultiHeadAttention, settings, [vectors(2, 4, 8)], 5, tmp_path)
+def test_contract(tmp_path):
+    settings = {"num_heads": 2, "d_model": 8, "d_k": 3, "d_v": 5, "dropout": 0.1, "use_bias": True}
+    settings |= {"causal": True, "positions": "sinusoidal", "attention": "additive"}
+    layer = check_layer(MultiHeadAttention, settings, [vectors(2, 4, 6)], 9, tmp_path, 8)
+    kernels = [tuple(w.shape) for w in layer.weights if w.path.endswith("kernel")]
+    assert kernels == [(6, 6), (6, 6), (6, 10), (10, 8)]
 
 
 def test_contract_with_a_memory_of_different_width(tmp_path):
-    settings = {"num_heads": 2, "d_model": 8}
     inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
+    settings = {"num_heads": 2, "d_model": 8}
     layer = check_layer(MultiHeadAttention, settings, inputs, 4, tmp_path)
     _, weights = layer(*inputs, return_weights=True)
     assert tuple(weights.shape) == (2, 2, 4, 6)
 
 
-def test_queries_and_values_may_have_different_widths():
-    layer = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5)
-    layer.build((None, None, 8))
-    assert [tuple(weight.shape) for weight in layer.weights] == [(8, 6), (8, 6), (8, 10), (10, 8)]
-
-
 def test_keras_masks_act_like_explicit_masks():
-    attention = MultiHeadAttention(num_heads=2, d_model=8)
-    tokens = np.array([[3, 4, 0, 0], [5, 6, 7, 8]])
-    embedding = keras.layers.Embedding(10, 8, mask_zero=True)
-    x = embedding(tokens)
-    mask = ops.array(tokens != 0)
-    bare = ops.array(array(x))
-    np.testing.assert_allclose(array(attention(x)), array(attention(bare, mask=mask)))
-    assert not np.allclose(array(attention(x)), array(attention(bare)))
-    query = ops.array(vectors(2, 3, 8))
-    np.testing.assert_allclose(
-        array(attention(query, x)), array(attention(query, bare, memory_mask=mask))
-    )
-    assert not np.allclose(array(attention(query, x)), array(attention(query, bare)))
+    attention, tokens = MultiHeadAttention(2, 8), np.array([[3, 4, 0, 0], [5, 6, 7, 8]])
+    x = keras.layers.Embedding(10, 8, mask_zero=True)(tokens)
+    bare, mask, query = ops.array(array(x)), ops.array(tokens != 0), ops.array(vectors(2, 3, 8))
+    for masked, explicit, without in (
+        (attention(x), attention(bare, mask=mask), attention(bare)),
+        (attention(query, x), attention(query, bare, memory_mask=mask), attention(query, bare)),
+    ):
+        np.testing.assert_allclose(array(masked), array(explicit))
+        assert not np.allclose(array(masked), array(without))
 
 
 def test_dropout_acts_in_training_only():
@@ -97,112 +96,16 @@ def test_dropout_acts_in_training_only():
     assert not np.allclose(array(attention(x)), array(attention(x, training=True)))
 
 
-@pytest.mark.parametrize("widths", [{}, {"d_k": 3, "d_v": 5}])
-@pytest.mark.parametrize("memory", [[], [vectors(2, 4, 8)]], ids=["self", "memory"])
-def test_one_product_in_training_equals_several(widths, memory):
-    attention = MultiHeadAttention(num_heads=2, d_model=8, use_bias=True, **widths)
-    arrays = [ops.array(x) for x in [vectors(2, 5, 8), *memory]]
-    attention.build(*(x.shape for x in arrays))
-    expected = array(disturbed(attention)(*arrays, training=False))
-    np.testing.assert_allclose(array(attention(*arrays, training=True)), expected, atol=1e-6)
-
-
-@pytest.mark.jax
-def test_cached_decoding_equals_uncached():
-    attention = MultiHeadAttention(num_heads=2, d_model=8, d_k=3, d_v=5, causal=True, use_bias=True)
-    attention.build((None, None, 8))
-    check_cached_decoding(disturbed(attention))
-
-
-def check_cached_decoding(attention):
-    x = ops.array(vectors(2, 5, 8))
-    expected = array(attention(x))
-    cache = attention.empty_cache(2, 7)
-    shapes = [part.shape for part in cache]
-    for position in range(5):
-        step = decoding_step(cache, position, beams=1)
-        output, cache = attention(x[:, position], step=step, cache=cache)
-        np.testing.assert_allclose(array(output), expected[:, position], atol=1e-6)
-    assert [part.shape for part in cache] == shapes
-
-
-def test_encodings_of_queries_and_keys_act_in_self_attention(monkeypatch):
-    def scaled(x, positions):
-        return x * ops.cast(1 + positions, x.dtype)[..., None]
-
-    kind = POSITIONAL_ENCODINGS["sinusoidal"]._replace(encode_heads=scaled)
-    monkeypatch.setitem(POSITIONAL_ENCODINGS, "scaled", kind)
-    settings = {"num_heads": 2, "d_model": 8, "causal": True}
-    attention = MultiHeadAttention(**settings, positions="scaled")
-    x = ops.array(vectors(2, 5, 8))
-    _, weights = attention(x, return_weights=True)
-
-    plain = MultiHeadAttention(**settings)
-    plain.build((None, None, 8))
-    plain.set_weights(attention.get_weights())
-    queries, keys = (plain.split_heads(f(x), 4) for f in (plain.query, plain.key))
-    factors = np.arange(1, 6, dtype="float32")[:, None]
-    _, expected = scaled_dot_product_attention(
-        queries * factors, keys * factors, keys, np.tri(5, dtype=bool)
-    )
-    np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
-    check_cached_decoding(attention)
-
-    # Over a memory, queries and keys are encoded by their positions in their own sequences.
-    np.testing.assert_allclose(array(attention(x, ops.copy(x))), array(attention(x)), atol=1e-6)
-    whole = MultiHeadAttention(num_heads=2, d_model=8, positions="scaled")
-    whole.build((None, None, 8))
-    queries, memory = ops.array(vectors(2, 3, 8, seed=1)), x
-    _, weights = whole(queries, memory, return_weights=True)
-    queries, keys = (
-        whole.split_heads(f(y), 4) for f, y in ((whole.query, queries), (whole.key, x))
-    )
-    _, expected = scaled_dot_product_attention(queries * factors[:3], keys * factors, keys)
-    np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
-
-
-def test_arguments_that_would_not_be_used_are_refused():
-    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
-    attention = MultiHeadAttention(num_heads=2, d_model=8)
-    with pytest.raises(ValueError, match="over a memory use `memory_mask` or `attention_mask`"):
-        attention(x, memory, mask=np.ones((1, 4), bool))
-    with pytest.raises(ValueError, match="`memory_mask` requires a `memory`"):
-        attention(x, memory_mask=np.ones((1, 3), bool))
-    step = decoding_step(attention.empty_cache(1, 4), 0, beams=1)
-    with pytest.raises(ValueError, match="A decoding step has no `attention_mask`"):
-        attention(x[:, 0], step=step, cache=attention.empty_cache(1, 4), use_causal_mask=True)
-    with pytest.raises(ValueError, match=r"given together. Received: cache alone"):
-        attention(x, cache=attention.empty_cache(1, 4))
-    with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):
-        MultiHeadAttention(num_heads=2, d_model=8)(x[0])
-
-
-def test_the_softmax_is_computed_in_float32():
-    q, k = (ops.cast(4 * vectors(1, 2, 16, seed=s), "bfloat16") for s in (1, 2))
-    _, weights = scaled_dot_product_attention(q, k, k)
-    assert keras.backend.standardize_dtype(weights.dtype) == "float32"
-    np.testing.assert_allclose(array(weights).sum(-1), 1, atol=1e-6)
-
-
 @pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        (
-            {"num_heads": 0},
-            "`num_heads` must be a whole number of at least 1. Received: num_heads=0",
-        ),
-        ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=8"),
-        ({"d_k": -1}, "`d_k` must be .* Received: d_k=-1"),
-        ({"d_v": 2.5}, "`d_v` must be .* Received: d_v=2.5"),
-        ({"dropout": 1.5}, "`dropout` must be .* below 1. Received: dropout=1.5"),
-        ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
-        ({"attention": "added"}, "`attention` must be one of .*did you mean 'additive'"),
-        ({"positions": "learnt"}, "`positions` must be one of .*did you mean 'learned'"),
-    ],
+    ("widths", "memory"),
+    [({}, []), ({}, [vectors(2, 4, 8)]), ({"d_k": 3, "d_v": 5}, [])],
+    ids=["self", "memory", "widths"],
 )
-def test_wrong_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        MultiHeadAttention(**{"num_heads": 2, "d_model": 8, **settings})
+def test_one_product_in_training_equals_several(widths, memory):
+    attention = built(use_bias=True, **widths)
+    arrays = [ops.array(x) for x in [vectors(2, 5, 8), *memory]]
+    expected = array(attention(*arrays, training=False))
+    np.testing.assert_allclose(array(attention(*arrays, training=True)), expected, atol=1e-6)
 
 
 def test_a_projection_of_ones_own_is_called_in_training():
@@ -218,10 +121,84 @@ def test_a_projection_of_ones_own_is_called_in_training():
     np.testing.assert_allclose(array(layer(x, training=True)), array(layer(x)), atol=1e-5)
 
 
-@pytest.mark.parametrize("settings", [{}, {"d_k": 3, "d_v": 5, "positions": "t5"}])
-@pytest.mark.parametrize("attention", ["scaled", "additive"])
-def test_a_step_that_only_reads_its_cache_equals_one_that_writes_it(settings, attention):
-    layer = disturbed(built(attention=attention, causal=True, **settings))
+@pytest.mark.jax
+def test_cached_decoding_equals_uncached():
+    check_cached_decoding(built(d_k=3, d_v=5, causal=True, use_bias=True))
+
+
+def check_cached_decoding(attention):
+    x = ops.array(vectors(2, 5, 8))
+    expected = array(attention(x))
+    cache = attention.empty_cache(2, 7)
+    shapes = [part.shape for part in cache]
+    for position in range(5):
+        step = decoding_step(cache, position, beams=1)
+        output, cache = attention(x[:, position], step=step, cache=cache)
+        np.testing.assert_allclose(array(output), expected[:, position], atol=1e-6)
+    assert [part.shape for part in cache] == shapes
+
+
+def test_encodings_of_queries_and_keys_act_on_their_own_positions(monkeypatch):
+    def scaled(x, positions):
+        return x * ops.cast(1 + positions, x.dtype)[..., None]
+
+    kind = POSITIONAL_ENCODINGS["sinusoidal"]._replace(encode_heads=scaled)
+    monkeypatch.setitem(POSITIONAL_ENCODINGS, "scaled", kind)
+    factors = np.arange(1, 6, dtype="float32")[:, None]
+    x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))
+    for arrays in ((memory,), (x, memory)):
+        attention = built(positions="scaled")
+        _, weights = attention(*arrays, return_weights=True)
+        queries = attention.split_heads(attention.query(arrays[0]), 4)
+        keys = attention.split_heads(attention.key(memory), 4)
+        _, expected = scaled_dot_product_attention(
+            queries * factors[: queries.shape[2]], keys * factors, keys
+        )
+        np.testing.assert_allclose(array(weights), array(expected), atol=1e-6)
+    check_cached_decoding(built(positions="scaled", causal=True))
+
+
+def test_arguments_that_would_not_be_used_are_refused():
+    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
+    attention = MultiHeadAttention(num_heads=2, d_model=8)
+    cache = attention.empty_cache(1, 4)
+    step = {"step": decoding_step(cache, 0, beams=1), "cache": cache}
+    for arguments, message in (
+        ({"memory": memory, "mask": np.ones((1, 4), bool)}, "over a memory use `memory_mask`"),
+        ({"memory_mask": np.ones((1, 3), bool)}, "`memory_mask` requires a `memory`"),
+        ({"cache": cache}, "given together. Received: cache alone"),
+        ({**step, "use_causal_mask": True}, "A decoding step has no `attention_mask`"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            attention(x, **arguments)
+    with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):
+        MultiHeadAttention(num_heads=2, d_model=8)(x[0])
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_heads": 0}, "`num_heads` must be a whole number of at least 1"),
+        ({"num_heads": 3}, "`num_heads` must be a divisor of d_model=8"),
+        ({"d_k": -1}, "`d_k` must be .* Received: d_k=-1"),
+        ({"d_v": 2.5}, "`d_v` must be .* Received: d_v=2.5"),
+        ({"dropout": 1.5}, "`dropout` must be .* below 1. Received: dropout=1.5"),
+        ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
+        ({"use_bias": 1}, "`use_bias` must be True or False"),
+        ({"attention": "added"}, "`attention` must be one of .*did you mean 'additive'"),
+        ({"positions": "learnt"}, "`positions` must be one of .*did you mean 'learned'"),
+    ],
+)
+def test_wrong_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=message):
+        MultiHeadAttention(**{"num_heads": 2, "d_model": 8, **settings})
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"d_k": 3, "d_v": 5, "positions": "t5", "attention": "additive"}]
+)
+def test_a_step_that_only_reads_its_cache_equals_one_that_writes_it(settings):
+    layer = built(causal=True, **settings)
     sentences, beams, length, position = 2, 3, 5, 2
     shape = sentences, layer.num_heads, length * beams
     cache = KeysValues(
@@ -242,20 +219,3 @@ def test_a_step_that_only_reads_its_cache_equals_one_that_writes_it(settings, at
     for ours, theirs in zip(new, written, strict=True):
         theirs = array(theirs)[:, :, position * beams : (position + 1) * beams]
         np.testing.assert_allclose(array(ours), theirs, atol=1e-6)
-
-
-def built(**settings):
-    layer = MultiHeadAttention(num_heads=2, d_model=8, **settings)
-    layer.build((None, None, 8))
-    return layer
-
-
-def test_a_bias_is_a_mask_that_is_added():
-    q, k, v = (ops.array(vectors(2, 2, 4, 3, seed=seed)) for seed in range(3))
-    mask = np.random.default_rng(3).random((2, 1, 4, 4)) < 0.5
-    mask[..., 0] = True
-    bias = Bias(ops.array(np.where(mask, 0, -np.inf).astype("float32")))
-    assert over_heads(bias) is bias
-    expected = scaled_dot_product_attention(q, k, v, ops.array(mask))
-    for ours, theirs in zip(scaled_dot_product_attention(q, k, v, bias), expected, strict=True):
-        np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)

@@ -43,52 +43,26 @@ class WithoutWarmup(TransformerSchedule):
 # For each exercise: wrong answers, and what their errors say.
 WRONG = {
     "exercise-1": {
-        "def unscaled_weights(q, k): ...": "Expected softmax",
         "def unscaled_weights(q, k): return attention(q, k, k)[1]": "still divided by √64",
         "def unscaled_weights(q, k): return softmax(k @ q.T).T": "each row sums to 1",
-        "def unscaled_weights(q, k): return q @ k.T": "Expected softmax",
     },
     "exercise-2": {
-        "def sees(layer, x): ...": "Wrong for causal=True.*Received:\nNone",
         "def sees(layer, x): return np.tri(5, dtype=bool)": "Wrong for causal=False",
-        "def sees(layer, x): return np.tri(5, dtype=bool).T": "Wrong for causal=True",
         "def sees(layer, x): return np.ones((5, 5), bool)": "Wrong for causal=True",
     },
     "exercise-3": {
         "def without_residual(block, x): ...": "Expected LayerNorm",
         "def without_residual(block, x): return block(x)": "residual connections are still there",
-        "def without_residual(block, x):\n"
-        "    return block.feed_forward.sublayer(block.self_attention.sublayer(x))": (
-            "Expected LayerNorm"
-        ),
-        "def without_residual(block, x):\n"
-        "    return block.feed_forward(\n"
-        "        block.self_attention.norm(block.self_attention.sublayer(x))\n"
-        "    )": "Expected LayerNorm",
     },
     "exercise-4": {
-        "def model_without_positions(): ...": "Expected a Transformer",
         "def model_without_positions(): return Transformer(config)": "order of the source still",
-        "def model_without_positions():\n"
-        "    return Transformer(dataclasses.replace(config, positions='learned'))": (
-            "order of the source still"
-        ),
         "def model_without_positions():\n"
         "    return Transformer(dataclasses.replace(config, positions='none', d_ff=32))": (
             "no setting but the positions"
         ),
-        "def model_without_positions():\n"
-        "    config.positions = 'none'\n"
-        "    return Transformer(config)": "Leave `config` as it is",
     },
     "exercise-5": {
         "class WithoutWarmup(TransformerSchedule): pass": "Wrong at step 0, the paper's 1",
-        "class WithoutWarmup(TransformerSchedule):\n"
-        "    def __call__(self, step):\n"
-        "        return self.d_model**-0.5": "Wrong at step 1, the paper's 2",
-        "class WithoutWarmup(TransformerSchedule):\n"
-        "    def __call__(self, step):\n"
-        "        return (keras.ops.cast(step, 'float32') + 1) ** -0.5": "Expected: 0.1768",
     },
 }
 
@@ -111,30 +85,17 @@ def numbers(text):
     return [float(number) for number in re.findall(r"\d+\.\d+", text)]
 
 
-def test_the_notebook_is_stored_without_outputs(notebook):
+def test_the_notebook_is_stored_without_outputs_and_checks_every_exercise(notebook):
     nbformat.validate(notebook)
-    for cell in code_cells(notebook).values():
-        assert not cell.outputs
-        assert cell.execution_count is None
+    cells = code_cells(notebook)
+    assert not any(cell.outputs or cell.execution_count for cell in cells.values())
+    assert [name for name in cells if name.startswith("exercise-")] == list(RIGHT)
+    names = list(cells)
+    for name in RIGHT:
+        assert names[names.index(name) + 1] == name.replace("exercise", "check")
 
 
-def test_every_exercise_has_a_check_and_answers_here(notebook):
-    names = [f"exercise-{number}" for number in range(1, 6)]
-    assert list(RIGHT) == list(WRONG) == names
-    cells = list(code_cells(notebook))
-    for name in names:
-        assert cells[cells.index(name) + 1] == name.replace("exercise", "check")
-
-
-def test_relative_links_lead_somewhere(notebook):
-    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
-    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link]
-    assert links
-    for link in links:
-        assert (NOTEBOOK.parent / link.partition("#")[0]).exists(), link
-
-
-@pytest.mark.long
+@pytest.mark.nightly
 def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
     notebook, tmp_path, monkeypatch
 ):
@@ -154,8 +115,6 @@ def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
         for name in cells:
             run(name)
         assert numbers(printed(cells["train"]))[0] > 97
-        for name in ("sinusoids", "picture"):
-            assert any("image/png" in output.get("data", {}) for output in cells[name].outputs)
         for exercise, right in RIGHT.items():
             check, title = exercise.replace("exercise", "check"), exercise.replace("-", " ")
             assert printed(cells[check]) == f"{title.capitalize()}: not answered yet\n"
@@ -165,21 +124,17 @@ def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
                     run(check)
                 assert error.value.ename == "AssertionError", wrong
                 assert re.search(message, error.value.evalue, re.S), wrong
-                run("config")  # which a wrong answer may have changed
             run(exercise, right)
             assert run(check).endswith(f"{title.capitalize()}: right\n")
 
     shifted, unshifted = printed(cells["unshifted"]).splitlines()
     assert "100.0% of the tokens are right, 0 of 100 new words" in unshifted
     assert int(re.search(r"(\d+) of 100", shifted)[1]) > 90
-    assert re.search(r"0: reads begin  predicts [a-l] ", printed(cells["shift"]))
     # What the exercises show.
     results = {name: numbers(printed(cells[name])) for name in cells if name.startswith("check-")}
     divided, not_divided = results["check-1"][-4:-2], results["check-1"][-2:]
     assert divided[0] < 0.3 < not_divided[0]  # largest weight
     assert divided[1] > 0.8 > 0.3 > not_divided[1]  # sum of derivatives
-    assert "output 0 sees the positions [0]" in printed(cells["check-2"])
-    assert "output 0 sees the positions [0 1 2 3 4]" in printed(cells["check-2"])
     with_residual, without_residual = results["check-3"][-2:]
     assert with_residual > 0.02 > without_residual == 0
     for name, most in {"check-4": 75, "check-5": 40}.items():

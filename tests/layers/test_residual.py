@@ -17,14 +17,11 @@ def test_contract(tmp_path):
     check_layer(Residual, settings, [vectors(2, 4, 8)], 6, tmp_path)
 
 
-def test_post_norm_normalizes_the_sum():
-    layer, x = residual(), ops.array(vectors(2, 3, 8))
-    np.testing.assert_allclose(array(layer(x)), array(layer.norm(x + layer.sublayer(x))), atol=1e-6)
-
-
-def test_pre_norm_normalizes_the_input_of_the_sublayer():
-    layer, x = residual(pre_norm=True), ops.array(vectors(2, 3, 8))
-    np.testing.assert_allclose(array(layer(x)), array(x + layer.sublayer(layer.norm(x))), atol=1e-6)
+def test_the_norm_is_of_the_sum_or_of_the_input_of_the_sublayer():
+    x = ops.array(vectors(2, 3, 8))
+    post, pre = residual(), residual(pre_norm=True)
+    np.testing.assert_allclose(array(post(x)), array(post.norm(x + post.sublayer(x))), atol=1e-6)
+    np.testing.assert_allclose(array(pre(x)), array(x + pre.sublayer(pre.norm(x))), atol=1e-6)
 
 
 def test_dropout_acts_before_the_sum():
@@ -46,39 +43,38 @@ def test_the_norm_is_computed_in_float32():
     np.testing.assert_allclose(array(layer.norm(x)), exact, rtol=2**-8)
 
 
-def test_further_results_of_the_sublayer_are_returned():
-    layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
-    x = ops.array(vectors(2, 3, 8))
-    outputs, weights = layer(x, return_weights=True)
-    assert tuple(weights.shape) == (2, 2, 3, 3)
-    np.testing.assert_array_equal(array(outputs), array(layer(x)))
-
-
-def test_memory_and_masks_reach_the_sublayer():
+def test_memory_and_masks_reach_the_sublayer_and_further_results_are_returned():
     layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
     x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))
     mask = np.array([[1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
-    masked = array(layer(x, memory, memory_mask=mask))
-    np.testing.assert_allclose(masked[1:], array(layer(x[1:], memory[1:, :1])), atol=1e-6)
-    assert not np.allclose(masked, array(layer(x, memory)))
+    masked, weights = layer(x, memory, memory_mask=mask, return_weights=True)
+    assert tuple(weights.shape) == (2, 2, 3, 5)
+    np.testing.assert_array_equal(array(masked), array(layer(x, memory, memory_mask=mask)))
+    np.testing.assert_allclose(array(masked)[1:], array(layer(x[1:], memory[1:, :1])), atol=1e-6)
+    assert not np.allclose(array(masked), array(layer(x, memory)))
 
 
 @pytest.mark.parametrize("pre_norm", [False, True])
 def test_keras_masks_reach_the_sublayer(pre_norm):
-    layer = Residual(MultiHeadAttention(num_heads=2, d_model=8), pre_norm=pre_norm)
-    padded, short = np.array([[4, 5, 0, 0]]), np.array([[4, 5]])
-    embedding = SharedEmbedding(20, 8)
-    x, memory = ops.array(vectors(1, 3, 8)), embedding(padded)
-    np.testing.assert_allclose(
-        array(layer(memory))[:, :2], array(layer(embedding(short))), atol=1e-6
-    )
-    np.testing.assert_allclose(
-        array(layer(x, memory)), array(layer(x, embedding(short))), atol=1e-6
-    )
+    layer, embedding = Residual(MultiHeadAttention(2, 8), pre_norm=pre_norm), SharedEmbedding(20, 8)
+    x, padded, short = ops.array(vectors(1, 3, 8)), np.array([[4, 5, 0, 0]]), np.array([[4, 5]])
+    memory, bare = embedding(padded), embedding(short)
+    np.testing.assert_allclose(array(layer(memory))[:, :2], array(layer(bare)), atol=1e-6)
+    np.testing.assert_allclose(array(layer(x, memory)), array(layer(x, bare)), atol=1e-6)
     feed_forward = residual(pre_norm=pre_norm)  # its sub-layer has no mask argument
     assert tuple(feed_forward(memory).shape) == (1, 4, 8)
-
-
-def test_arguments_that_the_sublayer_does_not_accept_are_refused():
     with pytest.raises(TypeError, match="mask"):
-        residual()(ops.array(vectors(1, 3, 8)), mask=np.ones((1, 3), bool))
+        feed_forward(x, mask=np.ones((1, 3), bool))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({name: 1} for name in ("dropout", "pre_norm", "residual", "layer_norm")),
+        {"norm_epsilon": 0},
+    ],
+)
+def test_wrong_settings_are_refused(settings):
+    (name,) = settings
+    with pytest.raises(ValueError, match=f"`{name}` must be"):
+        residual(**settings)

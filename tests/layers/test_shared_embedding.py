@@ -15,30 +15,20 @@ def embedding(**settings):
 
 @pytest.mark.jax
 def test_contract(tmp_path):
-    settings = {"vocab_size": 50, "d_model": 16}
+    settings = {"vocab_size": 50, "d_model": 16, "scale": 2.5}
     check_layer(SharedEmbedding, settings, [ids(2, 5)], 1, tmp_path, output_width=16)
 
 
-def test_only_lookup_scales_by_the_root_of_the_width():
-    layer = embedding()
-    matrix, tokens, x = array(layer.matrix), ids(2, 5), vectors(2, 5, 16)
-    np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 4, atol=1e-6)
-    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
-
-
-def test_the_scale_acts_on_the_lookup_only():
-    layer, x = embedding(scale=2.5), vectors(2, 5, 16)
-    matrix, tokens = array(layer.matrix), ids(2, 5)
-    np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * 2.5, atol=1e-6)
-    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T, atol=1e-5)
-
-
-def test_the_bias_acts_on_the_logits_only():
-    layer = disturbed(embedding(output_bias=True))
-    matrix, bias = map(array, layer.weights)
-    x = vectors(2, 5, 16)
-    np.testing.assert_allclose(array(layer.project(ops.array(x))), x @ matrix.T + bias, atol=1e-5)
-    np.testing.assert_allclose(array(layer(ids(1, 3))), matrix[ids(1, 3)] * 4, atol=1e-6)
+@pytest.mark.parametrize(("scale", "factor"), [(None, 4), (2.5, 2.5)])
+@pytest.mark.parametrize("output_bias", [False, True])
+def test_the_scale_acts_on_the_lookup_only_and_the_bias_on_the_logits(scale, factor, output_bias):
+    layer = disturbed(embedding(scale=scale, output_bias=output_bias))
+    matrix, bias = map(array, layer.weights) if output_bias else (array(layer.matrix), 0)
+    tokens, x = ids(2, 5), vectors(2, 5, 16)
+    np.testing.assert_allclose(array(layer(tokens)), matrix[tokens] * factor, atol=1e-6)
+    for each in (x, x[0]):
+        logits = array(layer.project(ops.array(each)))
+        np.testing.assert_allclose(logits, each @ matrix.T + bias, atol=1e-5)
 
 
 def test_initial_vectors_have_variance_one():
@@ -58,48 +48,30 @@ def test_a_functional_model_trains_the_matrix_through_the_projection(tmp_path):
     tied = SharedEmbedding(vocab_size=50, d_model=16)
     tokens = keras.Input((None,))  # float32, the default of Keras
     model = keras.Model(tokens, tied.project(keras.layers.Dense(16)(tied(tokens))))
-    assert len(model.weights) == 3
-    only_projecting = SharedEmbedding(vocab_size=50, d_model=16)
-    x = keras.Input((None, 16))
-    assert len(keras.Model(x, only_projecting.project(x)).weights) == 1
-
-    before = model.predict(ids(2, 5), verbose=0)
+    assert len(model.trainable_weights) == 3
+    before = array(model(ids(2, 5)))
     tied.matrix.assign(tied.matrix * 2)
-    np.testing.assert_allclose(
-        model.predict(ids(2, 5), verbose=0), before * 4, rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(array(model(ids(2, 5))), before * 4, rtol=1e-4, atol=1e-5)
     model.save(tmp_path / "tied.keras")
     loaded = keras.saving.load_model(tmp_path / "tied.keras")
-    np.testing.assert_allclose(
-        loaded.predict(ids(2, 5), verbose=0), model.predict(ids(2, 5), verbose=0)
-    )
-
-
-def test_padding_is_the_keras_mask():
-    layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
-    tokens = ids(2, 6, [6, 3])
-    masked = array(attention(layer(tokens)))
-    alone = array(attention(layer(tokens[1:, :3])))[0]
-    np.testing.assert_allclose(masked[1, :3], alone, atol=1e-6)
-    layer.mask_zero = False
-    assert not np.allclose(array(attention(layer(tokens)))[1, :3], alone)
+    np.testing.assert_allclose(array(loaded(ids(2, 5))), array(model(ids(2, 5))))
+    x, only_projecting = keras.Input((None, 16)), SharedEmbedding(vocab_size=50, d_model=16)
+    assert len(keras.Model(x, only_projecting.project(x)).weights) == 1
 
 
 @pytest.mark.parametrize("length", [16, 6], ids=["d_model", "shorter"])
-def test_float_ids_have_the_same_mask_as_integers(length):
+def test_padding_is_the_keras_mask_also_of_ids_that_are_floats(length):
     """`keras.Input((16,))` is float32; so are vectors [rows, 16] that are projected to logits."""
-    layer = SharedEmbedding(vocab_size=50, d_model=16)
-    attention = MultiHeadAttention(num_heads=2, d_model=16)
-    symbols = keras.Input((length,))
-    model = keras.Model(symbols, attention(layer(symbols)))
+    layer, attention = embedding(), MultiHeadAttention(num_heads=2, d_model=16)
     tokens = ids(2, length, [length, 3])
-    expected = array(attention(layer(tokens)))
-    np.testing.assert_allclose(array(model(tokens.astype("float32"))), expected, atol=1e-6)
-    np.testing.assert_allclose(
-        array(attention(layer(tokens.astype("float32")))), expected, atol=1e-6
-    )
     alone = array(attention(layer(tokens[1:, :3])))[0]
-    np.testing.assert_allclose(expected[1, :3], alone, atol=1e-6)
+    symbols = keras.Input((length,))
+    functional = keras.Model(symbols, attention(layer(symbols)))
+    floats = tokens.astype("float32")
+    for outputs in (attention(layer(tokens)), attention(layer(floats)), functional(floats)):
+        np.testing.assert_allclose(array(outputs)[1, :3], alone, atol=1e-6)
+    layer.mask_zero = False
+    assert not np.allclose(array(attention(layer(tokens)))[1, :3], alone)
 
 
 def test_logits_of_rows_have_no_mask():

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from support.models.rival_models import RIVALS
 from support.models.rival_reference import (
     check_logits,
     logits,
@@ -11,8 +10,6 @@ from support.models.rival_reference import (
 
 from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.rivals.moe import MoEConfig
-
-NAMES = [name for name in RIVALS if name.startswith("gnmt")]
 
 
 def forward(weights, config, source, target):
@@ -61,18 +58,32 @@ def forward(weights, config, source, target):
     return logits(weights, h)
 
 
-@pytest.mark.jax
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gnmt",
+        pytest.param("gnmt, other widths", marks=pytest.mark.jax),
+        pytest.param("gnmt, fast-forward", marks=pytest.mark.jax),
+    ],
+)
 def test_logits_equal_those_of_the_formulas(name):
     check_logits(name, forward)
 
 
-def test_fast_forward_connections_are_on_or_off():
-    message = r"`fast_forward` must be True or False\. Received: fast_forward=1"
+@pytest.mark.parametrize(
+    ("config", "settings", "message"),
+    [
+        (GNMTConfig, {"fast_forward": 1}, "`fast_forward` must be True or False"),
+        (GNMTConfig, {"decoder_layers": 1}, "`decoder_layers` must be at least 2"),
+        (GNMTConfig, {"units": 0}, "`units` must be a whole number of at least 1"),
+        (GNMTConfig, {"dropout": 1}, "`dropout` must be"),
+        (MoEConfig, {"fast_forward": True}, "`fast_forward` must be False: the experts"),
+        (MoEConfig, {"num_layers": 2}, "`num_layers` must be at least 3"),
+        (MoEConfig, {"chosen": 1}, "`chosen` must be from 2 to experts=2048"),
+        (MoEConfig, {"chosen": 5, "experts": 4}, "`chosen` must be from 2 to experts=4"),
+        (MoEConfig, {"balance": 0}, "`balance` must be a positive number"),
+    ],
+)
+def test_wrong_settings_are_refused(config, settings, message):
     with pytest.raises(ValueError, match=message):
-        GNMTConfig(fast_forward=1)
-
-
-def test_experts_have_residual_connections():
-    with pytest.raises(ValueError, match=r"`fast_forward` must be False: the experts"):
-        MoEConfig(fast_forward=True)
+        config(**settings)

@@ -42,15 +42,10 @@ def test_training_minimizes_the_balance_losses_too():
     for balance in (1e-6, 10.0):
         keras.utils.set_random_seed(0)
         model = trainable(MoE)(dataclasses.replace(CONFIG, balance=balance))
-        model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy())
+        # Tracing takes longer than a step.
+        model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy(), run_eagerly=True)
         inputs = tensors({"source": ids(4, 6), "target": ids(4, 6, seed=1)})
-        model.fit(inputs, ops.array(ids(4, 6, seed=2)), batch_size=4, verbose=0)
+        model.train_on_batch(inputs, ops.array(ids(4, 6, seed=2)))
         gates.append(array(model.experts["encoder"].gate))
     assert np.abs(gates[0]).max() > 0, "the translation moves the gate"
     assert np.abs(gates[1]).max() > 100 * np.abs(gates[0]).max()
-
-
-@pytest.mark.parametrize("chosen", [1, 5])
-def test_a_wrong_number_of_chosen_experts_is_refused(chosen):
-    with pytest.raises(ValueError, match="`chosen` must be from 2 to experts=4"):
-        dataclasses.replace(CONFIG, chosen=chosen)
