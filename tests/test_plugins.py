@@ -1,5 +1,4 @@
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from t2t_keras.transformer_config import TransformerConfig
 POSITIONS = """
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 
-POSITIONAL_ENCODINGS[{name!r}] = POSITIONAL_ENCODINGS["none"]._replace()  # {remark}
+POSITIONAL_ENCODINGS["p"] = POSITIONAL_ENCODINGS["none"]._replace()
 """
 MODEL = """
 import dataclasses
@@ -67,10 +66,6 @@ def write(tmp_path):
     return write
 
 
-def positions(name, remark=""):
-    return POSITIONS.format(name=name, remark=remark)
-
-
 def test_the_source_of_each_table_lists_its_entries():
     for table in TABLES:
         assert built_in(table) == set(entries_of(table))
@@ -78,7 +73,7 @@ def test_the_source_of_each_table_lists_its_entries():
 
 
 def test_the_same_contents_are_executed_once_whatever_their_path(write):
-    first, copy = write("a.py", positions("p")), write("copies/b.py", positions("p"))
+    first, copy = write("a.py", POSITIONS), write("copies/b.py", POSITIONS)
     module = load_plugin(first)
     assert load_plugin(str(copy)) is module
     assert sys.modules[module.__name__] is module
@@ -89,16 +84,12 @@ def test_the_same_contents_are_executed_once_whatever_their_path(write):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (positions("learned"), "replaces 'learned' in POSITIONAL_ENCODINGS, an entry of this"),
-        (
-            positions("q").replace("none", "nothing"),
-            "line 4: the file .* KeyError: 'nothing'",
-        ),
+        (POSITIONS.replace('"p"', '"learned"'), "replaces 'learned' in POSITIONAL_ENCODINGS"),
+        (f"{POSITIONS}\ndel POSITIONAL_ENCODINGS['none']", "a.py replaces 'none'"),
+        (f"{POSITIONS}\n1 / 0", "line 6: the file does not run: ZeroDivisionError"),
         ("def f(:", "a.py, line 1: the file does not run: SyntaxError"),
         ("import nothing_like_it", "may import installed packages, but no file beside it"),
         ("raise SystemExit(3)", "line 1: the file does not run: SystemExit: 3"),
-        (f"{positions('q')}\ndel POSITIONAL_ENCODINGS['none']", "a.py replaces 'none'"),
-        (f"{positions('q')}\n1 / 0", "line 6: the file does not run: ZeroDivisionError"),
         (
             "from t2t_keras.plugins import load_plugin\nload_plugin('b.py')",
             "a plug-in file cannot load another one",
@@ -114,12 +105,10 @@ def test_a_faulty_file_is_one_clear_error_and_leaves_the_tables_as_they_were(wri
 
 
 def test_a_file_cannot_replace_an_entry_of_another_one(write):
-    first = write("a.py", positions("p"))
+    first = write("a.py", POSITIONS)
     load_plugin(first)
-    with pytest.raises(
-        ValueError, match=rf"b.py replaces 'p' .* an entry of {first} \(.*processes"
-    ):
-        load_plugin(write("b.py", positions("p", "changed")))
+    with pytest.raises(ValueError, match=rf"b.py replaces 'p' .*of {first} \(.*processes"):
+        load_plugin(write("b.py", f"{POSITIONS}# changed"))
     load_plugin(first)
     assert "p" in POSITIONAL_ENCODINGS
 
@@ -140,7 +129,7 @@ def test_what_is_no_plug_in_file_is_refused(write, tmp_path):
 
 
 def test_a_config_names_files_relative_to_itself(write, monkeypatch, tmp_path):
-    write("inner/mine.py", positions("p"))
+    write("inner/mine.py", POSITIONS)
     write("inner/model.py", MODEL)
     config = write(
         "inner/config.py",
@@ -160,8 +149,7 @@ def test_a_config_names_files_relative_to_itself(write, monkeypatch, tmp_path):
 
 
 def test_each_variant_of_a_config_has_its_own_files(write):
-    write("a.py", positions("p"))
-    write("b.py", positions("p", "changed"))
+    write("b.py", POSITIONS)
     config = write(
         "config.py",
         "from t2t_keras.experiment import Experiment\n"
@@ -179,24 +167,22 @@ def test_each_variant_of_a_config_has_its_own_files(write):
         experiment = load_experiment(f"{config}:{variant}")
         assert experiment.imports == (str(config.with_name("b.py")),)
     experiment.validate()
-    config.write_text(config.read_text() + "    return Experiment(imports=('a.py',))\n")
-    assert load_experiment(f"{config}:b").imports == experiment.imports
 
 
 def test_a_setting_that_is_no_json_is_named(write):
     config_class = load_plugin(write("model.py", MODEL)).MyConfig
     assert keras.saving.get_registered_object("t2t_keras>MyModel")  # for .keras files
-    for value in (Path("x"), {1, 2}, {1: 2}, float("nan"), [{"a": b"b"}]):
+    for value in (Path("x"), {1: 2}, float("nan"), [{"a": b"b"}]):
         experiment = Experiment(model=config_class(gate=value))
         with pytest.raises(ValueError, match=r"`model.gate` must be a value that config.json can"):
             experiment.validate()
-    for value in ([1, (2, [3])], {"a": [1, {"b": None}]}, "x", 1e9, None):
+    for value in ([1, (2, [3])], {"a": [1, {"b": None}]}, "x"):
         Experiment(model=config_class(gate=value)).validate()
 
 
 def test_a_config_adds_no_entries_itself(write):
     with pytest.raises(ValueError, match=r"adds 'p' to POSITIONAL_ENCODINGS.*imports=\(\"mine.py"):
-        load_experiment(str(write("config.py", positions("p") + "def get_config(): ...")))
+        load_experiment(str(write("config.py", f"{POSITIONS}\ndef get_config(): ...")))
     assert "p" not in POSITIONAL_ENCODINGS
     with pytest.raises(ValueError, match="a tuple of paths"):
         Experiment(imports="mine.py")
@@ -217,7 +203,6 @@ def test_a_model_must_be_told_from_others_by_its_name_and_settings(write, old, n
     load_plugin(write("mine.py", text))
     with pytest.raises(ValueError, match=message):
         Experiment()
-    del MODELS["mine"]
 
 
 def test_only_files_that_may_load_keras_do_so():
@@ -231,5 +216,5 @@ def test_only_files_that_may_load_keras_do_so():
 def test_an_unknown_method_is_named_with_the_nearest_one():
     experiment = Experiment()
     experiment.search.method = "bean"
-    with pytest.raises(ValueError, match=re.escape("(did you mean 'beam'?)")):
+    with pytest.raises(ValueError, match=r"did you mean 'beam'\?"):
         experiment.validate()
