@@ -19,25 +19,15 @@ def test_other_texts_are_no_pair(text):
         Languages.parse(text)
 
 
-def test_languages_have_names():
-    assert Languages("en", "de").names == ("English", "German")
-
-
-@pytest.mark.parametrize(
-    ("recorded", "found"),
-    [
-        (["EN", "pt_br"], ("en", "pt-BR")),
-        (None, None),
-        (["en"], None),
-        ("en", None),
-        ([1, 2], None),
-    ],
-)
-@pytest.mark.parametrize("name", ["config.json", "litert.json", "export.json"])
-def test_records_may_name_the_languages(tmp_path, name, recorded, found):
-    assert languages_of(tmp_path) is None
-    (tmp_path / name).write_text(json.dumps({"languages": recorded}))
-    assert languages_of(tmp_path) == found
+def test_records_may_name_the_languages(tmp_path):
+    for name in ("config.json", "litert.json", "export.json"):
+        assert languages_of(tmp_path) is None
+        (tmp_path / name).write_text(json.dumps({"languages": ["EN", "pt_br"]}))
+        found = languages_of(tmp_path)
+        assert found == ("en", "pt-BR") and found.names == ("English", "Portuguese (BR)")
+        for wrong in (None, ["en"], "en", [1, 2]):
+            (tmp_path / name).write_text(json.dumps({"languages": wrong}))
+            assert languages_of(tmp_path) is None
 
 
 def test_a_name_may_be_a_pair_of_known_languages():

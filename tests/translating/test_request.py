@@ -24,37 +24,16 @@ def test_every_field_has_a_description(cls):
     assert all(text.endswith(".") and "  " not in text for text in found.values())
 
 
-def test_descriptions_are_read_from_the_docstring_alone():
-    class Documented:
-        """A class.
-
-        Args:
-            one: a number
-                of two lines.
-            two: another.
-
-        Returns:
-            three: nothing.
-        """
-
-    assert descriptions(Documented) == {"one": "a number of two lines.", "two": "another."}
-    assert descriptions(object) == {}
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"split": "atuo"}, r"`split` must be one of 'auto', 'off' \(did you mean 'auto'\?\)"),
         ({"markup": "htm"}, r"`markup` must be one of .*\(did you mean 'html'\?\)"),
-        ({"markup": ""}, r"`markup` must be one of 'html', 'xml', 'placeholders'"),
         ({"alignments": 1}, r"`alignments` must be True or False. Received: alignments=1"),
-        ({"confidence": "yes"}, r"`confidence` must be True or False. Received: confidence='yes'"),
         ({"require": "Hund"}, r"`require` must be a list of phrases. Received: require='Hund'"),
         ({"require": [3]}, r"`require` must be a list of phrases. Received: require=\[3\]"),
         ({"require": ["a"], "markup": "xml"}, "Leave out either the phrases or the markup"),
-        ({"require": None}, r"`require` must be a list of phrases. Received: require=None"),
         ({"prefix": None}, r"`prefix` must be a text. Received: prefix=None"),
-        ({"prefix": 3}, r"`prefix` must be a text. Received: prefix=3"),
         ({"glossary": ["a"]}, r"`glossary` must be .*Received: glossary=\['a'\]"),
         ({"to": 3}, r"`to` must be .*Received: to=3"),
     ],
@@ -82,8 +61,7 @@ def test_requests_have_the_options_of_all_texts_and_the_prefixes_and_phrases_of_
     ("options", "message"),
     [
         ({"bean": 2}, r"there is no option 'bean' \(did you mean 'beam'\?\). The options are "),
-        ({"marcup": "xml"}, r"no option 'marcup' \(did you mean 'markup'\?\)"),
-        ({"text": "b"}, r"there is no option 'text'"),
+        ({"prefixes": "xy"}, r"`prefixes` must be a list .*Received: .*'xy'"),
         ({"prefixes": ["x"]}, r"`prefixes` must have an item for each text. Received: 1 for 2 t"),
         ({"require": [["x"]] * 3}, r"`require` must have an item for each text. Received: 3 for"),
     ],
@@ -93,8 +71,7 @@ def test_wrong_options_are_refused(options, message):
         requests_of(["a", "b"], **options)
 
 
-@pytest.mark.parametrize("text", [None, 5, b"a"])
-def test_a_text_is_a_string_or_the_pieces_of_a_line(text):
+def test_a_text_is_a_string_or_the_pieces_of_a_line():
     with pytest.raises(ValueError, match="`text` must be a string"):
-        Request(text)
+        Request(b"a")
     assert Request(["<p>"]).text == ["<p>"]

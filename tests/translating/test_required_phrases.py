@@ -11,8 +11,6 @@ from t2t_keras.translating.required_phrases import (
     padded_phrases,
 )
 
-TEXTS = ["The dog sleeps.", "A cat."]
-
 
 class Upper:
     """A glossary: the words in upper case must occur."""
@@ -36,14 +34,14 @@ def test_a_part_has_the_phrases_of_its_words_and_the_text_has_others():
     assert ([sorted(each) for each in parts], others) == ([[], ["A", "B"]], ["x y"])
 
 
-@pytest.mark.parametrize("kind", ["dictionary", "file", "path", "glossary"])
-def test_a_glossary_is_a_dictionary_a_file_or_an_object(kind, tmp_path):
+def test_a_glossary_is_a_dictionary_a_file_or_an_object(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("dog\tguter  Hund\n")
     entries = {"dog": "guter  Hund"}
-    given = {"dictionary": entries, "file": str(path), "path": path, "glossary": Glossary(entries)}
-    glossary = loaded_glossary(given[kind], Normalization())
-    assert [glossary.targets_in(text) for text in TEXTS] == [["guter Hund"], []]
+    for given in (entries, str(path), path, Glossary(entries)):
+        glossary = loaded_glossary(given, Normalization())
+        assert glossary.targets_in("The dog sleeps.") == ["guter Hund"]
+        assert glossary.targets_in("A cat.") == []
     assert loaded_glossary(None, Normalization()) is None
 
 
@@ -69,11 +67,18 @@ def test_phrases_that_cannot_be_required_are_refused(kind, phrase, settings, mes
         encoder.ids_of([phrase], [])
 
 
-def test_the_prefix_and_the_phrases_share_the_length_of_an_output():
-    encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), longest=20)
-    (ids,) = encoder.ids_of(["Hund"], [5] * 10)
+def test_phrases_have_as_much_room_as_an_output_and_an_exported_model_have():
+    def ids_of(phrases, prefix, **limits):
+        encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), **limits)
+        return encoder.ids_of(phrases, [5] * prefix)
+
+    (ids,) = ids_of(["Hund"], 10, longest=20)
     with pytest.raises(ValueError, match=f"have {20 + len(ids)} pieces together"):
-        encoder.ids_of(["Hund"], [5] * 20)
+        ids_of(["Hund"], 20, longest=20)
+    assert len(ids) <= 2
+    assert ids_of(["Hund"], 9, room=2) == [ids], "a prefix takes no room"
+    with pytest.raises(ValueError, match="an exported model takes at most 2"):
+        ids_of(["Hund"] * 3, 0, room=2)
 
 
 def test_a_piece_that_continues_the_word_does_not_end_a_phrase():
@@ -92,12 +97,3 @@ def test_phrases_are_padded_to_an_array():
         [[0, 0], [0, 0]],
         [[8, 0], [0, 0]],
     ]
-
-
-def test_an_exported_model_has_room_for_so_many_pieces_of_phrases():
-    encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), room=2)
-    phrase = "Hund"
-    assert len(encoder.encoded(phrase)) <= 2
-    assert len(encoder.ids_of([phrase], [5] * 9)) == 1, "a prefix takes no room"
-    with pytest.raises(ValueError, match="an exported model takes at most 2"):
-        encoder.ids_of([phrase] * 3, [])

@@ -56,13 +56,6 @@ def test_an_empty_text_is_scored_as_its_end():
     assert scorer().score([]) == []
 
 
-def test_a_pair_longer_than_a_batch_is_its_own_batch(monkeypatch):
-    monkeypatch.setitem(calls.BATCH_TOKENS, "log_p", 16)
-    ours = scorer()
-    ours.score([("a", "b"), ("a", "b" * 100)])
-    assert [source[0] for source, _ in shapes(ours)] == [1, 1]
-
-
 def test_a_text_may_be_as_long_as_there_are_positions():
     ours = scorer(longest=11)
     assert len(ours.score([("a" * 9, "b" * 9), ("a", "b")])) == 2

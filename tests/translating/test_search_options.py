@@ -26,15 +26,9 @@ def test_a_changed_copy_is_returned_and_none_keeps_a_setting():
     assert changed(config) == config
 
 
-def test_pieces_become_ids():
-    config = changed(banned=["Hund", " Die", "▁"], first=[" Der", 4])
-    assert config == SearchConfig(banned=(5, 4, 9), first=(3, 4))
-
-
-def test_a_piece_that_begins_a_word_differs_from_the_piece_inside_words():
-    assert changed(banned=[" e"]).banned == changed(banned=["▁e"]).banned == (6,)
-    assert changed(banned=["e"]).banned == (7,)
-    assert changed(banned=[" e", "e"]).banned == (6, 7)
+def test_pieces_become_ids_and_a_space_begins_a_word():
+    config = changed(banned=["Hund", " Die", "▁", " e", "▁e", "e"], first=[" Der", 4 - 1])
+    assert config == SearchConfig(banned=(5, 4, 9, 6, 6, 7), first=(3, 3))
 
 
 def test_ids_of_the_run_that_the_vocabulary_does_not_have_are_refused():

@@ -18,7 +18,7 @@ from t2t_keras.translating.words import (
 P = [0.5, 0.25, 0.75, 1.0, 0.125]
 
 
-@pytest.mark.parametrize("text", ["Der Hund schläft.", "</s> <s>", "Müller", "", "a  b"])
+@pytest.mark.parametrize("text", ["Der Hund schläft.", "</s> <s>", "", "a  b"])
 def test_words_are_those_of_the_text(text):
     tokenizer = learned_tokenizer()
     (ids,) = tokenizer.encode([text])
@@ -44,21 +44,13 @@ def ids_of(text):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("abcd", [0.125]),
-        ("a bc", [0.25, 0.125]),
-        (">>de<< a b", [0.25, 0.125]),
-        ("", []),
-    ],
+    [("abcd", [0.125]), ("a bc", [0.25, 0.125]), (">>de<< a b", [0.25, 0.125]), ("", [])],
 )
 def test_a_word_is_as_probable_as_its_least_probable_piece(text, expected):
     ids = ids_of(text)[: len(P)]
     np.testing.assert_allclose(confidence_of_words(LetterTokenizer(), ids, np.log(P)), expected)
-
-
-def test_an_impossible_piece_has_confidence_0():
-    log_p = [0.0, -np.inf, 0.0, 0.0, 0.0]
-    assert confidence_of_words(LetterTokenizer(), ids_of("a b"), log_p) == [0.0, 1.0]
+    impossible = [-np.inf] * len(P)
+    assert confidence_of_words(LetterTokenizer(), ids, impossible) == [0.0] * len(expected)
 
 
 def test_a_target_word_is_linked_to_the_source_word_with_the_largest_weight():
