@@ -6,7 +6,6 @@ import re
 import select
 import shutil
 import signal
-import time
 
 import pytest
 from support.processes.commands import ROOT
@@ -26,21 +25,15 @@ SHELLS = {
 CASES = {
     "t2t-train --dev": ["--dev_source", "--dev_target"],
     "t2t-train --config=mul": ["--config=multi30k "],
-    "t2t-train --config mix": ["--config mixed "],
     "t2t-train --config=mi": ["mixed", "mine.py"],
-    "t2t-train --config=o": ["--config=our\\ own.py "],
     "t2t-train --config=our\\ ": ["--config=our\\ own.py "],
     't2t-train --config="our': ["own.py"],
     "t2t-train --config.data.ba": ["--config.data.batches."],
-    "t2t-train --config.model.resi": ["--config.model.residual="],
     "t2t-train --config.search.method=b": ["--config.search.method=beam "],
-    "t2t-train --noex": ["--noexport "],
     "t2t-train --init=runs/my": ["--init=runs/my\\ run/"],
     "t2t-translate --engine=li": ["--engine=litert "],
     "t2t-translate --input=tr": ["--input=train.en "],
     "t2t-translate runs/e": ["runs/ende/"],
-    "t2t-reproduce cl": ["claims "],
-    "t2t-serve --max_mem": ["--max_memory_mb="],
 }
 
 
@@ -64,8 +57,7 @@ def test_tab_completes_in_an_interactive_shell(shell, tmp_path):
         shown(terminal, quiet=2)
         for line, parts in CASES.items():
             os.write(terminal, f"{line}\t".encode())
-            text, seconds = shown(terminal)
-            print(f"{shell} {seconds:.3f} s  {line}")
+            text = shown(terminal)
             assert all(part in text for part in parts), text
             assert "runs/file" not in text
             os.write(terminal, b"\x15\n")  # Ctrl-U removes the line
@@ -77,10 +69,8 @@ def test_tab_completes_in_an_interactive_shell(shell, tmp_path):
 
 
 def shown(terminal, quiet=0.5):
-    """Returns what a terminal shows until it is quiet for some seconds, and the time it took."""
-    text, begin = "", time.monotonic()
-    end = begin
+    """Returns what a terminal shows until it is quiet for some seconds."""
+    text = ""
     while select.select([terminal], [], [], quiet)[0]:
         text += os.read(terminal, 65536).decode(errors="replace")
-        end = time.monotonic()
-    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text), end - begin
+    return re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)

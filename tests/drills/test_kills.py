@@ -4,7 +4,6 @@ A command is killed, started again, killed again, until it ends by itself. Then 
 compared and it starts anew, until it has been killed `T2T_DRILL` times.
 """
 
-import json
 import random
 import re
 import shutil
@@ -12,39 +11,38 @@ import signal
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from support.importing.loopback_hub import loopback_hub
 from support.importing.random_marian import write_random_marian
 from support.processes.accidents import SIZE, arrays_of_weights, contents, variables_of
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, running
+from support.runs.trained_run import results_of
 
 from pipelines.toy.grammar import pairs
 from t2t_keras.export.loading import check_manifest, load
 
 pytestmark = pytest.mark.drill
 TEXTS = ["The dog sleeps.", "Two cats saw a big house.", "", "é中🙂"]
-TIMES = ("seconds", "tokens_per_second", "flops", "checksum")
 
 
-def kill_often(name, arguments, folder, results, expected, seconds, environment=None):
-    """Kills a command until it has been killed `SIZE` times.
+def drill(name, arguments, folder, results, environment=None):
+    """Kills a command until it has been killed `SIZE` times; returns how often, and its ends.
 
     Args:
         name, arguments: the command.
         folder: its output, removed before each new start.
-        results: function that returns what must be equal.
-        expected: the results of an undisturbed command.
-        seconds: the time that an undisturbed command took.
+        results: function that returns what must be equal to the results without a kill.
         environment: changes to the environment variables.
-
-    Returns:
-        The number of kills, and how often the command came to its end.
     """
-    draw, kills, ends = random.Random(name), 0, 0
+    draw, kills, ends, ended = random.Random(name), 0, 0, True
     remove(folder)
-    while True:
+    start = time.monotonic()
+    result = command(name, *arguments, environment=environment)
+    assert result.returncode == 0, result.stderr
+    expected, seconds = results(), time.monotonic() - start
+    remove(folder)
+    while kills < SIZE or not ended:
         delay = draw.uniform(0, seconds) if kills < SIZE else 600
         with running(name, *arguments, environment=environment) as process:
             ended = waited(process, delay)
@@ -53,14 +51,11 @@ def kill_often(name, arguments, folder, results, expected, seconds, environment=
         if not ended:
             kills += 1
             continue
-        assert code == 0, errors
-        assert "Traceback" not in errors, errors
+        ends += 1
+        assert code == 0 and "Traceback" not in errors, errors
         found = results()
         assert found == expected, differences(found, expected)
-        ends += 1
         remove(folder)
-        if kills >= SIZE:
-            break
     print(f"\n{name}: {kills} kills, {ends} times to the end, {seconds:.1f} s undisturbed")
     return kills, ends
 
@@ -89,20 +84,7 @@ def differences(found, expected):
     return f"{len(found):,} and {len(expected):,} bytes"
 
 
-def undisturbed(name, arguments, folder, results, environment=None):
-    """Returns the results of a command and its duration in seconds."""
-    remove(folder)
-    start = time.monotonic()
-    result = command(name, *arguments, environment=environment)
-    assert result.returncode == 0, result.stderr
-    return results(), time.monotonic() - start
-
-
-def drill(name, arguments, folder, results):
-    kill_often(name, arguments, folder, results, *undisturbed(name, arguments, folder, results))
-
-
-def test_prepare(tmp_path, monkeypatch):
+def test_prepare(tmp_path):
     texts, data = pairs(3000), tmp_path / "data"
     for column, side in enumerate(("source", "target")):
         (tmp_path / side).write_text("".join(f"{pair[column]}\n" for pair in texts))
@@ -125,26 +107,11 @@ def answers(folder):
 
 def results_of_training(run):
     """Returns what must be equal of a run: all but times and the layout of its graphs."""
-    found = {"files": sorted(path.name for path in run.rglob("*") if path.suffix == ".unfinished")}
-    for path in (run / "checkpoints").glob("step-*.npz"):
-        with np.load(path) as file:
-            names = [name for name in file.files if name != "notes"]
-            found |= {f"{path.name}/{name}": file[name].tobytes() for name in names}
-    for file in ("metrics.jsonl", "training.jsonl"):
-        lines = map(json.loads, (run / file).read_text().splitlines())
-        found[file] = [
-            {name: line[name] for name in line if not name.endswith(TIMES)} for line in lines
-        ]
-    found["averaged"] = arrays_of_weights(run / "averaged.weights.h5")
-    found["averaged.json"] = [
-        record["steps"]
-        for record in json.loads((run / "averaged.json").read_text()).values()
-        if isinstance(record, dict)
-    ]
-    found["vocabulary"] = contents(run / "vocabulary")
-    found["versions"] = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
+    unfinished = sorted(path.name for path in run.rglob("*") if path.suffix == ".unfinished")
+    versions = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
     check_manifest(run / "export" / "1")
-    return found | answers(run / "export" / "1")
+    exported = answers(run / "export" / "1")
+    return results_of(run), contents(run / "vocabulary"), unfinished, versions, exported
 
 
 def test_train(tmp_path):
@@ -169,12 +136,6 @@ def test_distill(toy_run, toy_data, tmp_path):
     drill("distill", arguments, run, results)
 
 
-def test_import(tmp_path):
-    run, sizes = tmp_path / "run", {"d_model": 256, "d_ff": 1024, "heads": 4, "layers": 2}
-    folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
-    drill("import_model", [folder, f"--run={run}"], run, lambda: contents(run))
-
-
 def test_import_from_the_hub(tmp_path):
     """The download is resumed: per kill, the Hub sends at most what was not yet on the disk again.
 
@@ -183,8 +144,6 @@ def test_import_from_the_hub(tmp_path):
     run, again = tmp_path / "run", 20 << 20
     sizes = {"d_model": 512, "d_ff": 1024, "heads": 4, "layers": 2, "dtype": "float32"}
     folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
-    result = command("import_model", folder, f"--run={tmp_path}/local", "--noexport")
-    assert result.returncode == 0, result.stderr
     arguments = ["hf:org/model", f"--run={run}", "--noexport"]
     with loopback_hub() as hub:
         hub.add("org/model", folder)
@@ -195,15 +154,11 @@ def test_import_from_the_hub(tmp_path):
             shutil.rmtree(tmp_path / "home")
             return contents(run)
 
-        whole = undisturbed("import_model", arguments, run, results, environment)
-        once = hub.sent("model.safetensors?")
-        hub.log.clear()
-        kills, ends = kill_often("import_model", arguments, run, results, *whole, environment)
+        kills, ends = drill("import_model", arguments, run, results, environment)
         sent = hub.sent("model.safetensors?")
-    weights = "checkpoints/step-00000000.npz"
-    assert whole[0][weights] == contents(tmp_path / "local")[weights]
+    once = (folder / "model.safetensors").stat().st_size
     print(f"sent: {sent:,} bytes for {ends} files of {once:,}, in {len(hub.log)} requests")
-    assert sent <= ends * once + kills * again
+    assert sent <= (ends + 1) * once + kills * again
 
 
 @pytest.fixture(scope="module")
