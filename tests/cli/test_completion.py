@@ -74,12 +74,9 @@ def completions(lines, folder=None):
     ]
 
 
-def test_flags_values_configs_settings_and_subjects_are_completed():
+def test_flags_values_configs_settings_and_subjects_are_completed_and_files_by_readline():
     found = dict(zip(CASES, (words for words, _ in completions(CASES)), strict=True))
     assert found == {line: sorted(expected) for line, expected in CASES.items()}
-
-
-def test_files_and_folders_are_completed_by_readline_where_a_flag_takes_them():
     assert [given for _, given in completions(OPTIONS)] == list(OPTIONS.values())
 
 

@@ -17,6 +17,7 @@ from support.processes.in_process import ended, refused
         ("--config=base --config.model.dropout=1.5", "`model.dropout` must be"),
         ("--version=maybe", "flag --version=maybe: must be true or false"),
         ("--config=base --config.model.dff=3", "(did you mean 'd_ff'?)"),
+        ("--config --version", "There is no config '--version'"),
         ("base", "takes flags only. Received: base"),
     ],
 )
@@ -62,11 +63,6 @@ def test_version_names_what_computes_without_loading_it():
     assert result.stdout == expected.format(own, *versions, python)
     imported = {line.rpartition("|")[2].strip() for line in result.stderr.splitlines()}
     assert "absl.app" in imported and not imported & {"tensorflow", "keras", "numpy"}
-
-
-def test_help_is_not_asked_for_by_the_value_of_a_flag():
-    assert "nowhere" in refused("translate", "nowhere --prefix -h")
-    refused("parameters", "--config --version")
 
 
 @pytest.mark.parametrize("arguments", [(), ("--help",)])

@@ -11,11 +11,6 @@ from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.translating.request import descriptions
 
 
-@pytest.fixture(autouse=True)
-def in_an_empty_folder(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-
-
 def show(*arguments):
     """Returns {setting: (value, remark)} and the text of t2t-train --show."""
     result = ended("train", "--show", *arguments)
@@ -25,7 +20,8 @@ def show(*arguments):
     return {name: (value, remark) for name, value, remark in found}, result.stdout
 
 
-def test_every_setting_is_listed_with_what_set_it(tmp_path):
+def test_every_setting_is_listed_with_what_set_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     settings, text = show(
         *("--config=multi30k:shallow", "--data=data/mine", "--freeze=encoder"),
         *("--config.training.steps=500", "--config.model.d_ff=2048", "--dev=a=a.en,a.de"),
@@ -50,7 +46,8 @@ def test_every_setting_is_listed_with_what_set_it(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_the_settings_of_a_run_are_shown_and_those_of_init(tmp_path):
+def test_the_settings_of_a_run_are_shown_and_those_of_init(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     experiment = load_experiment("multi30k")
     experiment.training.steps, experiment.search.beam = 1234, 6
     (tmp_path / "run").mkdir()

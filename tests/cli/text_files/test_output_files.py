@@ -29,9 +29,6 @@ def test_an_output_that_is_an_input_is_refused_under_every_name(text):
     for output in names:
         with pytest.raises(ValueError, match="--output and --source are the same file"):
             check_outputs({"--output": output}, {"--reference": None, "--source": [text]})
-
-
-def test_an_open_file_is_known_by_its_descriptor(text):
     with open(text) as file, pytest.raises(ValueError, match="standard input are the same"):
         check_outputs({"--output": text}, {"standard input": file.fileno()})
 

@@ -47,12 +47,14 @@ def unfinished(path, suffix=""):
     return path.with_name(f"out.unfinished{suffix}")
 
 
-def test_a_complete_output_replaces_the_file_and_leaves_no_other(tmp_path):
+def test_a_complete_output_replaces_the_file_or_the_target_of_a_link_and_leaves_no_other(tmp_path):
     (tmp_path / "out").write_bytes(b"earlier contents")
-    for _ in range(2):
-        assert write(tmp_path / "out") == BLOCKS, "nothing is kept of a finished output"
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    for path in (tmp_path / "out", tmp_path / "link"):
+        assert write(path) == BLOCKS, "nothing is kept of a finished output"
         assert (tmp_path / "out").read_bytes() == OUTPUT
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "link"}
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_the_same_command_resumes_after_the_last_block(interrupted, capsys):
@@ -72,10 +74,11 @@ def test_a_compressed_output_is_resumed_after_the_last_block(tmp_path):
     assert gzip.decompress(path.read_bytes()) == b""
 
 
-def test_kinds_of_compression_that_are_not_written_are_refused(tmp_path):
+def test_kinds_of_compression_that_are_not_written_are_refused_and_leave_no_file(tmp_path):
     with pytest.raises(ValueError, match=r"names in .gz, .bz2, .xz only. Received: .*out\.zst"):
         write(tmp_path / "out.zst")
-    assert not list(tmp_path.iterdir())
+    assert write(tmp_path / "out", killed_after=0) == []
+    assert not list(tmp_path.iterdir()), "nor after an error before the first block"
 
 
 @pytest.mark.parametrize("command", [{"search": {"banned": [1]}, "prefix": None}, COMMAND])
@@ -126,11 +129,6 @@ def test_an_output_that_was_changed_or_has_no_journal_is_not_kept(interrupted):
     assert interrupted.read_bytes() == OUTPUT
 
 
-def test_an_error_before_the_first_block_leaves_no_file(tmp_path):
-    assert write(tmp_path / "out", killed_after=0) == []
-    assert not list(tmp_path.iterdir())
-
-
 def test_two_processes_do_not_write_the_same_file(interrupted):
     with (
         ResumableOutput(interrupted),
@@ -138,12 +136,6 @@ def test_two_processes_do_not_write_the_same_file(interrupted):
         ResumableOutput(interrupted),
     ):
         pass
-
-
-def test_the_target_of_a_link_is_written(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "target")
-    write(tmp_path / "link")
-    assert (tmp_path / "link").is_symlink() and (tmp_path / "target").read_bytes() == OUTPUT
 
 
 def test_pipes_and_devices_are_not_resumable(tmp_path):
