@@ -117,10 +117,6 @@ def by_argos(package, texts, home, compute_type):
     return result.stdout.splitlines()
 
 
-def equal(ours, theirs):
-    return sum(one == other for one, other in zip(ours, theirs, strict=True))
-
-
 def test_argos_translates_as_the_run_and_as_the_package_imported_again(run, texts, tmp_path):
     ours = run.translate(texts, **SEARCH)
     for dtype in ("float32", "int8"):
@@ -131,8 +127,10 @@ def test_argos_translates_as_the_run_and_as_the_package_imported_again(run, text
             compute: by_argos(package, texts, tmp_path / f"{dtype}-{compute}", compute)
             for compute in ("float32", "auto")
         }
-        counts = {compute: equal(ours, theirs) for compute, theirs in found.items()}
-        counts["imported"] = equal(ours, again)
+        counts = {
+            name: sum(one == other for one, other in zip(ours, theirs, strict=True))
+            for name, theirs in {**found, "imported": again}.items()
+        }
         print(f"\n{dtype}: of {len(texts)} translations, these equal the run's: {counts}")
         assert found["float32"] == again
         if dtype == "float32":

@@ -80,29 +80,23 @@ def test_hostile_clients_harm_nobody_on_litert(run, tmp_path):
 
 def libretranslate_requests(translator, texts):
     """Yields requests of texts, lists, HTML and alternatives, with their expected answers."""
-    kind = b"Content-Length", b"Content-Type: application/json\r\nContent-Length"
-    html = [f"<p>The <b>dog</b> {n} sleeps.</p>" for n in range(20)]
-    marked = dict(zip(html, translator.translate(html, markup="html"), strict=True))
-    best = dict(zip(texts, translator.translate(texts), strict=True))
-    lists = translator.translations(texts[:20], n_best=3)
-    more = {
-        text: [*dict.fromkeys(each.text for each in of_text)]
-        for text, of_text in zip(texts, lists, strict=False)
-    }
     pair = {"source": "en", "target": "de"}
+    best = dict(zip(texts, translator.translate(texts), strict=True))
+
+    def request(body):
+        kind = b"Content-Length", b"Content-Type: application/json\r\nContent-Length"
+        return post(body | pair, "/translate").replace(*kind)
+
     for i in range(57):
-        body = {"q": texts[i : i + 3], **pair}
-        answer = {"translatedText": [best[text] for text in body["q"]]}
-        yield post(body, "/translate").replace(*kind), answer
+        asked = texts[i : i + 3]
+        yield request({"q": asked}), {"translatedText": [best[text] for text in asked]}
         query = urllib.parse.urlencode({"q": texts[i], **pair}).encode()
-        request = b"GET /translate?" + query + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
-        yield request, {"translatedText": best[texts[i]]}
-    for text, translation in marked.items():
-        body = {"q": text, "format": "html", "source": "auto", "target": "de"}
-        detected = {"confidence": 100.0, "language": "en"}
-        answer = {"translatedText": translation, "detectedLanguage": detected}
-        yield post(body, "/translate").replace(*kind), answer
-    for text, (first, *others) in more.items():
-        body = {"q": text, "alternatives": 2, **pair}
+        by_get = b"GET /translate?" + query + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        yield by_get, {"translatedText": best[texts[i]]}
+    html = [f"<p>The <b>dog</b> {n} sleeps.</p>" for n in range(20)]
+    for text, translation in zip(html, translator.translate(html, markup="html"), strict=True):
+        yield request({"q": text, "format": "html"}), {"translatedText": translation}
+    for text, found in zip(texts[:20], translator.translations(texts[:20], n_best=3), strict=True):
+        first, *others = dict.fromkeys(each.text for each in found)
         answer = {"translatedText": first, "alternatives": [each for each in others if each]}
-        yield post(body, "/translate").replace(*kind), answer
+        yield request({"q": text, "alternatives": 2}), answer

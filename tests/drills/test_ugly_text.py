@@ -66,17 +66,19 @@ def first_difference(one, other):
 OFF = ("empty", "invalid_utf8", "identical", "duplicates")
 
 
-def test_preparing_loses_nothing(files, run, tmp_path):
-    flags = [
-        f"--source={files}/source",
-        f"--target={files}/target",
-        f"--vocabulary={run}/vocabulary",
-    ]
-    flags += [f"--config.data.cleaning.{rule}=False" for rule in OFF]
-    flags += ["--config.data.cleaning.max_characters=0", "--config.data.cleaning.max_ratio=0"]
-    result = command("prepare", *flags, f"--output={tmp_path}/data")
+def prepared(files, run, folder, *flags):
+    sides = [f"--{side}={files}/{side}" for side in ("source", "target")]
+    result = command(
+        "prepare", *sides, f"--vocabulary={run}/vocabulary", *flags, f"--output={folder}"
+    )
     assert result.returncode == 0, result.stderr
-    store, tokenizer = IdStore.read(tmp_path / "data"), load_tokenizer(run / "vocabulary")
+    return IdStore.read(folder)
+
+
+def test_preparing_loses_nothing(files, run, tmp_path):
+    flags = [f"--config.data.cleaning.{rule}=False" for rule in OFF]
+    flags += ["--config.data.cleaning.max_characters=0", "--config.data.cleaning.max_ratio=0"]
+    store, tokenizer = prepared(files, run, tmp_path, *flags), load_tokenizer(run / "vocabulary")
     assert len(store) == COUNT
     for column, side in enumerate(("source", "target")):
         lines = lines_in(files / side)
@@ -91,38 +93,35 @@ def test_preparing_loses_nothing(files, run, tmp_path):
 
 
 def test_the_rules_count_every_line(files, run, tmp_path):
-    flags = [
-        f"--source={files}/source",
-        f"--target={files}/target",
-        f"--vocabulary={run}/vocabulary",
-    ]
-    result = command("prepare", *flags, f"--output={tmp_path}/data")
-    assert result.returncode == 0, result.stderr
-    counts = json.loads((tmp_path / "data" / "report.json").read_text())["counts"]
+    store = prepared(files, run, tmp_path)
+    counts = json.loads((tmp_path / "report.json").read_text())["counts"]
     dropped = [counts.get(rule, 0) for rule in (*OFF, "max_characters", "max_ratio")]
     assert counts["read"] == COUNT == counts["kept"] + sum(dropped)
-    assert len(IdStore.read(tmp_path / "data")) == counts["kept"]
+    assert len(store) == counts["kept"]
 
 
 def test_all_ways_of_translating_agree(files, run, tmp_path):
     def translated(*arguments):
         output = tmp_path / f"translated-{len(list(tmp_path.iterdir()))}"
-        # The server and Python split no text into sentences by default.
         flags = ["--split=off", f"--input={files}/source", f"--output={output}"]
         result = command("translate", *arguments, *flags)
         assert result.returncode == 0, result.stderr
         return [line.decode() for line in lines_in(output)]
 
-    expected = translated(run, "--beam=1", "--extra_length=3")
-    assert len(expected) == COUNT
+    search = "--beam=1", "--extra_length=3"
+    expected, texts = translated(run, *search), read_lines(files / "source")
+    assert len(expected) == len(texts) == COUNT
     assert not any("\r" in line for line in expected)
-    in_small_blocks = translated(run, "--beam=1", "--extra_length=3", "--lines=777")
-    assert not first_difference(in_small_blocks, expected)
+    assert not first_difference(translated(run, *search, "--lines=777"), expected)
     assert not first_difference(translated(run / "export"), expected)
-    texts = read_lines(files / "source")
-    assert len(texts) == COUNT
-    assert not first_difference(Run(run).translate(texts, beam=1, extra_length=3), expected)
-    flags = ["--max_text_bytes=4000000", "--max_body_bytes=100000000", "--name=backwards"]
+    in_python = Run(run).translate(texts, beam=1, extra_length=3, split="off")
+    assert not first_difference(in_python, expected)
+    flags = [
+        "--split=off",
+        "--max_text_bytes=4000000",
+        "--max_body_bytes=100000000",
+        "--name=backwards",
+    ]
     with served(run, *flags) as (_, address):
         answers = predictions(address, [{"text": b64(line)} for line in lines_in(files / "source")])
     assert not first_difference([answer["translations"] for answer in answers], expected)
