@@ -82,15 +82,11 @@ def test_draws_are_the_next_members_of_shuffled_passes():
     np.testing.assert_array_equal(drawn(members, 10, 3, (1,)), members)
 
 
-def test_the_lines_of_a_mix():
+def test_a_mix_is_described_and_a_corpus_of_long_pairs_only_is_refused():
     plan = new_plan()
     assert plan.mix.lines(plan.examples) == [
         "general: 3,000 pairs, 20.0% of every epoch, each pair 0.227 times",
         "mine: 400 pairs, 80.0% of every epoch, each pair 6.8 times",
     ]
-
-
-def test_a_corpus_of_long_pairs_only_is_refused():
-    long = np.concatenate([np.full((3000, 2), 5), np.full((400, 2), 50)])
     with pytest.raises(ValueError, match="corpus 'mine' has no pair that is short enough"):
-        new_plan(lengths=long)
+        new_plan(lengths=LENGTHS + np.repeat([[0], [50]], SIZES, axis=0))

@@ -105,25 +105,27 @@ def test_a_vocabulary_and_shards_without_their_record_are_not_reused(prepared, c
     assert contents(copied) == contents(prepared[0])
 
 
-def test_a_corpus_of_which_nothing_is_kept_is_refused_with_the_rule(prepared, tmp_path):
+def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept(
+    prepared, tmp_path, monkeypatch
+):
     folder = tmp_path / "data"
     with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), folder, config())
+    with pytest.raises(ValueError, match="can have at most"):
+        prepare(Pairs(CORPUS), folder, config(size=50_000))
+    monkeypatch.setattr(preparation, "clean_all", None)
     prepare(Pairs(CORPUS), folder, config())
     assert contents(folder) == contents(prepared[0])
 
 
-def test_a_refused_vocabulary_size_keeps_the_cleaned_text(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="can have at most"):
-        prepare(Pairs(CORPUS), tmp_path / "toy", config(size=50_000))
-    monkeypatch.setattr(preparation, "clean_all", None)
-    prepare(Pairs(CORPUS), tmp_path / "toy", config())
-
-
-def test_a_corpus_of_whole_parts_has_no_empty_part(tmp_path, tokenizer):
+def test_a_corpus_of_whole_parts_has_no_empty_part_and_may_be_smaller_than_a_batch(
+    tmp_path, tokenizer
+):
     report = prepare(Pairs(CORPUS[: 2 * PART]), tmp_path / "toy", config(), tokenizer)
     assert report["counts"]["read"] == 2 * PART
     assert len(IdStore.read(tmp_path / "toy").shards) == 2
+    report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", config(), tokenizer)
+    assert "examples do not fill one batch" in report["batches"]["problem"]
 
 
 def test_changed_input_and_settings_are_refused_by_name(prepared):
@@ -230,8 +232,3 @@ def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):
         pytest.raises(ValueError, match=r"in use by process \d+. Wait"),
     ):
         prepare(Pairs(CORPUS), prepared[0], config())
-
-
-def test_a_corpus_smaller_than_a_batch_is_prepared(tmp_path, tokenizer):
-    report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", config(), tokenizer)
-    assert "examples do not fill one batch" in report["batches"]["problem"]

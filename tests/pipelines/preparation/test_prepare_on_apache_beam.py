@@ -1,43 +1,31 @@
 import gzip
 
 import pytest
-from support.text.small_corpus import contents
+from support.text.small_corpus import config, contents
 
 pytest.importorskip("apache_beam")
 
 import pipelines.preparation.prepare as preparation
 import pipelines.text.cleaned_text as cleaned_text
-from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.id_store import IdStore, Shard
-from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import encode_part, prepare_with_beam
 from pipelines.text.cleaning_config import STRICT, CleaningConfig
 from pipelines.text.scored_pairs import ScoredPairs
 from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
-from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import pairs
 
 # With duplicates within a part and across parts, and with pairs for other rules.
 CORPUS = [*pairs(280), *pairs(50), ("", "leer"), *pairs(3), ("same", "same")]
 CORPUS += [("In 1969 a dog slept.", "Im Jahr 1475 schlief ein Hund.")]
 CORPUS += [(german, german[::-1]) for _, german in CORPUS[:15]]
-SCORES = [(number % 50) / 50 for number in range(len(CORPUS))]
-LANGUAGES = ("en", "de")
 DROPOUT = EncodingsConfig(2, 0.2)
+SETTINGS = config(encodings=2, size=350)
+SETTINGS.cleaning = CleaningConfig(**STRICT)  # all rules
+LANGUAGES = ("en", "de")
 # Beam's local runner looks for newer versions of Beam and warns about missing packages.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def config():
-    """Settings with all rules and with a second encoding of each sentence."""
-    return DataConfig(
-        cleaning=CleaningConfig(**STRICT),
-        vocabulary=VocabularyConfig(size=350),
-        encodings=DROPOUT,
-        batches=BatchConfig(tokens=1000, max_length=60),
-    )
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -56,7 +44,7 @@ def files(tmp_path_factory):
         (folder / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
     (folder / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
     (folder / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
-    (folder / "scores").write_text("".join(f"{score}\n" for score in SCORES))
+    (folder / "scores").write_text("".join(f"{n % 50 / 50}\n" for n in range(len(CORPUS))))
     return folder
 
 
@@ -70,7 +58,7 @@ def prepared(files):
     """The data of the tab-separated file without Beam, and its report."""
     folder = files / "prepared"
     source = scored(TabSeparatedFile(files / "all.tsv"), files)
-    return folder, prepare(source, folder, config(), languages=LANGUAGES)
+    return folder, prepare(source, folder, SETTINGS, languages=LANGUAGES)
 
 
 def test_every_kind_of_rule_drops_pairs_of_which_there_are_examples(prepared):
@@ -91,7 +79,7 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
     """Beam reads line-aligned files here, and `prepared` is from a tab-separated one."""
     expected, report = prepared
     source = scored(TextFiles(files / "*.en", files / "all.de"), files)
-    made = source, tmp_path / "beam", config()
+    made = source, tmp_path / "beam", SETTINGS
     names = [f"{files / name}" for name in ("1.en", "2.en", "all.de")]
     for _ in range(2):
         assert prepare_with_beam(*made, languages=LANGUAGES) == report | {"files": names}
@@ -108,8 +96,8 @@ def test_a_preparation_that_beam_began_is_resumed_without_it(
     with monkeypatch.context() as patch:
         patch.setattr(preparation, "save_tokenizer", None)
         with pytest.raises(TypeError):
-            prepare_with_beam(source, tmp_path / "data", config(), languages=LANGUAGES)
-    assert prepare(source, tmp_path / "data", config(), languages=LANGUAGES) == report
+            prepare_with_beam(source, tmp_path / "data", SETTINGS, languages=LANGUAGES)
+    assert prepare(source, tmp_path / "data", SETTINGS, languages=LANGUAGES) == report
     stores = [contents(folder) for folder in (tmp_path / "data", expected)]
     for files_of_store in stores:
         del files_of_store["report.json"]  # its counts are in another order
@@ -129,8 +117,8 @@ def test_a_part_may_be_encoded_twice(prepared, tmp_path):
 
 def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
     with pytest.raises(ValueError, match=r"text files or a TFDS data set. Received: Pairs"):
-        prepare_with_beam(Pairs(CORPUS), tmp_path / "beam", config())
+        prepare_with_beam(Pairs(CORPUS), tmp_path / "beam", SETTINGS)
     (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
     compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
     with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
-        prepare_with_beam(compressed, tmp_path / "beam", config(), languages=LANGUAGES)
+        prepare_with_beam(compressed, tmp_path / "beam", SETTINGS, languages=LANGUAGES)

@@ -112,22 +112,14 @@ def test_wrong_arguments_are_refused_by_name(data_dir, arguments, message):
         list(TfdsPairs(*arguments, data_dir=data_dir))
 
 
-def test_the_error_for_a_failed_download_suggests_solutions(tmp_path):
-    class Down(tfds.core.GeneratorBasedBuilder):
-        VERSION = tfds.core.Version("1.0.0")
+def test_the_error_for_a_failed_download_suggests_solutions(source, monkeypatch):
+    def fail():
+        raise ConnectionError("the mirror is down")
 
-        def _info(self):
-            features = tfds.features.Translation(languages=("de", "en"))
-            return tfds.core.DatasetInfo(builder=self, features=features)
-
-        def _split_generators(self, dl_manager):
-            raise ConnectionError("the mirror is down")
-
-        def _generate_examples(self):
-            yield from ()
-
-    source = TfdsPairs(Down(data_dir=tmp_path), ["en", "de"])
-    message = r"could not prepare down/1.0.0: ConnectionError: the mirror is down.*one sentence per"
+    monkeypatch.setattr(source.builder, "download_and_prepare", fail)
+    message = (
+        "could not prepare phrasebook/1.0.0: ConnectionError: the mirror is down.*one sentence"
+    )
     with pytest.raises(SourceError, match=message):
         list(source)
 
