@@ -10,7 +10,7 @@ from pipelines.toy.grammar import held_out, pairs, sentences
 
 @functools.cache
 def corpus():
-    return pairs(4000)
+    return pairs(2500)
 
 
 def test_sentences_are_a_function_of_the_seed_and_rarely_repeat():
@@ -37,7 +37,7 @@ def test_combinations_of_the_test_split_never_occur_in_training(monkeypatch):
     monkeypatch.setattr(toy_grammar, "Sentence", Recorded)
     seen = {"train": set(), "test": set()}
     for split in seen:
-        for _ in islice(sentences(split), 800):
+        for _ in islice(sentences(split), 500):
             seen[split] |= generated[-1].combinations
             assert any(map(held_out, generated[-1].combinations)) == (split == "test")
     assert len(seen["test"] - seen["train"]) > 40

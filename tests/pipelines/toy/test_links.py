@@ -1,20 +1,11 @@
-import hashlib
-import json
 from itertools import islice
 
 import pytest
 
-from pipelines.toy.grammar import aligned_sentences, pairs
+from pipelines.toy.grammar import aligned_sentences
 from pipelines.toy.links import Linked, alignment, linked
 
 ALIGNED = list(islice(aligned_sentences("test", 5), 500))
-
-
-def test_aligned_sentences_are_the_pairs_of_earlier_versions():
-    made = [(english, german) for english, german, _ in ALIGNED]
-    assert made == pairs(500, "test", 5)
-    digest = hashlib.sha256(json.dumps(made).encode()).hexdigest()
-    assert digest == "cb524c923ef8c28ed7710eed500c0965cdb65b4226069bac84e0fb2f99a1d476"
 
 
 @pytest.mark.parametrize(
@@ -48,12 +39,9 @@ def test_every_word_has_a_link_and_every_index_a_word():
             assert {int(place[side]) for place in places} == set(range(len(text.split())))
 
 
-def test_commas_have_no_index():
+def test_commas_have_no_index_and_phrases_of_different_lengths_are_linked_at_their_ends():
     (now, jetzt), (he, er) = linked("now", "jetzt"), linked("he", "er")
     assert alignment([now, ",", he], [er, jetzt]) == "0-1 1-0"
-
-
-def test_phrases_of_different_lengths_are_surely_linked_at_their_ends():
     assert alignment(*([word] for word in linked("a b c", "x z"))) == "0-0 0p1 1p0 1p1 2p0 2-1"
     assert alignment(*([word] for word in linked("looks for", "sucht"))) == "0-0 1p0"
     assert alignment([Linked("did", possible="f")], [Linked("hat", possible="f")]) == "0p0"
