@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from support.models.eager_steps import without_graphs
 from support.models.helpers import TINY, ids, pairs
 from support.runs.small_training import assert_same_bits
 from support.text.how_to_blocks import plug_ins
@@ -35,11 +36,9 @@ def compiled_model(**settings):
 
 
 @pytest.fixture(autouse=True)
-def without_graphs():
-    """Tracing a step takes longer than the step."""
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
+def eager_steps():
+    with without_graphs():
+        yield
 
 
 @pytest.fixture(scope="module")

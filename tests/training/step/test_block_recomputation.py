@@ -28,9 +28,6 @@ def trained(recompute, dtype=None, steps=2, options=None, **settings):
 @pytest.fixture
 def sums_in_order():
     """TensorFlow does not reorder the terms of sums whose parts no gradient needs."""
-    if keras.config.backend() != "tensorflow":
-        yield
-        return
     import tensorflow as tf
 
     tf.config.optimizer.set_experimental_options({"arithmetic_optimization": False})
@@ -38,34 +35,24 @@ def sums_in_order():
     tf.config.optimizer.set_experimental_options({"arithmetic_optimization": True})
 
 
-def check_same(exact, **settings):
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("settings", "exact"),
+    [
+        ({"dtype": "mixed_bfloat16", "options": {"accumulate": 2, "r_drop": 1.0}}, True),
+        ({"options": {"jit_compile": True}}, False),
+    ],
+    ids=["parts", "XLA"],
+)
+def test_losses_and_weights_are_the_same_with_dropout(settings, exact, sums_in_order):
     (expected_losses, *expected), (losses, *weights) = (
-        trained(recompute, **settings) for recompute in (False, True)
+        trained(recompute, **settings, num_layers=1, positions="t5") for recompute in (False, True)
     )
     assert losses[0] != losses[1]
     np.testing.assert_allclose(losses, expected_losses, rtol=0 if exact else 1e-6)
     for each in zip(weights, expected, strict=True):
         for ours, theirs in zip(*each, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-4)
-
-
-@pytest.mark.long
-def test_losses_and_weights_are_the_same_with_dropout(sums_in_order):
-    """On TensorFlow, to the bit."""
-    check_same(exact=keras.config.backend() == "tensorflow", num_layers=1)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("settings", "exact"),
-    [
-        ({"dtype": "mixed_bfloat16"}, True),
-        ({"options": {"accumulate": 2, "r_drop": 1.0}}, True),
-        ({"options": {"jit_compile": True}}, False),
-    ],
-)
-def test_with_other_options(settings, exact, sums_in_order):
-    check_same(exact, **settings, num_layers=1, positions="t5")
 
 
 @pytest.mark.jax

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
+from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.training.step.r_drop import r_drop_sums, symmetric_divergence
 
 
@@ -77,50 +77,3 @@ def test_the_loss_is_half_of_the_papers(two_logits, alpha):
     np.testing.assert_allclose(sums.right, (right * real).sum())
     assert float(sums.tokens) == real.sum()
     np.testing.assert_array_equal(logits, two_logits[0].astype("float32"))
-
-
-def trained(steps=2, **options):
-    """Returns the weights and the losses after a few steps of `fit`."""
-    keras.utils.set_random_seed(1)
-    config = TransformerConfig(
-        vocab_size=30, num_layers=1, d_model=16, d_ff=32, num_heads=2, dropout=0.4
-    )
-    model = Transformer(config)
-    model.compile(
-        keras.optimizers.SGD(0.5), LabelSmoothedCrossEntropy(0.1), by_products=True, **options
-    )
-    labels = np.random.default_rng(0).integers(3, 30, (8, 6))
-    inputs = {"source": labels, "target": np.insert(labels[:, :-1], 0, 1, axis=1)}
-    history = model.fit(inputs, labels, epochs=steps, verbose=0, shuffle=False).history
-    return [weight.numpy() for weight in model.trainable_variables], history["loss"], model
-
-
-@pytest.mark.long
-def test_after_training_with_it_dropout_changes_the_predictions_less():
-
-    def spread(model):
-        ids = np.random.default_rng(1).integers(3, 30, (8, 6))
-        inputs = {"source": ids, "target": ids}
-        first, second = (model(inputs, training=True) for _ in range(2))
-        return float(np.mean(symmetric_divergence(first, second)))
-
-    plain, regularized = (trained(steps=30, r_drop=alpha)[2] for alpha in (0.0, 20.0))
-    assert spread(regularized) < spread(plain) / 2
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("xla", [True, False])
-def test_a_step_repeats_itself(xla):
-    (first, losses, _), (again, same_losses, _) = (
-        trained(r_drop=5.0, jit_compile=xla) for _ in range(2)
-    )
-    assert losses == same_losses
-    for a, b in zip(first, again, strict=True):
-        np.testing.assert_array_equal(a, b)
-    plain, _, _ = trained(jit_compile=xla)
-    assert not np.allclose(first[0], plain[0], atol=1e-6)
-
-
-def test_negative_weights_are_refused():
-    with pytest.raises(ValueError, match="`r_drop` must be a number of at least 0"):
-        trained(r_drop=-1.0)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from keras import ops
+from support.models.eager_steps import without_graphs
 
-from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, Transformer
+from t2t_keras import Perplexity, Transformer
 from t2t_keras.transformer_config import TransformerConfig
 
 RATE = 0.1
@@ -50,14 +51,9 @@ def by_loop(logits, is_focal):
 
 
 @pytest.fixture(autouse=True)
-def without_graphs(request):
-    """Tracing a step takes longer than the step."""
-    if "replicas" in request.fixturenames:
+def eager_steps():
+    with without_graphs():
         yield
-        return
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
 
 
 def new_model(loss, **options):
@@ -85,11 +81,10 @@ def test_loss_perplexity_and_accuracy_are_those_of_a_loop(loss, is_focal):
     np.testing.assert_allclose([found[name] for name in names[:2]], expected[:2], rtol=1e-5)
 
 
-@pytest.mark.parametrize("ignored", [pytest.param(7, marks=pytest.mark.long), -100])
-def test_ignored_labels_count_nowhere(ignored):
+def test_ignored_labels_count_nowhere():
     inputs, labels = batch()
     results = []
-    for loss, label in ((sparse(), 0), (sparse(ignore_class=ignored), ignored)):
+    for loss, label in ((sparse(), 0), (sparse(ignore_class=-100), -100)):
         labels[:, 0] = label
         model = new_model(loss, metrics=[Perplexity("own")], run_eagerly=True)
         for step in (model.test_step, model.train_step):
@@ -105,7 +100,7 @@ def weights_after_a_step(loss, **options):
 
 @pytest.mark.parametrize(
     "loss",
-    [Focal(), pytest.param(sparse(ignore_class=7), marks=pytest.mark.long)],
+    [Focal(), sparse(ignore_class=7)],
     ids=["own class", "ignore_class"],
 )
 def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
@@ -123,24 +118,6 @@ def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
     for options in ({}, {"accumulate": 3, "clip_norm": 1e6}):
         for ours, theirs in zip(weights_after_a_step(loss, **options), expected, strict=True):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
-
-
-@pytest.mark.long
-def test_two_replicas_equal_one(replicas):
-    loss = Focal()
-    expected = weights_after_a_step(loss)
-    with replicas.scope():
-        model = new_model(loss, accumulate=2)
-    model.fit(*batch(), batch_size=8, verbose=0)
-    for ours, theirs in zip(model.trainable_variables, expected, strict=True):
-        np.testing.assert_allclose(ours.numpy(), theirs, atol=1e-5)
-
-
-@pytest.mark.long
-def test_a_loss_of_cross_entropies_is_the_default_without_smoothing():
-    ours, theirs = (weights_after_a_step(x) for x in (sparse(), LabelSmoothedCrossEntropy(0.0)))
-    for one, other in zip(ours, theirs, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_one_hot_labels_and_sums_are_trained_by_keras_own_step():

@@ -4,6 +4,7 @@ XLA refuses operations that it lacks for GPUs. No kernel is compiled.
 """
 
 import dataclasses
+import itertools
 
 import keras
 import pytest
@@ -14,7 +15,6 @@ from support.models.rival_models import RIVALS
 from support.models.searches import model_that_ends
 
 from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, chunked_loss
-from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -87,15 +87,16 @@ def test_an_operation_that_gpus_lack_is_refused(monkeypatch):
 @pytest.mark.parametrize(
     "options",
     [
-        {"r_drop": 5.0},
-        {"metrics": [TokenAccuracy()], "weights": tf.ones([4, 6])},
-        {"config": transformer(neighbourhood=2, decoder_neighbourhood=2)},
-        {"config": transformer(pre_norm=True, tie_output=False, output_bias=True)},
+        {"r_drop": 5.0, "config": transformer(neighbourhood=2, decoder_neighbourhood=2)},
+        {
+            **{"metrics": [TokenAccuracy()], "weights": tf.ones([4, 6])},
+            "config": transformer(pre_norm=True, tie_output=False, output_bias=True),
+        },
     ],
-    ids=["r_drop", "logits", "restricted", "options"],
+    ids=["R-Drop of a restricted model", "logits of a model with options"],
 )
 def test_every_kind_of_step_is_lowered(options, exact):
-    found = products(lowered_step(**{"config": transformer(), **options}))
+    found = products(lowered_step(**options))
     assert found and all(is_exact for _, _, is_exact in found)
 
 
@@ -105,43 +106,40 @@ def test_a_loss_in_several_chunks_is_lowered_as_a_loop(monkeypatch):
     assert " while(" in lowered_step(transformer())
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("attention", SCORES)
-def test_every_way_to_compute_scores_is_lowered(attention):
-    assert lowered_step(transformer(attention=attention))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("positions", POSITIONAL_ENCODINGS)
-def test_every_positional_encoding_is_lowered(positions):
-    assert lowered_step(transformer(positions=positions))
+def kinds():
+    """Yields a model with each way to compute scores and with each positional encoding."""
+    for attention, positions in itertools.zip_longest(SCORES, POSITIONAL_ENCODINGS):
+        chosen = {"attention": attention, "positions": positions}
+        yield transformer(**{name: each for name, each in chosen.items() if each})
 
 
 def rivals():
-    """Returns the rivals as parameters; ByteNet takes minutes."""
+    """Yields the rivals as parameters; ByteNet takes minutes."""
     for name in RIVALS:
         if "," not in name:
             mark = pytest.mark.drill if name == "bytenet" else pytest.mark.long
-            yield pytest.param(name, marks=mark)
+            yield pytest.param(
+                dataclasses.replace(RIVALS[name][1], dropout=0.1), marks=mark, id=name
+            )
 
 
-@pytest.mark.parametrize("name", [*rivals()])
-def test_every_rival_is_lowered(name):
-    _, config = RIVALS[name]
-    assert lowered_step(dataclasses.replace(config, dropout=0.1))
+@pytest.mark.parametrize(
+    "config",
+    [
+        *(
+            pytest.param(each, marks=pytest.mark.long, id=f"{each.attention}, {each.positions}")
+            for each in kinds()
+        ),
+        *rivals(),
+    ],
+)
+def test_every_model_is_lowered(config):
+    assert lowered_step(config)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("settings", [{}, {"beam": 1}, {"no_repeat_ngram": 2}], ids=str)
-def test_the_search_on_gpus_is_lowered(settings, monkeypatch):
+def test_the_search_on_gpus_is_lowered(monkeypatch):
     monkeypatch.setattr(search_graphs, "of_rows", lambda search, *_, **options: search)
-    model, config = model_that_ends(num_layers=1), SearchConfig(**settings)
+    model, config = model_that_ends(num_layers=1), SearchConfig(no_repeat_ngram=2)
     search = search_graphs.compiled_search(model, config)
     assert " while(" in gpu_program(search, model.variables, tf.constant(IDS), {})
-
-
-@pytest.mark.long
-def test_scoring_on_gpus_is_lowered():
-    model = model_that_ends(num_layers=1)
-    pair = tf.constant(IDS), tf.constant(IDS)
-    assert gpu_program(lambda *pair: log_probabilities(model, *pair), model.variables, *pair)

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
+from support.models.eager_steps import without_graphs
 from support.models.helpers import TINY, ids, pairs
 
 from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
@@ -43,13 +43,6 @@ def states_of(model):
     return [v.numpy() for v in block.normalization.non_trainable_variables + block.calls.variables]
 
 
-def states_after_a_step(inputs=INPUTS, labels=LABELS, **options):
-    model = new_model()
-    model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
-    model.fit(inputs, labels, batch_size=len(labels), shuffle=False, verbose=0)
-    return states_of(model)
-
-
 def states_after_calls(*batches):
     model = new_model()
     for inputs in batches:
@@ -66,32 +59,25 @@ def check_states(found, expected):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("recompute", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.parametrize("recompute", [False, True])
 def test_states_are_those_of_a_call_for_each_part(recompute):
-    tf.config.run_functions_eagerly(True)  # tracing a step takes longer than the step
-    try:
-        model = new_model()
-        options = {"accumulate": 2, "recompute": recompute, "run_eagerly": True}
-        model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
+    model = new_model()
+    options = {"accumulate": 2, "recompute": recompute, "run_eagerly": True}
+    model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
+    with without_graphs():
         model.train_step((INPUTS, LABELS))
-    finally:
-        tf.config.run_functions_eagerly(False)
     found = states_of(model)
     assert abs(found[0]).max() > 0.01
     check_states(found, states_after_calls(rows(0, 2), rows(2, 3)))
 
 
 @pytest.mark.long
-def test_xla_returns_the_states():
-    found = states_after_a_step(recompute=True, jit_compile=True)
-    check_states(found, states_after_calls(INPUTS))
-
-
-@pytest.mark.long
 def test_replicas_have_the_mean_of_their_states(replicas):
     """Their checkpoint has the states of one of them."""
     with replicas.scope():
-        found = states_after_a_step(rows(0, 2), LABELS[:2])
+        model = new_model()
+        model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy())
+    model.fit(rows(0, 2), LABELS[:2], batch_size=2, verbose=0)
     one, other = states_after_calls(rows(0, 1)), states_after_calls(rows(1, 2))
     mean, variance, _ = (np.add(*both) / 2 for both in zip(one, other, strict=True))
-    check_states(found, [mean, variance, 2])
+    check_states(states_of(model), [mean, variance, 2])

@@ -1,11 +1,10 @@
 """Which loss is computed in chunks; everything that a user's class overrides is obeyed."""
 
-import contextlib
-
 import keras
 import numpy as np
 import pytest
 from keras import ops
+from support.models.eager_steps import without_graphs
 from support.models.helpers import TINY, array, ids, pairs
 
 from t2t_keras import (
@@ -78,35 +77,19 @@ def step(*arguments, **options):
     return float(evaluated), float(trained), [array(weight) for weight in model.weights]
 
 
-@contextlib.contextmanager
-def without_graphs():
-    """Makes TensorFlow run the step operation by operation: tracing it would take longer."""
-    if keras.backend.backend() != "tensorflow":
-        yield
-        return
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(True)
-    try:
-        yield
-    finally:
-        tf.config.run_functions_eagerly(False)
-
-
 @pytest.fixture(scope="module")
 def usual():
     return step()
 
 
-@pytest.mark.jax
 @pytest.mark.parametrize(
     "options",
     [
-        {"loss": EachTenfold()},
-        {"loss": SumTenfold()},
+        pytest.param({"loss": EachTenfold()}, marks=pytest.mark.jax),
+        pytest.param({"loss": SumTenfold()}, marks=pytest.mark.jax),
         {"loss": ValueTenfold()},
         {"loss": [ValueTenfold()]},
-        {"model_class": ModelTenfold},
+        pytest.param({"model_class": ModelTenfold}, marks=pytest.mark.jax),
         {"loss_weights": 10.0},
     ],
     ids=["call", "sum_and_count", "__call__", "a list", "compute_loss", "loss_weights"],
@@ -175,7 +158,6 @@ def test_nothing_is_computed_in_chunks_if_a_subclass_takes_part(chunked, options
     assert chunked == []
 
 
-@pytest.mark.jax
 def test_perplexity_and_accuracy_do_not_depend_on_the_loss():
     results = [
         new_model(loss=loss, metrics=[TokenAccuracy(), Perplexity()]).evaluate(
