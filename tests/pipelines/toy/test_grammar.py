@@ -26,6 +26,7 @@ def test_sentences_are_a_function_of_the_seed_and_rarely_repeat():
     assert len(set(corpus())) > 0.95 * len(corpus())
 
 
+@pytest.mark.long
 def test_combinations_of_the_test_split_never_occur_in_training(monkeypatch):
     generated = []
 
