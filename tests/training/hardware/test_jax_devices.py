@@ -31,6 +31,11 @@ def settings(monkeypatch, tmp_path):
 
 
 def test_products_are_exact_and_programs_are_kept(settings, tmp_path):
+    import jax
+
+    before = getattr(jax.config, PRECISION), getattr(jax.config, FOLDER)
+    prepare_jax(tf32=True)
+    assert (getattr(jax.config, PRECISION), getattr(jax.config, FOLDER)) == before, "on CPUs"
     precision, folder = settings()
     assert precision == "float32" and folder.startswith(f"{tmp_path}/t2t_keras/xla/jax-")
     assert settings(tf32=True) == ["tensorfloat32", folder]
@@ -43,11 +48,3 @@ def test_settings_of_the_user_take_precedence(settings, monkeypatch):
     jax.config.update(PRECISION, "bfloat16")
     jax.config.update(FOLDER, "/mine")
     assert settings() == ["bfloat16", "/mine"]
-
-
-def test_nothing_changes_on_cpus():
-    import jax
-
-    before = getattr(jax.config, PRECISION), getattr(jax.config, FOLDER)
-    prepare_jax(tf32=True)
-    assert (getattr(jax.config, PRECISION), getattr(jax.config, FOLDER)) == before

@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.hardware.machines import LostMachine, Machines, find_strategy
 from t2t_keras.training.logs.metrics_file import MetricsFile
 
-STEPS = 20
+STEPS = 8
 SETTINGS = [
     *("--config.model.num_layers=1", "--config.model.d_model=16", "--config.model.d_ff=16"),
     *("--config.model.num_heads=2", "--config.model.dropout=0.0", "--config.data.toy_pairs=400"),
@@ -66,25 +67,16 @@ def wait_until(condition, processes):
 
 
 @pytest.mark.long
-def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
+def test_a_job_of_two_machines_is_lost_and_finished_together(tmp_path):
     """Its results are those of one machine."""
     folder, alone = tmp_path / "together", tmp_path / "alone"
     with running("train", f"--run={alone}", *SETTINGS) as single:
         with job(folder) as machines:
-            wait_until(lambda: newest_step(folder) >= 4, machines)
+            wait_until(lambda: newest_step(folder) >= 2, machines)
             machines[1].stop(signal.SIGKILL)
             assert machines[0].wait() == 2, machines[0].errors()
             message = "another machine of this job ended or cannot be reached"
             assert message in machines[0].errors()
-        lost_at = newest_step(folder)
-        assert lost_at < STEPS
-
-        with job(folder) as machines:
-            wait_until(lambda: newest_step(folder) > lost_at, machines)
-            assert machines[1].stop(signal.SIGTERM) == 0, machines[1].errors()
-            assert machines[0].wait() == 0, machines[0].errors()
-            assert "another machine of the job was asked to stop: step" in machines[0].errors()
-            assert "SIGTERM was received: step" in machines[1].errors()
         assert newest_step(folder) < STEPS
 
         with job(folder) as machines:
@@ -103,6 +95,37 @@ def test_a_job_of_two_machines_is_lost_stopped_and_finished_together(tmp_path):
     ours, theirs = (Checkpoints(each / "checkpoints").load(STEPS)[0] for each in (folder, alone))
     for name, array in theirs.items():
         np.testing.assert_allclose(ours[name], array, atol=1e-4, err_msg=name)
+
+
+class SeveralMachines(tf.distribute.MultiWorkerMirroredStrategy):
+    """A strategy of machines that do not exist, for their names only."""
+
+    def __init__(self, kind, index, **cluster):
+        self.resolver = SimpleNamespace(
+            task_type=kind,
+            task_id=index,
+            cluster_spec=lambda: SimpleNamespace(as_dict=lambda: cluster),
+        )
+
+    cluster_resolver = property(lambda self: self.resolver)
+    experimental_local_results = staticmethod(lambda value: [value])
+
+
+@pytest.mark.parametrize(
+    ("kind", "index", "is_chief"),
+    [("chief", 0, True), ("worker", 0, False), ("worker", 1, False)],
+)
+def test_machines_with_a_chief_follow_it(kind, index, is_chief):
+    machines = Machines(SeveralMachines(kind, index, chief=["a"], worker=["b", "c"], ps=["d"]))
+    assert (machines.is_chief, machines.count) == (is_chief, 3)
+    machines.gather = lambda value: tf.stack([value, tf.constant(1, value.dtype)])
+    assert machines.all_values(7) == {7, 1}
+    assert machines.of_chief(5.0) == (5.0 if is_chief else 1.0)
+
+
+def test_without_a_chief_the_first_worker_is_it():
+    first, second = (Machines(SeveralMachines("worker", i, worker=["a", "b"])) for i in (0, 1))
+    assert first.is_chief and not second.is_chief and second.count == 2
 
 
 def test_a_failed_exchange_is_a_lost_machine_only_in_a_job_of_several():
@@ -156,8 +179,6 @@ def test_nccl_needs_gpus_and_a_tpu_has_its_own_communication(monkeypatch):
     [
         "{",
         "[]",
-        '{"cluster": {}}',
-        '{"cluster": {"worker": ["a:1"]}}',
         '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 1}}',
         '{"cluster": {"worker": ["a:1"]}, "task": {"type": "chief", "index": 0}}',
     ],

@@ -16,7 +16,6 @@ class Terminal(io.StringIO):
     ("stream", "environment", "are_on"),
     [
         (Terminal, {"TERM": "xterm"}, True),
-        (Terminal, {}, True),
         (Terminal, {"TERM": "dumb"}, False),
         (Terminal, {"NO_COLOR": "1"}, False),
         (Terminal, {"NO_COLOR": ""}, True),

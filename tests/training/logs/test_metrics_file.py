@@ -14,22 +14,22 @@ def metrics_file(folder):
     return file
 
 
-def test_appended_metrics_are_read(tmp_path):
-    assert metrics_file(tmp_path).read() == LINES
-    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+def test_appended_metrics_are_read_and_a_partial_line_is_ignored(tmp_path):
+    file = metrics_file(tmp_path)
+    assert len(file.path.read_text().splitlines()) == 2
+    with file.path.open("a") as stream:
+        stream.write('{"step": 5, "lo')
+    assert file.read() == LINES
+    file.forget_after(10)
+    assert file.read() == LINES[:1] and len(file.path.read_text().splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
 def test_a_missing_file_has_no_metrics(tmp_path):
     file = MetricsFile(tmp_path / "metrics.jsonl")
     file.forget_after(10)
+    file.sync()
     assert file.read() == [] and not file.path.exists()
-
-
-def test_a_partial_line_is_ignored(tmp_path):
-    file = metrics_file(tmp_path)
-    with file.path.open("a") as stream:
-        stream.write('{"step": 30, "lo')
-    assert file.read() == LINES
 
 
 def test_a_last_line_with_a_changed_end_is_damaged(tmp_path):
@@ -47,15 +47,6 @@ def test_a_broken_link_is_not_an_empty_file(tmp_path):
     for call in (file.read, lambda: file.forget_after(1)):
         with pytest.raises(OSError, match=r"metrics\.jsonl"):
             call()
-
-
-def test_later_and_partial_lines_are_forgotten(tmp_path):
-    file = metrics_file(tmp_path)
-    with file.path.open("a") as stream:
-        stream.write('{"step": 5, "lo')
-    file.forget_after(10)
-    assert file.read() == LINES[:1] and len(file.path.read_text().splitlines()) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["metrics.jsonl"]
 
 
 def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
@@ -82,7 +73,7 @@ def test_a_damaged_line_is_named(tmp_path, line):
             call()
 
 
-@pytest.mark.parametrize("change", [("2.5", "2.7"), ("}", "|"), ("10", "18")])
+@pytest.mark.parametrize("change", [("2.5", "2.7"), ("}", "|")])
 def test_a_changed_line_is_named(tmp_path, change):
     file = metrics_file(tmp_path)
     file.path.write_text(file.path.read_text().replace(*change, 1))
