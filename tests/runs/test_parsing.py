@@ -21,11 +21,8 @@ from t2t_keras.runs.parsing import (
 )
 def test_an_output_becomes_a_tree_over_the_words(brackets, line, repaired):
     assert repaired_line(["a", "b"], brackets, "XX") == (line, repaired)
+    assert repaired_line([], brackets, "XX") == ("", False)
     assert str(tree_of(line) or "") == line
-
-
-def test_a_sentence_without_words_has_no_tree():
-    assert repaired_line([], "(S XX )S", "XX") == ("", False)
 
 
 def test_brackets_nested_too_deep_are_repaired_to_a_readable_tree():
@@ -80,29 +77,13 @@ def test_the_parses_of_a_run_are_completed_by_the_words(tmp_path):
     assert result.scores[1].f1 == 100 and result.scores[1].tagging_accuracy == 100
 
 
-@pytest.mark.parametrize(
-    ("recorded", "given", "leaves"),
-    [
-        (["tag", False], None, "tag"),
-        (["tag", False], "tag", "tag"),
-        (None, "word", "word"),
-    ],
-)
-def test_leaves_are_those_of_the_data_or_as_given(recorded, given, leaves):
+def test_leaves_are_those_of_the_data_or_as_given():
     run = Parser({})
-    run.leaves = recorded
-    assert leaf_symbol(run, given) == leaves
-
-
-def test_leaves_that_contradict_the_data_are_refused():
+    assert leaf_symbol(run, None) == leaf_symbol(run, "tag") == "tag"
     with pytest.raises(ValueError, match=r"was prepared with --leaves=tag. Received: XX"):
-        leaf_symbol(Parser({}), "XX")
-
-
-def test_leaves_that_are_not_recorded_must_be_given(tmp_path):
-    (tmp_path / "gold.mrg").write_text(FOUR)
-    run = Parser({})
+        leaf_symbol(run, "XX")
     run.leaves = None
+    assert leaf_symbol(run, "word") == "word"
     message = r"runs/parser does not record the leaf symbol .* Give it: --leaves=XX, tag or word"
     with pytest.raises(ValueError, match=message):
-        evaluate_run(run, f"{tmp_path}/gold.mrg", "best", beam=3)
+        leaf_symbol(run, None)

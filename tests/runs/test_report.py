@@ -7,12 +7,15 @@ import os
 import re
 import shutil
 
+import numpy as np
 import pytest
-from support.runs.untrained import QUICK
+from support.runs.untrained import QUICK, learned_tokenizer
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
-from t2t_keras.runs.report import LONGEST
+from t2t_keras.runs.report import LONGEST, calibration_of
+from t2t_keras.translating.translator import Translation
+from t2t_keras.translating.words import Words, words_of
 
 SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
 SOURCES += [f"The horse number {n} sleeps." for n in range(12)]
@@ -66,70 +69,53 @@ def page(reported):
 
 
 @pytest.mark.long
-def test_the_page_has_all_sections(page):
+def test_the_page_describes_test_set_training_and_settings(reported, page):
     assert page.texts["h1"] == ["Report on run a <i>toy"] == page.texts["title"]
     assert page.texts["h2"] == [
         *("Scores", "Translations", "Confidence", "Attention", "Data and hardware", "Training"),
         *("Learning rate", "Settings", "Weights", "Command and versions"),
     ]
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
+    text = " ".join(page.texts["p"])
+    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
+    assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
+    assert "test.en (16 lines)" in text and "weights: averaged; beam 1" in text
+    facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
+    assert facts["languages"] == "English to German"
+    assert facts["training text"] == "20,000 pairs of the built-in toy grammar"
+    settings = page.texts["code"]
+    assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
+    results = reported[0].translator(n_best=1, **QUICK).translations(SOURCES)
+    words = sum(len(best.text.split()) for best, *_ in results)
+    assert words and f" on {words:,} words." in text
+    descriptions = [image["alt"] for image in page.all("img")]
+    assert "Share of right words and number of words over the confidence" in descriptions
 
 
 @pytest.mark.long
-def test_no_text_becomes_markup(page):
+def test_no_text_becomes_markup_and_the_page_loads_nothing_from_elsewhere(reported, page):
     assert len(page.all("script")) == 1 and not page.all("b") and not page.all("i")
     assert len(page.all("bdi")) == 3 * 15 and set(page.texts["bdi"]) & set(SOURCES[:2])
     assert {"Das", "Pferd"} & set(" ".join(page.texts["mark"]).split()), "no output has them"
-
-
-@pytest.mark.long
-def test_the_page_loads_nothing_from_elsewhere(reported, page):
-    text = reported[1]
-    assert "default-src 'none'" in text
+    assert "default-src 'none'" in reported[1]
     for image in page.all("img"):
         assert base64.b64decode(image["src"].split(",")[1]).startswith(b"\x89PNG")
-    assert not re.search(r"""(href|src)=["'](?!data:)|url\(|@import""", text)
-
-
-@pytest.mark.long
-def test_attention_is_shown_on_a_sentence_of_the_test_set(page):
+    assert not re.search(r"""(href|src)=["'](?!data:)|url\(|@import""", reported[1])
     attention = Page(page.all("iframe")[0]["srcdoc"])
     data = json.loads(attention.texts["script"][0])
     assert data["sentence"] in SOURCES and "decoder-cross" in data["kinds"]
 
 
-@pytest.mark.long
-def test_training_test_set_and_settings_are_described(page):
-    text = " ".join(page.texts["p"])
-    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
-    assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
-    assert "test.en (16 lines)" in text
-    facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
-    assert facts == {
-        "languages": "English to German",
-        "training text": "20,000 pairs of the built-in toy grammar",
-        "held-out text": "combinations of words that are not in the training text",
-        "hardware": "not recorded: the run was trained by an earlier version",
-    }
-    assert "weights: averaged; beam 1" in text
-    settings = page.texts["code"]
-    assert settings[settings.index("model.d_model") + 1 :][:2] == ["16", "512"]
-
-
-@pytest.mark.long
-def test_the_calibration_of_all_words_is_shown(reported, page):
-    run = reported[0]
-    results = run.translator(n_best=1, **QUICK).translations(SOURCES)
-    words = sum(len(best.text.split()) for best, *_ in results)
-    assert words and f" on {words:,} words." in " ".join(page.texts["p"])
-    descriptions = [image["alt"] for image in page.all("img")]
-    assert "Share of right words and number of words over the confidence" in descriptions
-
-
-def test_without_words_there_is_no_calibration(run, tmp_path):
-    path = run.report(["", ""], REFERENCES[:2], tmp_path / "page.html", **QUICK)
-    titles = Page(path.read_text(encoding="utf-8")).texts["h2"]
-    assert "Translations" in titles and "Confidence" not in titles
+def test_without_words_or_short_sentences_calibration_and_attention_are_left_out(run, tmp_path):
+    translator = run.translator()
+    empty = Translation("", 0.0, [], Words([], []), [])
+    with pytest.MonkeyPatch.context() as patches:
+        patches.setattr(translator, "best_of_each", lambda texts, *_, **options: [empty] * 2)
+        patches.setattr(run, "translator", lambda weights: translator)
+        path = run.report(["dog " * LONGEST, ""], REFERENCES[:2], tmp_path / "page.html")
+    page = Page(path.read_text(encoding="utf-8"))
+    assert "Translations" in page.texts["h2"] and "Confidence" not in page.texts["h2"]
+    assert not page.all("iframe")
 
 
 def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):
@@ -156,15 +142,8 @@ def test_the_page_of_an_imported_run_invents_no_training(copied):
 @pytest.mark.long
 def test_a_limit_and_the_step_of_the_weights_are_shown(copied):
     path = copied.report(SOURCES, REFERENCES, limit=2, weights="6", **QUICK)
-    page = Page(path.read_text(encoding="utf-8"))
-    text = " ".join(page.texts["p"])
+    text = " ".join(Page(path.read_text(encoding="utf-8")).texts["p"])
     assert "test set, its first 2 lines" in text and "weights: step 6; beam 1" in text
-
-
-def test_attention_is_left_out_where_every_sentence_is_too_long(run, tmp_path):
-    sources = ["dog " * LONGEST, ""]
-    path = run.report(sources, REFERENCES[:2], tmp_path / "page.html", **QUICK)
-    assert not Page(path.read_text(encoding="utf-8")).all("iframe")
 
 
 @pytest.mark.parametrize(
@@ -183,30 +162,38 @@ def test_mistakes_are_named_before_anything_is_translated(
         run.report(sources, references, tmp_path / path)
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"hardware": 5, "corpora": 5, "held_out": 5, "languages": 5},
-        {"hardware": [5, {}, {"from_step": "x"}], "corpora": [5, {}], "held_out": {"": "x"}},
-        {"hardware": [{"from_step": 0, "accelerators": 3}], "corpora": [{"folder": 1}]},
-        {"corpora": [{"folder": "x", "pairs": [], "words": "xy", "files": 3}], "held_out": None},
-    ],
-)
-def test_facts_that_were_written_by_hand_are_left_out(copied, facts):
+def test_facts_that_were_written_by_hand_are_left_out(copied):
     settings = read_json(copied.config_file)
-    copied.config_file.write_text(json.dumps(settings | facts))
-    text = copied.report().read_text(encoding="utf-8")
-    assert "not recorded: the run was trained by an earlier version" in text
+    items = [5, {}, {"from_step": "x"}, {"from_step": 0, "accelerators": 3}]
+    for facts in (
+        {"hardware": 5, "corpora": 5, "held_out": 5, "languages": 5},
+        {"hardware": items, "corpora": [5, {}], "held_out": {"": "x"}},
+        {"corpora": [{"folder": "x", "pairs": [], "words": "xy", "files": 3}], "held_out": None},
+    ):
+        copied.config_file.write_text(json.dumps(settings | facts))
+        text = copied.report().read_text(encoding="utf-8")
+        assert "not recorded: the run was trained by an earlier version" in text
 
 
-def test_a_row_of_a_reproduced_table_is_named_after_its_folder(run, tmp_path):
-    shutil.copytree(run.folder, tmp_path / "base" / "run")
-    path = Run(tmp_path / "base" / "run").report(path=tmp_path / "page.html")
-    assert "<title>Report on run base</title>" in path.read_text(encoding="utf-8")
-
-
-def test_a_folder_may_have_any_name(run, tmp_path):
-    folder = tmp_path / os.fsdecode(b"{{body}}<i>\x01\xff")  # not UTF-8
+def test_a_report_is_named_after_the_folder_whatever_its_name(run, tmp_path):
+    folder = tmp_path / os.fsdecode(b"{{body}}<i>\x01\xff") / "run"  # not UTF-8
     shutil.copytree(run.folder, folder)
     page = Page(Run(folder).report().read_text(encoding="utf-8"))
     assert page.texts["title"] == page.texts["h1"] == ["Report on run {{body}}<i>␁\ufffd"]
+
+
+def translation(*parts):
+    """Returns a `Translation` of three words, with a part for each text."""
+    tokenizer = learned_tokenizer()
+    parts = [(np.array([2]), np.append(ids, 2)) for ids in tokenizer.encode(parts)]
+    return Translation("", 0.0, parts, words_of(tokenizer, parts), [0.95, 0.95, 0.25])
+
+
+def test_words_of_all_parts_are_compared_with_the_words_of_their_reference():
+    translations = [translation("Der Hund", "schläft."), translation("Die die Katze", "")]
+    references = ["Der Hund aß.", "die Katze die"]
+    result = calibration_of(learned_tokenizer(), translations, references)
+    bins = [(each.low, each.words, each.right) for each in result.bins]
+    assert bins == [(0.2, 2, 0.5), (0.9, 4, 0.75)]
+    assert result.error == pytest.approx((2 * 0.25 + 4 * 0.2) / 6)
+    assert calibration_of(learned_tokenizer(), [], []) is None

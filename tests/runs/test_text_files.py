@@ -4,20 +4,17 @@ from t2t_keras.runs import text_files
 from t2t_keras.runs.text_files import check_line_counts, line_text, read_lines, write_lines
 
 
-@pytest.mark.parametrize(
-    ("contents", "lines"),
-    [
-        (b"", []),
-        (b"\n", [""]),
-        (b"one\ntwo\n", ["one", "two"]),
-        (b"one\r\n\r\nno line feed at the end", ["one", "", "no line feed at the end"]),
-        ("a\u2028b\x0bc\x0cd\re\n".encode(), ["a\u2028b\x0bc\x0cd\re"]),
-        (b"not \xff UTF-8\n", ["not \ufffd UTF-8"]),
-    ],
-)
-def test_only_a_line_feed_ends_a_line(tmp_path, contents, lines):
-    (tmp_path / "text").write_bytes(contents)
-    assert read_lines(tmp_path / "text") == lines
+def test_only_a_line_feed_ends_a_line(tmp_path):
+    for contents, lines in {
+        b"": [],
+        b"\n": [""],
+        b"one\ntwo\n": ["one", "two"],
+        b"one\r\n\r\nno line feed at the end": ["one", "", "no line feed at the end"],
+        "a\u2028b\x0bc\x0cd\re\n".encode(): ["a\u2028b\x0bc\x0cd\re"],
+        b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n": ["a", "\ufeffb"],  # a byte order mark is no text
+    }.items():
+        (tmp_path / "text").write_bytes(contents)
+        assert read_lines(tmp_path / "text") == lines
 
 
 def test_bytes_that_are_not_utf8_are_reported(caplog):
@@ -28,7 +25,7 @@ def test_bytes_that_are_not_utf8_are_reported(caplog):
 
 
 def test_lines_are_read_as_they_were_written(tmp_path):
-    lines = ["ä", "", "x" * 1000, "日本語"]
+    lines = ["ä", "", "日本語"]
     write_lines(tmp_path / "text", lines)
     assert (tmp_path / "text").read_bytes().endswith("日本語\n".encode())
     assert read_lines(tmp_path / "text") == lines
@@ -39,8 +36,3 @@ def test_files_of_different_length_are_refused():
     message = r"--source and --reference must have the same number of lines. Received: 2 and 1"
     with pytest.raises(ValueError, match=message):
         check_line_counts(source=["a", "b"], reference=["b"])
-
-
-def test_a_byte_order_mark_is_no_text(tmp_path):
-    (tmp_path / "file").write_bytes(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n")
-    assert read_lines(tmp_path / "file") == ["a", "\ufeffb"]

@@ -1,12 +1,8 @@
 import keras
-import numpy as np
 import pytest
-import tensorflow as tf
 from support.runs.untrained import QUICK
 
-from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.saved_model import save_ids_model
 from t2t_keras.runs import load_translator
@@ -46,23 +42,15 @@ def test_an_engine_is_kept_for_each_search(run):
     assert run.scorer().engine is run.engine() and run.scorer().engine.graphs is engine.graphs
 
 
-def test_the_best_translation_of_each_text_is_returned_on_one_line(run, monkeypatch):
-    texts, counts = ["The dog sleeps.", "", "The cat sleeps."], []
-    best = run.translate(texts, on_progress=counts.append, **QUICK)
-    translations = run.translator(n_best=1, **QUICK).translations(texts)
-    assert best == [each[0].text for each in translations]
-    assert best[1] == "" and best[0] and counts[-1] == 3
-    target = run.engine(**QUICK).tokenizer.target
-    monkeypatch.setattr(target, "decode", lambda sequences: ["a\nb"] * len(sequences))
-    assert run.translate(texts, **QUICK) == ["a b", "", "a b"]
-
-
-def test_a_text_is_one_sentence_unless_it_is_to_be_split(run):
-    text = "The dog sleeps. A cat drinks!"
-    assert run.translate([text], **QUICK) == run.translator(**QUICK).translate([text], split="off")
-    (split,) = run.translate([text], split="auto", **QUICK)
+def test_the_best_translation_of_each_text_is_returned_split_only_if_asked_for(run):
+    texts, counts = ["The dog sleeps. A cat drinks!", "", "The cat sleeps."], []
+    found = run.translate(texts, on_progress=counts.append, **QUICK)
+    translations = run.translator(n_best=1, **QUICK).translations(texts, split="off")
+    assert found == [each[0].text for each in translations]
+    assert found[1] == "" and found[2] and counts[-1] == 3
+    split = run.translate(texts[0], split="auto", **QUICK)
     assert split == " ".join(run.translate(["The dog sleeps.", "A cat drinks!"], **QUICK))
-    assert [split] == run.translator(**QUICK).translate([text]), "the default of a Translator"
+    assert split == run.translator(**QUICK).translate(texts[0]), "the default of a Translator"
 
 
 @pytest.mark.long
@@ -85,56 +73,20 @@ def test_search_settings_are_those_of_the_run_with_changes(run):
             call(bean=2)
 
 
-@pytest.fixture(scope="module")
-def trained_in_bfloat16(new_run, vocabulary, tmp_path_factory):
-    """A run with the weights of the fixture `run` and the precision mixed_bfloat16."""
-    bfloat16_run = new_run(tmp_path_factory.mktemp("runs") / "bfloat16", end=4.0)
-    experiment = bfloat16_run.experiment()
+@pytest.fixture
+def trained_in_bfloat16(copied, vocabulary):
+    """A run with the precision mixed_bfloat16."""
+    experiment = copied.experiment()
     experiment.training.precision = "mixed_bfloat16"
-    begin(bfloat16_run, experiment, vocabulary)
-    return bfloat16_run
+    begin(copied, experiment, vocabulary)
+    return copied
 
 
-class TestARunTrainedInBfloat16:
-    """It computes in float32, so that no result depends on the other texts of a batch."""
-
-    def test_scores_like_a_run_trained_in_float32_alone_and_in_company(
-        self, run, trained_in_bfloat16
-    ):
-        texts = pairs(20)
-        scores, expected = trained_in_bfloat16.score(texts), run.score(texts)
-        alone = [trained_in_bfloat16.score([pair])[0] for pair in texts[:5]]
-        for given, wanted in zip([*scores, *alone], [*expected, *expected[:5]], strict=True):
-            np.testing.assert_allclose(given.token_log_p, wanted.token_log_p, atol=1e-5)
-
-    @pytest.mark.long
-    def test_translates_like_a_run_trained_in_float32(self, run, trained_in_bfloat16):
-        texts = [source for source, _ in pairs(8)]
-        results, expected = (
-            each.translator(n_best=1, **QUICK).translations(texts)
-            for each in (trained_in_bfloat16, run)
-        )
-        for translations, wanted in zip(results, expected, strict=True):
-            assert [each.text for each in translations] == [each.text for each in wanted]
-            np.testing.assert_allclose(
-                [each.score for each in translations], [each.score for each in wanted], rtol=1e-5
-            )
-
-    @pytest.mark.long
-    def test_exports_float32_models(self, trained_in_bfloat16, tmp_path):
-        path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
-        assert keras.saving.load_model(path).dtype_policy.name == "float32"
-        search = trained_in_bfloat16.engine(n_best=1, **QUICK).search
-        version = trained_in_bfloat16.export(tmp_path, ids_only=True, **QUICK)
-        exported = tf.saved_model.load(version).signatures["serving_default"]
-        source = np.array([[5, 6, 7, 8, 2, 0], [9, 10, 2, 0, 0, 0]], "int32")
-        together = exported(source=tf.constant(source))
-        np.testing.assert_array_equal(together["ids"], search(Rows(source, [0, 1])).tokens[:, 0])
-        alone = exported(source=tf.constant(source[1:, :3]))
-        np.testing.assert_allclose(together["scores"][1:], alone["scores"], atol=1e-5)
-
-
-def test_an_export_of_a_model_in_bfloat16_is_refused(trained_in_bfloat16, tmp_path):
+def test_a_run_trained_in_bfloat16_computes_in_float32(trained_in_bfloat16, tmp_path):
+    """So no result depends on the other texts of a batch."""
+    assert trained_in_bfloat16.loaded(None).dtype_policy.name == "float32"
+    path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
+    assert keras.saving.load_model(path).dtype_policy.name == "float32"
     model = trained_in_bfloat16.experiment().new_model()
     with pytest.raises(ValueError, match=r"dtype_policy` must be float32.*='mixed_bfloat16'"):
         save_ids_model(tmp_path / "1", model, SearchConfig())
