@@ -86,7 +86,7 @@ def test_folders_that_cannot_be_exchanged_stay_as_they_are(folders):
     assert new.is_dir() and not (folder / "absent").exists()
 
 
-@pytest.mark.parametrize("path", [".", "/", "..", "absent", "absent/.."])
+@pytest.mark.parametrize("path", [".", "/", "absent/.."])
 def test_nothing_is_restored_where_nothing_was_replaced(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert not is_ctranslate2(path)

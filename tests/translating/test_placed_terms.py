@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.models.fake_engine import FakeEngine, fake_translator, tokens_of
+from support.models.fake_engine import FakeEngine, fake_translator
 
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
@@ -32,7 +32,6 @@ class WithoutAttention(FakeEngine):
         ("Dog, dogs; dog!", {"dog": "Hund", "dogs": "Hunde"}, "Hund, Hunde; Hund!"),
         ("a big red dog runs", {"big red dog": "Hund"}, "A Hund RUNS"),
         ("a dog runs on", {"dog runs": "x", "on": "y z"}, "A x y z"),
-        ("a dog-house", {"dog-house": "Hütte"}, "A Hütte"),
         ("the dog and the cat", {"dog": "Katze", "cat": "Hund"}, "THE Katze AND THE Hund"),
         ("the dog", {"dog": "DOG"}, "THE DOG"),
         ("dog cat", {"dog": "CAT"}, "CAT CAT"),
@@ -57,14 +56,6 @@ def test_scores_are_those_of_the_model_and_lists_have_the_best_first():
         assert each.score == pytest.approx(log_p.sum() / penalty)
 
 
-def test_a_translation_that_has_its_terms_is_returned_as_it_is():
-    plain, with_terms = (
-        fake_translator().translations(["the dog"], **options)
-        for options in ({}, {"glossary": {"dog": "DOG"}})
-    )
-    assert repr(with_terms) == repr(plain)
-
-
 def test_the_sentences_of_a_text_without_terms_are_searched_as_if_there_were_no_glossary():
     translator = fake_translator()
     translator.translate(["A dog. Two cats. A cat."], glossary={"dog": "Hund"})
@@ -80,12 +71,6 @@ def test_a_term_without_a_clear_place_is_searched_for():
     assert [rows.phrases is not None for rows in searches(translator)] == [False, True]
 
 
-def test_attention_is_not_needed():
-    translator = Translator(WithoutAttention())
-    assert translator.translate(["the dog runs"], glossary={"dog": "Hund"}) == ["THE Hund RUNS"]
-    assert {method for method, *_ in translator.engine.calls} == {"search", "log_p"}
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -94,14 +79,11 @@ def test_attention_is_not_needed():
         ({"require": ["Vogel"]}, "THE Hund RUNS Vogel"),
         ({"require": ["Hund"]}, "THE Hund RUNS"),
         ({"no_repeat_ngram": 1}, "THE Hund RUNS"),
-        ({"first": [32]}, "THE Hund RUNS"),
     ],
 )
 def test_terms_combine_with_other_options(options, expected):
-    translator = Translator(WithoutAttention())
-    assert translator.translate([Request("the dog runs", glossary={"dog": "Hund"}, **options)]) == [
-        expected
-    ]
+    request = Request("the dog runs", glossary={"dog": "Hund"}, **options)
+    assert Translator(WithoutAttention()).translate(request) == expected
 
 
 def test_lists_are_filled_with_translations_that_the_search_for_phrases_finds():
@@ -114,7 +96,6 @@ def test_a_translation_with_terms_is_not_longer_than_the_model_writes():
     translator = Translator(FakeEngine(longest=12))
     (found,) = translator.translate(["a b c d"], glossary={"d": "Hunde"}, split="off")
     assert "Hunde" in found and len(searches(translator)) == 2
-    assert len(tokens_of(searches(translator)[0].source[0])) <= 12
 
 
 def test_long_parts_are_not_aligned_on_a_server():

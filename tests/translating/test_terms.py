@@ -23,7 +23,6 @@ def written(ids):
         ("the red  house.", {"red house": ["red", " house"]}),
         ("dog-house", {"dog": ["dog"], "house": ["house"]}),
         (">>de<< dog", {"dog": ["dog"]}),
-        ("(dog)", {"dog": ["dog"]}),
         ("no", {}),
     ],
 )

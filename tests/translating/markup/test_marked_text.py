@@ -1,9 +1,7 @@
 """Marks placed in translations, without a model."""
 
-import random
-
 import pytest
-from support.text.generated_markup import Generated, check, translated, violations
+from support.text.generated_markup import violations
 
 from pipelines.markup.marked_text import pieces_of
 from pipelines.markup.placeholders import escaped
@@ -26,12 +24,7 @@ def placed(text, words, pairs, markup="html"):
         ("the <b>big</b> dog", "le chien grand", [(0, 0), (2, 1), (1, 2)], "le chien <b>grand</b>"),
         ("<b>Hello</b>, you", "Hallo, du", [(0, 0), (1, 1)], "<b>Hallo</b>, du"),
         ("<b>a c</b> d", "A C D", [(0, 0), (1, 1), (2, 2)], "<b>A C</b> D"),
-        (
-            "<b>a <i>c</i></b> d",
-            "D C A",
-            [(0, 2), (1, 1), (2, 0)],
-            "D <b><i>C</i> A</b>",
-        ),
+        ("<b>a <i>c</i></b> d", "D C A", [(0, 2), (1, 1), (2, 0)], "D <b><i>C</i> A</b>"),
         ("H<sub>2</sub>O is", "H2O ist", [(0, 0), (1, 1)], "H<sub>2</sub>O ist"),
         ("a </b> c <i> d", "A C D", [(0, 0), (1, 1), (2, 2)], "A</b> C <i>D"),
         ("You have %d mails", "Sie haben Mails", [(0, 0), (1, 1), (2, 2)], "Sie haben %d Mails"),
@@ -40,6 +33,7 @@ def placed(text, words, pairs, markup="html"):
         ("a &lt; c <b>d</b>", "A < C D", [(0, 0), (1, 1), (2, 2), (3, 3)], "A &lt; C <b>D</b>"),
         ("<b>a</b> c {x}", "", [], "<b></b> {x}"),
         ("<i>a</i> c", "A C", [], "<i>A</i> C"),
+        ("a <b>c</b> d", "A C D C", [(0, 0), (1, 1), (2, 2), (1, 3)], "A <b>C</b> D C"),
         ("a {x} c (d)", "5 %igen (c) {C}", [(0, 0), (1, 1), (2, 3)], "5 {x} %igen (c) {C}"),
     ],
 )
@@ -47,26 +41,6 @@ def test_marks_go_where_the_alignment_says(text, words, pairs, expected):
     assert placed(text, words, pairs) == expected
 
 
-def test_an_element_leaves_out_a_word_that_is_aligned_with_it_by_mistake():
-    pairs = [(0, 0), (1, 1), (1, 2), (2, 3), (2, 4), (2, 5), (1, 6)]
-    assert placed("a <b>c</b> d", "A C C D D D C", pairs) == "A <b>C C</b> D D D C"
-
-
 def test_nothing_is_lost_by_a_translator_that_does_everything_wrong():
-    assert violations(120) == []
-    assert violations(40, with_glossary=True) == []
-
-
-def test_the_check_sees_lost_and_moved_markup():
-    document = Generated(6, "html")
-    document.text = '<div><b id="1">the <i id="2">dog</i></b> {name}</div>'
-    output = translated(document.text, "html", random.Random(0))
-    check(document, output)
-    for wrong in (
-        output.replace("{name}", ""),
-        output.replace("</i>", ""),
-        '<div><b id="1">the</b> <i id="2">dog</i> {name}</div>',
-        output + "%s",
-    ):
-        with pytest.raises((AssertionError, SyntaxError)):
-            check(document, wrong)
+    assert violations(60) == []
+    assert violations(20, with_glossary=True) == []

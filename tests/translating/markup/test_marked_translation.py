@@ -60,15 +60,12 @@ def test_only_texts_with_marks_inside_sentences_are_aligned():
     assert len(attended) == 1 and len(attended[0][0]) == 1
 
 
-def test_each_translation_of_a_list_has_the_markup():
-    (found,) = fake_translator(n_best=2).translations(["<b>a</b> c"], markup="html")
-    assert [each.text for each in found] == ["<b>A</b> C", "<b>C</b> A"]
-
-
 def test_the_words_of_a_translation_are_those_without_markup():
-    (found,) = fake_translator().translations(
-        ["The <b>dog</b> &amp; {x} c. A cat."], markup="html", alignments=True, confidence=True
-    )
+    text = "The <b>dog</b> &amp; {x} c. A cat."
+    options = {"markup": "html", "alignments": True, "confidence": True, "n_best": 2}
+    (found,) = fake_translator().translations([text], **options)
+    assert found[0].text == "THE <b>DOG</b> &amp; {x} C. A CAT."
+    assert "<b>DOG</b>" in found[1].text
     words = found[0].words
     assert words.target == ["THE", "DOG", "&", "C.", "A", "CAT."]
     assert words.source == ["The", "dog", "&", "c.", "A", "cat."]
@@ -99,12 +96,7 @@ def without_codes(text):
     return "", text
 
 
-def test_words_with_percent_signs_are_kept_and_inventions_removed():
-    text = "<p>a wholly pure solution, at a 50%-discount</p>"
-    assert marked(text, "eine 100%ige Lösung %s zu 50%") == "<p>eine 100%ige Lösung  zu 50%</p>"
-
-
-@pytest.mark.parametrize("target", ["hund@tier.de", "www.hund.de", "{Hund}", "100%ig", "%s", "{0}"])
+@pytest.mark.parametrize("target", ["hund@tier.de", "{Hund}", "100%ig", "%s"])
 def test_phrases_of_a_glossary_and_prefixes_are_kept_and_inventions_removed(target):
     text, written = "<b>The dog</b> sleeps.", f"Der {target} a@b.cc schläft."
     expected = f"Der {target}  schläft."
@@ -123,15 +115,26 @@ def test_phrases_of_a_glossary_are_escaped():
     ]
 
 
-def test_text_that_looks_like_a_placeholder_only_when_decoded_is_kept():
-    text = "Write to me&#64;example.org, {the dog, a cat}."
-    written = "Schreib an me@example.org, {Hund, Katze} %d."
-    assert marked(text, written) == "Schreib an me@example.org, {Hund, Katze} ."
-
-
 @pytest.mark.parametrize(
-    "text", ["<b> M&uuml;ller &copy </b> & {x} , 3", "\t<i>x</i>  y ", "<p>A</p>  <p>B. C.</p>"]
+    ("text", "written", "expected"),
+    [
+        (
+            "<p>a wholly pure solution, at a 50%-discount</p>",
+            "eine 100%ige Lösung %s zu 50%",
+            "<p>eine 100%ige Lösung  zu 50%</p>",
+        ),
+        (  # it looks like placeholders only when it is decoded
+            "Write to me&#64;example.org, {the dog, a cat}.",
+            "Schreib an me@example.org, {Hund, Katze} %d.",
+            "Schreib an me@example.org, {Hund, Katze} .",
+        ),
+    ],
 )
+def test_words_with_signs_are_kept_and_inventions_removed(text, written, expected):
+    assert marked(text, written) == expected
+
+
+@pytest.mark.parametrize("text", ["<b> M&uuml;ller &copy </b> & {x} , 3", "<p>A</p>  <p>B. C.</p>"])
 def test_a_text_that_the_model_leaves_as_it_is_keeps_its_bytes(text):
     found = marked_text_of(text, "html", split_sentences, without_codes)
     copied = "\n".join(found.sentences)
