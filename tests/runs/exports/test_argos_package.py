@@ -8,7 +8,6 @@ import ctranslate2
 import numpy as np
 import pytest
 import sentencepiece
-from support.importing.argos_package import write_package
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import save_tokenizer
@@ -67,16 +66,6 @@ def test_the_same_run_gives_the_same_bytes_and_comes_back(run, tmp_path):
     encoded = (each.tokenizer().encode(texts) for each in (run, twin.run))
     for ours, theirs in zip(*encoded, strict=True):
         np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.long
-def test_an_imported_package_keeps_its_sentencepiece_model_when_it_is_exported_again(tmp_path):
-    package = write_package(tmp_path / "first")
-    run = import_run(package, tmp_path / "run").run
-    again = unpacked(run.export(format="argos", dtype="float32"), tmp_path / "second")
-    assert again.name == package.name
-    models = [(each / "sentencepiece.model").read_bytes() for each in (package, again)]
-    assert models[0] == models[1]
 
 
 def test_the_package_is_named_after_the_recorded_languages(copied):

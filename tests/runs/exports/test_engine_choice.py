@@ -78,26 +78,6 @@ def test_all_that_translations_depend_on_must_be_that_of_the_export(copied):
     assert message in fits(copied)
 
 
-def test_averaged_weights_that_their_record_does_not_describe_are_refused(copied):
-    copied.export(format="litert")
-    write_json(copied.averaged.record_path, {"0" * 32: {"steps": [2]}})
-    with pytest.raises(ValueError, match=r"is not the file that averaged\.json describes"):
-        chosen_engine(copied.folder)
-
-
-def test_the_engine_follows_the_run(copied, monkeypatch):
-    copied.export(format="litert")
-    methods = []
-    monkeypatch.setattr(engine_choice, "load_method", lambda folder, name: methods.append(name))
-    assert chosen_engine(copied.folder, method="short").engine
-    assert methods == ["beam", "short"]
-    (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
-    engine = chosen_engine(copied.folder).engine
-    assert type(engine) is LiteRTEngine
-    assert (engine.name, engine.dtype) == (copied.folder, "float32")
-    assert (engine.alignment.layer, engine.alignment.head) == (1, 3)
-
-
 def test_tensorflow_is_the_choice_for_a_reason(copied, monkeypatch, caplog):
     def reason(*options):
         choice = chosen_engine(copied.folder, *options)
@@ -111,6 +91,16 @@ def test_tensorflow_is_the_choice_for_a_reason(copied, monkeypatch, caplog):
     monkeypatch.setattr(engine_choice, "has_gpu", lambda: True)
     assert reason() == "", "who wants TensorFlow, or has a GPU for it, is told nothing"
     assert chosen_engine(copied.folder, "litert").engine, "but who asks for it gets it"
+
+
+def test_an_engine_has_the_search_methods_and_the_alignment_of_the_run(copied, monkeypatch):
+    copied.export(format="litert")
+    methods = []
+    monkeypatch.setattr(engine_choice, "load_method", lambda folder, name: methods.append(name))
+    (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
+    engine = chosen_engine(copied.folder, method="short").engine
+    assert methods == ["beam", "short"]
+    assert (engine.alignment.layer, engine.alignment.head) == (1, 3)
 
 
 def test_a_damaged_export_is_reported_and_tensorflow_used(copied, caplog):
@@ -141,7 +131,6 @@ def test_an_export_with_a_wrong_record_fits_nothing_and_harms_no_other(copied):
     ("options", "message"),
     [
         (("litert",), "has no export with weights in float32. t2t-export .* --format=litert"),
-        (("auto", "int8"), "has no export with weights in int8. t2t-export .* --dtype=int8"),
         (("ctranslate2",), "--format=ctranslate2 --dtype=float32 --force writes one"),
         (("tensorflow", "int8"), "--engine=tensorflow computes with weights in float32"),
         (("litert", "float16"), "`dtype` must be one of 'float32', 'int8'"),
@@ -159,6 +148,7 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
     run = Run(copied.folder)
     engine = run.translator().engine
     assert type(engine) is PreferredEngine and type(engine.first) is LiteRTEngine
+    assert (engine.first.name, engine.first.dtype) == (run.folder, "float32")
     assert type(run.translator(engine="tensorflow").engine) is ModelEngine
     assert type(run.translator(engine="litert").engine) is LiteRTEngine
     assert type(run.translator(beam=2).engine) is ModelEngine

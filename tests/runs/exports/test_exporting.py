@@ -42,12 +42,6 @@ def test_each_export_is_the_next_version(run, tmp_path, empty_models):
     assert (config.beam, config.n_best, dtype, trees) == (3, 3, "int8", None)
 
 
-def test_an_export_of_a_checkpoint_names_its_step(copied, empty_models):
-    path = copied.export(ids_only=True, weights="4")
-    weights = json.loads((path / "config.json").read_text())["export"]["weights"]
-    assert (weights["steps"], weights["digest"]) == ([4], weights_digest(copied.model("4")))
-
-
 def test_an_export_that_is_killed_or_fails_leaves_no_version(run, tmp_path, monkeypatch):
     def fail(folder, *arguments):
         (folder / "saved_model.pb").touch()
@@ -62,7 +56,10 @@ def test_an_export_that_is_killed_or_fails_leaves_no_version(run, tmp_path, monk
 
 
 def test_exports_are_written_inside_the_run_by_default(copied, empty_models, monkeypatch):
-    assert copied.export(ids_only=True) == copied.folder / "export_ids" / "1"
+    path = copied.export(ids_only=True, weights="4")
+    assert path == copied.folder / "export_ids" / "1"
+    weights = read_json(path / "config.json")["export"]["weights"]
+    assert (weights["steps"], weights["digest"]) == ([4], weights_digest(copied.model("4")))
     monkeypatch.setattr(exporting, "save_text_model", lambda *arguments: None)
     assert copied.export() == copied.folder / "export" / "1"
     folder = copied.export(format="ctranslate2", force=True, alpha=1.0)

@@ -12,6 +12,7 @@ from support.processes.accidents import contents
 from pipelines.atomic_files import only_one, read_json, write_json
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.importing.hub.needed_files import parse_address
+from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs import Run
 from t2t_keras.runs.config_file import corpora_facts
 from t2t_keras.runs.copied_run import checked
@@ -56,9 +57,7 @@ def test_a_run_comes_back_through_the_hub_with_the_same_translations(
     assert back.weights_digests() == run.weights_digests() and back.search().beam == 2
     assert fitting(back, "litert", "int8").name == "1", "the model for LiteRT belongs to the run"
     assert read_json(back.config_file)["origin"]["hub"] == "me/toy-en-de"
-    model = back.loaded(None)
-    assert result.weights == sum(w.shape.num_elements() for w in model.trainable_weights)
-
+    assert result.weights == sum(parameter_counts(run.experiment().model).values())
     facts = metadata_load(folder / "README.md")
     assert (facts["language"], facts["license"]) == (["en", "de"], "mit")
     (entry,) = facts["model-index"][0]["results"]
@@ -82,7 +81,7 @@ def written(folder, **entries):
     return RunFolder(folder)
 
 
-def test_the_license_of_an_imported_model_stays(tmp_path):
+def test_the_license_of_the_model_that_a_run_is_made_from_stays(tmp_path):
     origin = {"hub": "a/b", "license": "cc-by-4.0"}
     imported = written(tmp_path / "imported", origin=origin)
     adapted = written(tmp_path / "adapted", init=str(tmp_path / "imported"))
@@ -90,27 +89,26 @@ def test_the_license_of_an_imported_model_stays(tmp_path):
         assert chosen_license(run) == chosen_license(run, "cc-by-4.0") == "cc-by-4.0"
         with pytest.raises(ValueError, match=r"license cc-by-4.0, which stays. Received"):
             chosen_license(run, "mit")
+    assert inherited_from(adapted) == ("cc-by-4.0", "a/b")
     own = written(tmp_path / "own", init=str(tmp_path / "gone"))
     assert (chosen_license(own), chosen_license(own, "mit")) == (None, "mit")
     with pytest.raises(ValueError, match=r"--license must be an identifier .* 'Apache 2.0'"):
         chosen_license(own, "Apache 2.0")
-    assert inherited_from(adapted) == ("cc-by-4.0", "a/b") and inherited_from(own) == (None, None)
     circle = written(tmp_path / "circle", init=str(tmp_path / "circle"))
     assert chosen_license(circle) is None
 
 
 def test_the_license_does_not_depend_on_the_working_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     written(tmp_path / "first", origin={"hub": "a/b", "license": "cc-by-4.0"})
     begun = written(tmp_path / "begun", init="first", base={"license": "mit", "hub": None})
     published = written(tmp_path / "published", init="first", imported="t2t_keras")
     earlier = written(tmp_path / "earlier", init="first")
-    for folder in (tmp_path, tmp_path / "first"):
-        monkeypatch.chdir(folder)
-        assert inherited_from(begun) == ("mit", None)
-        assert inherited_from(published) == inherited_from(earlier) == (None, None)
-        assert chosen_license(published, "mit") == chosen_license(earlier, "mit") == "mit"
-        with pytest.raises(ValueError, match=r"began from the run first, .* --license"):
-            chosen_license(earlier)
+    assert inherited_from(begun) == ("mit", None)
+    assert inherited_from(published) == inherited_from(earlier) == (None, None)
+    assert chosen_license(published, "mit") == chosen_license(earlier, "mit") == "mit"
+    with pytest.raises(ValueError, match=r"began from the run first, .* --license"):
+        chosen_license(earlier)
 
 
 def test_metadata_are_read_as_they_were_written(tmp_path):
@@ -211,10 +209,9 @@ def test_the_card_has_no_report_of_data_that_was_prepared_anew(tmp_path):
 
 
 def test_the_card_tells_of_the_training_until_the_step_of_its_weights():
-    run = SimpleNamespace(
-        evaluations=lambda: [{"step": step} for step in (3, 6)], weights_steps=lambda: [2, 3]
-    )
-    assert evaluations_of(run) == [{"step": 3}]
+    lines = [{"step": 3}, {"step": 6}]
+    run = SimpleNamespace(evaluations=lambda: lines, weights_steps=lambda: [2, 3])
+    assert evaluations_of(run) == lines[:1]
 
 
 def test_a_type_that_litert_lacks_is_refused(run, tmp_path):

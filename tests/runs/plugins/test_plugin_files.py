@@ -6,15 +6,14 @@ import pytest
 from support.runs.untrained import toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
-from pipelines.text.cleaning_rules import RULES
 from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.plugins import LOADED, load_plugin, sha256_of
-from t2t_keras.runs import Run, load_translator, train
+from t2t_keras.runs import Run, load_translator
 from t2t_keras.runs.exports import hub_folder
-from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins, owners
+from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.plugins.plugin_files import (
     files_of_run,
     load_method,
@@ -43,7 +42,6 @@ def forget():
     NOTED.clear()
     POSITIONAL_ENCODINGS.pop("absent", None)
     METHODS.pop("own", None)
-    RULES.pop("loud", None)
 
 
 @pytest.fixture(autouse=True)
@@ -124,13 +122,6 @@ def test_a_run_is_resumed_with_its_copies_by_a_config_that_names_none(run, tmp_p
         assert experiment.imports == (str(folder / "imports" / "mine.py"),)
 
 
-def test_a_new_run_fails_before_its_vocabulary_if_the_initial_one_is_untrusted(run, tmp_path):
-    folder = copied(run, tmp_path / "theirs")
-    with pytest.raises(ValueError, match=r"which was not executed.*--trust"):
-        train(Experiment(), tmp_path / "new", init=folder)
-    assert not (tmp_path / "new").exists()
-
-
 def test_only_checked_contents_are_copied_and_trusted(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(PLUGIN)
@@ -161,17 +152,7 @@ def test_a_search_method_is_that_of_the_run(tmp_path):
         load_method(second, "beam")
 
 
-def test_a_cleaning_rule_belongs_to_the_run(tmp_path):
-    path = tmp_path / "mine.py"
-    rule = "Rule('loud', lambda pair, most: pair.source.isupper())"
-    path.write_text(
-        f"from pipelines.text.cleaning_rules import RULES, Rule\nRULES['loud'] = {rule}\n"
-    )
-    load_plugin(path)
-    experiment = Experiment()
-    experiment.data.cleaning.rules = ("loud=0.5",)
-    assert [plugin.path for plugin in owners(experiment)] == [path]
-    forget()
+def test_an_entry_in_a_list_of_settings_is_missed():
     contents = {"experiment": {"data": {"cleaning": {"rules": ["loud=0.5"]}}}}
     assert "needs the entry 'loud' of RULES (data.cleaning.rules)" in missing_entry(contents, "run")
 
@@ -203,15 +184,6 @@ def test_a_crafted_record_is_refused(run):
         for use in (run.experiment, lambda: trust_plugins_of(run.folder)):
             with pytest.raises(ValueError, match=message):
                 use()
-
-
-def test_a_pipe_or_a_device_in_place_of_a_file_is_refused(run):
-    path = run.folder / "imports" / "mine.py"
-    for make in (os.mkfifo, lambda path: path.symlink_to("/dev/zero"), lambda path: path.mkdir()):
-        path.unlink() if not path.is_dir() else path.rmdir()
-        make(path)
-        with pytest.raises(ValueError, match="must be one Python file"):
-            run.experiment()
 
 
 def test_a_file_that_changed_since_training_started_is_refused(run, tmp_path):
@@ -248,22 +220,18 @@ def test_an_entry_that_is_in_no_file_is_a_warning(tmp_path, monkeypatch, caplog)
     assert not (tmp_path / "run" / "imports").exists()
 
 
-def test_trust_works_where_it_cannot_be_recorded(tmp_path, monkeypatch):
-    (tmp_path / "config").write_text("a file")
-    assert "cannot be written" in trust_file("1" * 64, Path("a.py"))
-    assert is_trusted("1" * 64)
-    monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert "no home directory" in trust_file("2" * 64, Path("a.py"))
-
-
-def test_a_record_without_a_last_line_break_is_continued_on_the_next_line(tmp_path):
+def test_trust_is_recorded_once_a_line_or_else_kept_by_the_process(tmp_path, monkeypatch):
     record_path().parent.mkdir(parents=True)
     record_path().write_text("1" * 64 + "  by hand")
-    trust_file("2" * 64, Path("a\n.py"))
-    trust_file("2" * 64, Path("a\n.py"))
+    for _ in range(2):
+        assert trust_file("2" * 64, Path("a\n.py")) == ""
     assert len(record_path().read_text().splitlines()) == 2
     assert recorded() == {"1" * 64, "2" * 64}
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(record_path()))
+    assert "cannot be written" in trust_file("3" * 64, Path("a.py")) and is_trusted("3" * 64)
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert "no home directory" in trust_file("4" * 64, Path("a.py"))
 
 
 def test_a_published_run_contains_the_files_and_its_card_says_so(run, tmp_path, monkeypatch):
