@@ -9,6 +9,7 @@ from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dtype", "bytes_per_weight"), [("bfloat16", 2), ("int8", 1)])
 def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, bytes_per_weight):
     model, inputs = tiny_model(num_layers=1), tensors(pairs())

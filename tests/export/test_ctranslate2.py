@@ -101,10 +101,10 @@ def test_both_searches_find_equal_translations(folder, model, pieces, source):
     assert len({*map(tuple, best)}) > 10 and len({*map(len, best)}) > 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
         {"output_bias": False, "num_layers": 1},
         {**OTHER_SYSTEMS, "source_vocab_size": SIZE},
         {"positions": "learned", "max_length": 80, "position_offset": 2, "d_k": 3, "d_v": 10},
@@ -148,7 +148,6 @@ def test_sentencepiece_alone_converts_text_to_pieces_and_back(folder, tokenizer,
     [
         (None, {}),
         (AlignmentHead(0, 1), {}),
-        (AlignmentHead(1), {}),
         (AlignmentHead(head=1), {"d_k": 3, "d_v": 10, "num_layers": 1}),
     ],
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from t2t_keras.export import replacement
-from t2t_keras.export.replacement import exchanged, replace_folder, restore
+from t2t_keras.export.replacement import replace_folder, restore
 from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
 
 
@@ -78,12 +78,6 @@ def test_a_folder_that_a_reader_restores_meanwhile_is_replaced_all_the_same(fold
     monkeypatch.setattr(Path, "rename", renamed)
     replace_folder(new, folder)
     assert restored and (folder / "model.bin").read_text() == "new"
-
-
-def test_folders_that_cannot_be_exchanged_stay_as_they_are(folders):
-    new, folder = folders
-    assert not exchanged(new, folder / "absent")
-    assert new.is_dir() and not (folder / "absent").exists()
 
 
 @pytest.mark.parametrize("path", [".", "/", "absent/.."])

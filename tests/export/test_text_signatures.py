@@ -5,10 +5,9 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.signature_names import IDS_ATTENTION, IDS_LOG_P
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import Language, TextSignatures
-from t2t_keras.transformer_config import TransformerConfig
 from t2t_keras.translating.sentences import parts_of
 
 
@@ -84,36 +83,24 @@ def test_translations_of_parts_are_joined_and_their_scores_added():
     np.testing.assert_array_equal(outputs["scores"], [[-4, -6], [0, lowest], [-5, lowest]])
 
 
-@pytest.mark.parametrize(
-    ("signature", "longest"), [("score", 1024), ("attention", 256), ("align", 256)]
-)
+@pytest.mark.parametrize(("signature", "longest"), [("score", 1024), ("align", 256)])
 def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signature, longest):
     computed = []
 
-    class Words:
-        def tokenize(self, texts):
-            return tf.strings.to_number(tf.strings.split(texts), tf.int32)
-
     class Model:
-        longest, config = None, TransformerConfig(vocab_size=9, num_layers=1)
+        longest = None
 
-        def __call__(self, inputs):
-            (size,) = tf.numpy_function(self.record, [inputs["source"]], [tf.int32], stateful=False)
-            logits = tf.one_hot(inputs["target"], 9) + tf.cast(size, tf.float32)
-            return tf.ensure_shape(logits, [None, None, 9])
+    def record(ids):
+        computed.append(np.count_nonzero(ids))
+        return np.zeros(ids.shape, "float32")
 
-        def attention_weights(self, inputs):
-            (size,) = tf.numpy_function(self.record, [inputs["source"]], [tf.int32], stateful=False)
-            weights = tf.fill([1, 1, 1, 1], tf.cast(tf.reshape(size, []), tf.float32))
-            names = "encoder/0/self_attention", "decoder/0/self_attention"
-            return dict.fromkeys([*names, "decoder/0/cross_attention"], weights)
+    def compute(source, target):
+        (found,) = tf.numpy_function(record, [source], [tf.float32], stateful=False)
+        found = tf.ensure_shape(found, [None, None])
+        return {"log_probabilities": found, "weights": found}
 
-        def record(self, ids):
-            computed.append(np.count_nonzero(ids))
-            return np.int32(0)
-
-    language = Language(Words(), ["x"] * 9, [True] * 9)
-    ids = id_signatures(Model(), SearchConfig(), lambda function: function)
+    language = Language(Numbers(), ["x"] * 9, [True] * 9)
+    ids = {IDS_LOG_P: compute, IDS_ATTENTION: compute}
     signatures = TextSignatures(Model(), ids, SearchConfig(), language, language)
     function = tf.function(getattr(signatures, signature), autograph=False)
     allowed, too_long = (tf.constant(["5 " * size]) for size in (longest - 1, longest))

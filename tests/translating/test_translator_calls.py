@@ -2,8 +2,6 @@
 
 from support.models.fake_engine import ROW_OPTIONS, FakeEngine, fake_translator
 
-from pipelines.toy.grammar import pairs
-from t2t_keras.translating.calls import computed
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
@@ -89,46 +87,9 @@ def sources(rows):
 
 def test_an_engine_whose_options_do_not_vary_gets_a_call_for_each_config():
     translator = fake_translator()
-    translator.translations(
-        [Request("a"), Request("b", beam=2), Request("c", beam=2), Request("d")]
-    )
+    translator.translations([Request("a"), Request("b", beam=2), Request("c", beam=2)])
     calls = [(config.beam, sources(rows)) for _, config, rows in translator.engine.calls]
-    assert calls == [(4, ["a", "d"]), (2, ["b", "c"])]
-
-
-def test_the_steps_can_be_driven_by_hand_and_do_not_depend_on_who_shares_a_batch():
-    engine = FakeEngine()
-    translator = Translator(engine)
-    lists = [
-        [Request(e, alignments=n == 0, confidence=n == 1)] for n, (e, _) in enumerate(pairs(3))
-    ]
-    expected = [translator.translations(requests) for requests in lists]
-    stepping = [translator.steps(requests) for requests in lists]
-    results, sent = [None] * len(lists), [None] * len(lists)
-    rounds = []
-    while None in results:
-        calls = {}
-        for index, steps in enumerate(stepping):
-            try:
-                if results[index] is None:
-                    calls[index] = steps.send(sent[index])
-            except StopIteration as stop:
-                results[index] = stop.value
-        rounds.append([call.method for call in calls.values()])
-        for key in {call.key for call in calls.values()}:  # each key's rows share a batch
-            shared = {index: call for index, call in calls.items() if call.key == key}
-            names = next(iter(shared.values())).columns
-            columns = {
-                name: [row for call in shared.values() for row in call.columns[name]]
-                for name in names
-            }
-            found = iter(computed(engine, key[0], columns))
-            for index, call in shared.items():
-                sent[index] = [next(found) for _ in call.columns["source"]]
-    assert rounds == [["search"] * 3, ["attention", "log_p"], []]
-    assert comparable([row for each in results for row in each]) == comparable(
-        [row for each in expected for row in each]
-    )
+    assert calls == [(4, ["a"]), (2, ["b", "c"])]
 
 
 def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes_and_phrases():

@@ -147,6 +147,7 @@ def doubled(matrix, steps):
     return Program(function, {"x": tf.TensorSpec([None, 64], tf.float32)})
 
 
+@pytest.mark.long
 def test_joined_programs_keep_their_loops_and_share_their_constants():
     matrix = tf.Variable(np.random.default_rng(0).normal(size=(64, 64)).astype("float32"))
     programs = {"twice": doubled(matrix, 1), "eight": doubled(matrix, 3)}
@@ -159,9 +160,3 @@ def test_joined_programs_keep_their_loops_and_share_their_constants():
             expected = factor * x @ matrix.numpy()
             np.testing.assert_allclose(found[name](x=x)["y"], expected, rtol=1e-4, atol=1e-3)
     assert joined([unpacked(data)]) == data
-
-
-def test_the_programs_of_a_model_are_a_step_for_each_beam_and_what_surrounds_it():
-    programs = programs_of(tiny_model(num_layers=1), 4)
-    assert list(programs) == ["encode", "step_1", "step_4", "log_p", "attention"]
-    assert list(programs_of(rival("bytenet"), 1)) == ["encode", "step_1", "log_p"]

@@ -84,10 +84,11 @@ def check_equal(found, expected, tolerance):
 
 
 @pytest.mark.long
-def test_litert_translates_a_text_alone_as_among_others(exported):
+@pytest.mark.parametrize("options", [{}, {"alpha": 2.0, "beam": 3, "n_best": 3}, {"beam": 1}])
+def test_litert_translates_a_text_alone_as_among_others(exported, options):
     translator = load_translator(exported("litert"))
-    together = translator.translations(SOURCES, n_best=4)
-    (alone,) = translator.translations(SOURCES[7:8], n_best=4)
+    together = translator.translations(SOURCES, **{"n_best": 1, **options})
+    (alone,) = translator.translations(SOURCES[7:8], **{"n_best": 1, **options})
     assert [each.text for each in alone] == [each.text for each in together[7]]
     scores = ([each.score for each in row] for row in (alone, together[7]))
     np.testing.assert_allclose(*scores, atol=1e-4)

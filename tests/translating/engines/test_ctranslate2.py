@@ -28,9 +28,8 @@ def copied(folder, tmp_path):
     return shutil.copytree(folder, tmp_path / "ct2")
 
 
-def test_translating_and_evaluating_load_neither_tensorflow_nor_keras(
-    folder, without_backends, tmp_path
-):
+@pytest.mark.long
+def test_evaluating_loads_neither_tensorflow_nor_keras(folder, without_backends, tmp_path):
     (tmp_path / "source").write_text(LINES)
     (tmp_path / "reference").write_text(LINES)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference", "output")]

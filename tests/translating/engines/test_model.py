@@ -19,6 +19,7 @@ from t2t_keras.translating.scoring import Scorer
 PAIRS = [*pairs(6), ("", ""), ("dog " * 60, "Hund")]
 
 
+@pytest.mark.long
 def test_log_p_is_that_of_the_model(run):
     model, tokenizer = run.model(), run.tokenizer()
     scores = run.score(PAIRS)
@@ -29,6 +30,7 @@ def test_log_p_is_that_of_the_model(run):
         np.testing.assert_allclose(score.token_log_p, expected, atol=1e-5)
 
 
+@pytest.mark.long
 def test_a_score_does_not_depend_on_the_other_pairs(run):
     together, reverse = run.score(PAIRS), run.score(PAIRS[::-1])[::-1]
     alone = [run.score([pair])[0] for pair in PAIRS]

@@ -65,12 +65,10 @@ def engine(files, signatures):
 
 
 def test_rows_that_ask_for_nothing_are_answered_by_the_exported_search(engine, signatures):
-    translator = Translator(engine)
-    (found,) = translator.translations(["Der Hund"])
+    (found,) = Translator(engine).translations(["Der Hund"])
     assert [each.text for each in found] == ["Der Hund"], "one, unless more are asked for"
-    assert len(translator.translations(["Der Hund"], n_best=2)[0]) == 2
-    assert translator.translate(["Der Hund"], beam=4, alpha=0.5) == ["Der Hund"]
-    assert signatures.asked() == ["search"] * 3
+    assert len(Translator(engine).translations(["Der Hund"], n_best=2, alpha=0.5)[0]) == 2
+    assert signatures.asked() == ["search"] * 2
 
 
 def test_options_and_prefixes_are_answered_by_the_search_with_options(engine, signatures):
@@ -134,6 +132,14 @@ def test_a_model_without_attention_is_named(files):
     engine.warm_up()
 
 
+def test_a_search_method_of_a_plug_in_has_no_options_and_prefixes(files):
+    engine = SavedModelEngine(files, Signatures({"search", "log_p"}))
+    assert engine.offers == ("n_best",) and not engine.varies
+    with pytest.raises(ValueError, match="has neither prefixes nor required phrases in an export"):
+        Translator(engine).translate(["a"], prefix="Der")
+    engine.warm_up()
+
+
 def test_the_settings_are_those_of_the_export(engine, files):
     assert (engine.config.beam, engine.config.n_best, engine.most) == (4, 1, 2)
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
@@ -141,18 +147,12 @@ def test_the_settings_are_those_of_the_export(engine, files):
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
 
 
-def test_an_export_of_an_earlier_version_is_refused_with_the_command_that_renews_it(
-    files,
-):
-    with pytest.raises(
-        ValueError, match=r"takes no ids: .* earlier version .*again with t2t-expor"
-    ):
+def test_a_savedmodel_without_ids_or_of_another_program_is_refused(files, tmp_path):
+    message = r"takes no ids: .* earlier version .*again with t2t-export"
+    with pytest.raises(ValueError, match=message):
         SavedModelEngine(files, {"serving_default": None, "translate_n_best": None})
-
-
-def test_a_savedmodel_of_another_program_is_refused(backwards_export):
     with pytest.raises(ValueError, match="is not a SavedModel that t2t-export wrote"):
-        SavedModelEngine(backwards_export / "1")
+        SavedModelEngine(tmp_path)
 
 
 @pytest.mark.long
@@ -163,9 +163,7 @@ def test_translating_with_an_export_loads_no_keras(exported, tmp_path):
         [sys.executable, "-m", "t2t_keras.cli.translate", folder],
         input="".join(f"{text}\n" for text in TEXTS),
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
+        **{"cwd": ROOT, "capture_output": True, "text": True},
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS)
