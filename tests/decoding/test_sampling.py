@@ -35,7 +35,7 @@ def sample(**settings):
     return np.bincount(ids, minlength=40) / COUNT, ids, log_p.ravel()
 
 
-@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("temperature", [0.5, 2.0])
 def test_frequencies_follow_the_probabilities(temperature):
     p = probabilities(temperature)
     frequencies, *_ = sample(temperature=temperature)

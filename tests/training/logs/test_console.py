@@ -233,13 +233,3 @@ def test_the_notice_of_a_signal_bypasses_the_buffer_that_may_be_in_use(monkeypat
         stream.write("in the buffer")
         training.console.stopping()
         assert (tmp_path / "log").read_text().startswith("\nStopping after this step")
-
-
-def test_each_compiled_shape_is_announced_once(training, caplog):
-    caplog.set_level("INFO", logger="absl")
-    for shape in [(8, 20), (16, 10), (8, 20)]:
-        training.console.compiling(shape)
-    assert caplog.messages == [
-        "Compiling the step with XLA for batches of 8 x 20 (shape 1)",
-        "Compiling the step with XLA for batches of 16 x 10 (shape 2)",
-    ]

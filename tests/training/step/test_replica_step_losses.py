@@ -129,6 +129,8 @@ def test_one_hot_labels_and_sums_are_trained_by_keras_own_step():
         expected = float(loss(y, new_model(loss)(inputs)))
         model = new_model(loss, run_eagerly=True)
         assert model.loss is loss
+        assert list(model.test_step((inputs, y))) == ["loss"], "without by-products"
+        model.reset_metrics()
         results = model.train_step((inputs, y))
         assert list(results) == ["loss"]
         assert float(results["loss"]) == pytest.approx(expected, rel=1e-5)
