@@ -9,7 +9,6 @@ from t2t_keras import plugins
 from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
-from t2t_keras.models import MODELS
 from t2t_keras.plugins import (
     LOADED,
     TABLES,

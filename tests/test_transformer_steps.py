@@ -1,5 +1,6 @@
 """Cached decoding with the Transformer, one position at a time."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -63,3 +64,19 @@ def test_wrong_arguments_are_refused():
             model.decode_step(token, position, cache, memory)
     with pytest.raises(ValueError, match="same number of rows for each of the 2 sentences"):
         model.decode_step(token[:1], 0, cache, memory)
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="reads TensorFlow's graph")
+def test_with_restricted_attention_a_step_costs_the_same_whatever_the_maximum_length():
+    import tensorflow as tf
+
+    model, source = tiny_model(num_layers=1, decoder_neighbourhood=4), ops.array(ids(2, 3))
+    sizes = []
+    for length in (16, 4096):
+        memory, cache = model.start_decoding(source, length, beams=2)
+        assert cache[0].keys.shape == (2, 2, 4 * 2, 8)
+        step = tf.function(model.decode_step)  # at a position beyond the cache
+        graph = step.get_concrete_function(ops.ones(4, "int32"), 9, cache, memory).graph
+        shapes = [x.shape for each in graph.get_operations() for x in each.outputs]
+        sizes.append(max(np.prod(shape) for shape in shapes))
+    assert sizes[0] == sizes[1]

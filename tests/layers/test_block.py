@@ -14,10 +14,8 @@ from support.models.own_blocks import (
 )
 
 from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
-from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.layers import Block, Decoder, DecoderBlock, Encoder, EncoderBlock
 from t2t_keras.layers.block import BLOCKS
-from t2t_keras.parameters import grouped_counts, parameter_counts, training_operations
 from t2t_keras.training.step.trainable_models import TrainableTransformer
 
 SIZES = {"d_model": 8, "d_ff": 12, "num_heads": 2}
@@ -86,20 +84,6 @@ def test_a_setting_of_ones_own_block_is_part_of_the_stack(tmp_path):
     stack = loaded.layers[-1]
     assert [block.gain for block in stack.blocks] == [3.0, 3.0]
     assert stack.get_config() == decoder.get_config()
-
-
-def test_weights_and_attention_are_counted_and_shown():
-    config = TransformerConfig(**TINY, block="parallel")
-    counts = parameter_counts(config)
-    assert counts["decoder/block_0/scale"] == 1
-    assert grouped_counts(counts)["decoder second"] > 0
-    plain = TransformerConfig(**TINY)
-    more = training_operations(config, 1, 8) - training_operations(plain, 1, 8)
-    assert more == 6 * 8 * 2 * 4 * 16**2  # the projections of both layers' second attention
-    model, inputs = tiny_model(block="parallel"), pairs()
-    found = all_attention(model, ops.array(inputs["source"]), ops.array(inputs["target"]))
-    shapes = {name: each.shape[1:3] for name, each in found.items()}
-    assert shapes == {"encoder": (2, 2), "decoder": (2, 2), "cross": (2, 2)}
 
 
 def test_the_loss_in_chunks_trains_it():

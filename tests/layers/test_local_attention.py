@@ -39,15 +39,6 @@ def test_output_equals_masked_attention(neighbourhood, length, causal):
     assert (outputs[~both.any(axis=2)] == 0).all(), "no real token within reach"
 
 
-@pytest.mark.parametrize(("neighbourhood", "causal"), [(9, True), (17, False)])
-def test_a_neighbourhood_that_contains_every_position_changes_nothing(neighbourhood, causal):
-    layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, 9, 8))
-    np.testing.assert_allclose(array(layer(x)), array(full(layer)(x)), atol=1e-5)
-    narrower = local(neighbourhood - 1, causal=causal)
-    narrower.set_weights(layer.get_weights())
-    assert np.abs(array(narrower(x)) - array(layer(x))).max() > 1e-3
-
-
 @pytest.mark.jax
 def test_gradients_equal_those_of_masked_attention():
     layer, x = local(7), ops.array(vectors(2, 30, 8))

@@ -1,4 +1,4 @@
-"""The notebook of `t2t_keras/layers` runs, and its checks tell right answers from wrong ones."""
+"""The notebook of `t2t_keras/layers` runs, and its checks accept right answers."""
 
 import re
 
@@ -40,31 +40,6 @@ class WithoutWarmup(TransformerSchedule):
         return (self.d_model * (keras.ops.cast(step, "float32") + 1)) ** -0.5
 """,
 }
-# For each exercise: wrong answers, and what their errors say.
-WRONG = {
-    "exercise-1": {
-        "def unscaled_weights(q, k): return attention(q, k, k)[1]": "still divided by √64",
-        "def unscaled_weights(q, k): return softmax(k @ q.T).T": "each row sums to 1",
-    },
-    "exercise-2": {
-        "def sees(layer, x): return np.tri(5, dtype=bool)": "Wrong for causal=False",
-        "def sees(layer, x): return np.ones((5, 5), bool)": "Wrong for causal=True",
-    },
-    "exercise-3": {
-        "def without_residual(block, x): ...": "Expected LayerNorm",
-        "def without_residual(block, x): return block(x)": "residual connections are still there",
-    },
-    "exercise-4": {
-        "def model_without_positions(): return Transformer(config)": "order of the source still",
-        "def model_without_positions():\n"
-        "    return Transformer(dataclasses.replace(config, positions='none', d_ff=32))": (
-            "no setting but the positions"
-        ),
-    },
-    "exercise-5": {
-        "class WithoutWarmup(TransformerSchedule): pass": "Wrong at step 0, the paper's 1",
-    },
-}
 
 
 @pytest.fixture
@@ -96,9 +71,7 @@ def test_the_notebook_is_stored_without_outputs_and_checks_every_exercise(notebo
 
 
 @pytest.mark.nightly
-def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
-    notebook, tmp_path, monkeypatch
-):
+def test_the_notebook_runs_and_its_checks_accept_right_answers(notebook, tmp_path, monkeypatch):
     """In one kernel, because importing Keras and training take most of the time."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     folder = {"metadata": {"path": str(tmp_path)}}
@@ -115,15 +88,12 @@ def test_the_notebook_runs_and_its_checks_tell_right_answers_from_wrong_ones(
         for name in cells:
             run(name)
         assert numbers(printed(cells["train"]))[0] > 97
+        run("exercise-1", "def unscaled_weights(q, k): return attention(q, k, k)[1]")
+        with pytest.raises(CellExecutionError, match="still divided by √64"):
+            run("check-1")
         for exercise, right in RIGHT.items():
             check, title = exercise.replace("exercise", "check"), exercise.replace("-", " ")
             assert printed(cells[check]) == f"{title.capitalize()}: not answered yet\n"
-            for wrong, message in WRONG[exercise].items():
-                run(exercise, wrong)
-                with pytest.raises(CellExecutionError) as error:
-                    run(check)
-                assert error.value.ename == "AssertionError", wrong
-                assert re.search(message, error.value.evalue, re.S), wrong
             run(exercise, right)
             assert run(check).endswith(f"{title.capitalize()}: right\n")
 

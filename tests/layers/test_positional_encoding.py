@@ -1,5 +1,3 @@
-import math
-
 import keras
 import numpy as np
 import pytest
@@ -33,27 +31,6 @@ def test_sines_and_cosines_equal_the_formula(settings, divisor, columns):
     expected = np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
     waves = encoding(1000, 8, offset=2, **settings)[:, columns]
     np.testing.assert_allclose(waves, expected, atol=1e-4)
-
-
-def test_a_shift_by_k_is_the_same_rotation_of_every_position():
-    """PE(pos + k) is a linear function of PE(pos), as the paper says in §3.5."""
-    waves = encoding(300, 16, offset=3)
-    for k in (1, 100):
-        shift = np.zeros((16, 16))
-        for i in range(8):
-            angle = k / 10000 ** (2 * i / 16)
-            turned = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
-            shift[2 * i : 2 * i + 2, 2 * i : 2 * i + 2] = turned
-        np.testing.assert_allclose(waves[:-k] @ shift.T, waves[k:], atol=1e-4)
-
-
-def test_wavelengths_grow_by_one_factor_from_2_pi_to_10000_times_2_pi():
-    waves = encoding(2, 512)
-    lengths = 2 * math.pi / np.arctan2(waves[1, 0::2], waves[1, 1::2])
-    assert lengths[0] == pytest.approx(2 * math.pi)
-    # The last one is as far from the limit as the others are from each other.
-    factors = [*lengths[1:] / lengths[:-1], 20_000 * math.pi / lengths[-1]]
-    np.testing.assert_allclose(factors, 10_000 ** (1 / 256), rtol=1e-4)
 
 
 @pytest.mark.jax

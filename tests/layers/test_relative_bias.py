@@ -116,27 +116,19 @@ def test_hypotheses_in_any_slots_have_the_outputs_of_their_whole_sequences(
             np.testing.assert_allclose(array(output)[beam], expected, atol=1e-5)
 
 
-def test_a_kind_of_ones_own_has_a_bias(monkeypatch):
-    """The example in the docstring of `Kind`."""
-
+def test_a_kind_of_ones_own_may_have_a_function_of_offsets(monkeypatch):
     def logarithmic(num_heads, causal, **layer):
-        def bias(offsets):
-            distances = ops.cast(ops.abs(offsets), "float32")
-            return -ops.expand_dims(ops.log1p(distances), 0)
-
-        return bias
+        return lambda offsets: -ops.log1p(ops.abs(ops.cast(offsets, "float32")))[None]
 
     kind = POSITIONAL_ENCODINGS["none"]._replace(bias=logarithmic)
     monkeypatch.setitem(POSITIONAL_ENCODINGS, "logarithmic", kind)
     layer = MultiHeadAttention(num_heads=2, d_model=8, positions="logarithmic")
-    x = ops.array(vectors(2, 5, 8))
+    plain, x = MultiHeadAttention(num_heads=2, d_model=8), ops.array(vectors(2, 5, 8))
     _, weights = layer(x, return_weights=True)
-    plain = MultiHeadAttention(num_heads=2, d_model=8)
-    plain.build((None, None, 8))
+    plain.build(x.shape)
     plain.set_weights(layer.get_weights())
     _, expected = plain(x, return_weights=True)
-    distances = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
-    expected = array(expected) / (1 + distances)
+    expected = array(expected) / (1 + np.abs(np.subtract.outer(np.arange(5), np.arange(5))))
     expected /= expected.sum(-1, keepdims=True)
     np.testing.assert_allclose(array(weights), expected, atol=1e-6)
 

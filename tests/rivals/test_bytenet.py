@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from support.models.rival_models import RIVALS
 from support.models.rival_reference import (
     check_logits,
     convolution,
@@ -12,7 +11,6 @@ from support.models.rival_reference import (
     source_matrix,
 )
 
-from t2t_keras.parameters import parameter_counts
 from t2t_keras.rivals.bytenet import ByteNetConfig
 
 
@@ -52,18 +50,7 @@ def test_logits_equal_those_of_the_formulas(name):
     check_logits(name, forward)
 
 
-def expected_count(config):
-    d, units = config.d_model, config.units
-    narrow, widen = (d + 1) * units, (units + 1) * d
-    block = narrow + (config.kernel * units + 1) * units + widen + 2 * d + 4 * units
-    output = (d + 1) * d + 2 * d
-    target = config.vocab_size * d * (1 if config.tie_output else 2)
-    return sum(config.layers) * block + output + target + (config.source_vocab_size or 0) * d
-
-
-def test_the_count_equals_the_formula_and_the_dilations_are_those_of_the_paper():
-    for config in (ByteNetConfig(), RIVALS["bytenet, other widths"][1]):
-        assert sum(parameter_counts(config).values()) == expected_count(config)
+def test_the_dilations_are_those_of_the_paper():
     assert [ByteNetConfig().dilation(i) for i in range(30)] == [1, 2, 4, 8, 16] * 6
 
 

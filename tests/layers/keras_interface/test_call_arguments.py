@@ -39,7 +39,7 @@ SEEN = np.tri(5, 4, 1, dtype=bool)  # every query sees a key; Keras' answer for 
         ((QUERY, LONGER, KEY), {}),
         ((), {"query": QUERY, "value": LONGER, "key": KEY}),
         ((QUERY, VALUE), {"attention_mask": SEEN}),
-        ((QUERY, VALUE), {"attention_mask": SEEN[None].repeat(2, 0)}),
+        ((QUERY, VALUE), {"attention_mask": SEEN[None, :1].repeat(2, 0)}),
         ((QUERY, VALUE), {"attention_mask": SEEN[None, None].astype("int32")}),
         ((QUERY, VALUE), {"value_mask": np.array([[1, 1, 1, 0], [1, 0, 0, 0]], bool)}),
     ],

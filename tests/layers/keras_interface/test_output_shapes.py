@@ -8,7 +8,6 @@ from support.models.rival_models import rival
 from t2t_keras import Transformer, TransformerConfig
 from t2t_keras.layers import (
     Decoder,
-    EncoderBlock,
     FeedForward,
     LearnedPositionalEncoding,
     MultiHeadAttention,
@@ -67,22 +66,6 @@ def test_a_summary_shows_every_shape(name, monkeypatch):
         assert layer.name in text
     if not model.config.tie_output:
         assert f"(None, None, {model.config.vocab_size})" in text
-
-
-def test_models_of_our_layers_on_symbolic_inputs_are_saved(tmp_path):
-    tokens, memory = keras.Input((None,), dtype="int32"), keras.Input((None, 6))
-    embedding = SharedEmbedding(20, 8)
-    x = LearnedPositionalEncoding(9)(embedding(tokens))
-    x = EncoderBlock(**BLOCK, activation="mish", causal=True)(x)
-    x, weights = Decoder(1, **BLOCK, kernel_regularizer="l2")(x, memory, return_weights=True)
-    model = keras.Model([tokens, memory], [embedding.project(x), weights["0/cross_attention"]])
-    assert model.output_shape == [(None, None, 20), (None, 2, None, None)]
-    assert "?" not in summary(model)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    arrays = ids(2, 5, [5, 3], vocab_size=20), vectors(2, 4, 6)
-    for ours, theirs in zip(loaded(arrays), model(arrays), strict=True):
-        np.testing.assert_array_equal(array(ours), array(theirs))
 
 
 @pytest.mark.jax

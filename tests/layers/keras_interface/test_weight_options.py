@@ -3,8 +3,7 @@ import itertools
 import keras
 import numpy as np
 import pytest
-from keras import ops
-from support.models.helpers import array, gradients, ids, pairs, tiny_model, vectors
+from support.models.helpers import array, pairs, tiny_model
 
 from t2t_keras import LabelSmoothedCrossEntropy
 from t2t_keras.layers import (
@@ -92,29 +91,6 @@ def test_the_embedding_has_options():
         assert isinstance(each.matrix.constraint, keras.constraints.UnitNorm)
 
 
-def test_a_penalty_counts_once_in_losses_and_gradients():
-    """Also of a matrix that is used twice, and of projections that are one product in training."""
-    options = {"kernel_regularizer": keras.regularizers.L2(0.01)}
-    tokens = keras.Input((None,), dtype="int32")
-    embedding = SharedEmbedding(20, 8, embeddings_regularizer=keras.regularizers.L2(0.02))
-    x = Encoder(num_layers=1, **BLOCK, dropout=0.0, causal=True, **options)(embedding(tokens))
-    model = keras.Model(tokens, embedding.project(x))
-    kernels = [w for w in model.weights if w.path.endswith("kernel")]
-    expected = 0.01 * sum(float(ops.sum(ops.square(w))) for w in kernels)
-    expected += 0.02 * float(ops.sum(ops.square(embedding.matrix)))
-    np.testing.assert_allclose(float(sum(model.losses)), expected, rtol=1e-5)
-
-    inputs, labels = ids(2, 6, vocab_size=20), ids(2, 6, vocab_size=20, seed=1)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    found = gradients(model, lambda: loss(labels, model(inputs, training=True)))
-    before = [array(w) for w in model.trainable_weights]
-    model.compile(keras.optimizers.SGD(1.0), loss, run_eagerly=keras.backend.backend() != "jax")
-    model.train_on_batch(inputs, labels)
-    for weight, old, gradient in zip(model.trainable_weights, before, found, strict=True):
-        rate = 0.04 if weight is embedding.matrix else 0.02 * weight.path.endswith("kernel")
-        np.testing.assert_allclose(old - array(weight), gradient + rate * old, atol=1e-5)
-
-
 @pytest.mark.jax
 @pytest.mark.long
 def test_a_penalty_counts_once_in_the_training_step():
@@ -153,10 +129,3 @@ def test_unknown_options_are_refused(options, message):
             layer_class(**settings, **options)
     with pytest.raises(ValueError, match="`embeddings_initializer` must be"):
         SharedEmbedding(20, 8, embeddings_initializer="normall")
-
-
-def test_constraints_hold_after_training():
-    layer = keras.Sequential([FeedForward(8, 16, kernel_constraint="non_neg")])
-    layer.compile("sgd", "mse", run_eagerly=True)
-    layer.fit(vectors(4, 3, 8), vectors(4, 3, 8, seed=1), verbose=0)
-    assert all((array(w) >= 0).all() for w in layer.weights if w.path.endswith("kernel"))

@@ -29,20 +29,10 @@ def forward_pair(weights, config, source, target):
     allowed_source = (source != 0) & (config.source_end | (source != 2))
 
     x = embed(weights, config, source_matrix, source, "source_positions")
+    everywhere = np.tile(allowed_source, (len(source), 1)) & near(len(source), config.neighbourhood)
     for i in range(config.num_layers):
-        block = f"encoder/block_{i}"
-        everywhere = np.tile(allowed_source, (len(source), 1))
-        everywhere = everywhere & near(len(source), config.neighbourhood)
-        x = residual(
-            weights,
-            config,
-            f"{block}/self_attention",
-            x,
-            lambda y, block=block, allowed=everywhere: attention(
-                weights, config, f"{block}/self_attention/attention", y, y, allowed
-            ),
-        )
-        x = residual(weights, config, f"{block}/feed_forward", x, network(weights, config, block))
+        x = attend(weights, config, f"encoder/block_{i}/self_attention", x, None, everywhere)
+        x = feed_forward(weights, config, f"encoder/block_{i}/feed_forward", x)
     memory = last_norm(weights, config, "encoder", x)
 
     y = embed(weights, config, matrix, target, "target_positions")
@@ -53,25 +43,9 @@ def forward_pair(weights, config, source, target):
     over_source = np.tile(allowed_source, (n, 1))
     for i in range(config.decoder_layers):
         block = f"decoder/block_{i}"
-        y = residual(
-            weights,
-            config,
-            f"{block}/self_attention",
-            y,
-            lambda q, block=block: attention(
-                weights, config, f"{block}/self_attention/attention", q, q, no_future
-            ),
-        )
-        y = residual(
-            weights,
-            config,
-            f"{block}/cross_attention",
-            y,
-            lambda q, block=block: attention(
-                weights, config, f"{block}/cross_attention/attention", q, memory, over_source
-            ),
-        )
-        y = residual(weights, config, f"{block}/feed_forward", y, network(weights, config, block))
+        y = attend(weights, config, f"{block}/self_attention", y, None, no_future)
+        y = attend(weights, config, f"{block}/cross_attention", y, memory, over_source)
+        y = feed_forward(weights, config, f"{block}/feed_forward", y)
     logits = last_norm(weights, config, "decoder", y) @ output_matrix.T
     return logits + weights.get("output_embedding/bias", weights.get("embedding/bias", 0))
 
@@ -84,20 +58,15 @@ def embed(weights, config, matrix, ids, positions):
         return x + weights[f"{positions}/table"][first : first + len(ids)]
     if config.positions in ("none", "t5", "alibi"):
         return x
+    angles, sines, cosines = {
+        "sinusoidal": (lambda i: 2 * i / d, slice(0, d, 2), slice(1, d, 2)),
+        "concatenated": (lambda i: i / (d / 2 - 1), slice(d // 2), slice(d // 2, d)),
+        "hugging_face": (lambda i: 2 * i / d, slice(d // 2), slice(d // 2, d)),
+    }[config.positions]
     encoding = np.zeros((len(ids), d))
     for row in range(len(ids)):
-        pos = first + row
-        for i in range(d // 2):
-            if config.positions == "sinusoidal":
-                angle, sine, cosine = pos / 10000 ** (2 * i / d), 2 * i, 2 * i + 1
-            elif config.positions == "concatenated":
-                angle, sine, cosine = pos / 10000 ** (i / (d / 2 - 1)), i, d // 2 + i
-            elif config.positions == "hugging_face":
-                angle, sine, cosine = pos / 10000 ** (2 * i / d), i, d // 2 + i
-            else:
-                raise ValueError(f"no formula for positions={config.positions!r}")
-            encoding[row, sine] = np.sin(angle)
-            encoding[row, cosine] = np.cos(angle)
+        angle = (first + row) / 10000 ** angles(np.arange(d // 2))
+        encoding[row, sines], encoding[row, cosines] = np.sin(angle), np.cos(angle)
     return x + encoding
 
 
@@ -132,7 +101,17 @@ def layer_norm(x, gamma, beta, config):
     return centered / deviation * gamma + beta
 
 
-def attention(weights, config, path, queries, memory, allowed):
+def attend(weights, config, path, x, memory, allowed):
+    """Computes attention over x itself (memory=None) or a memory, inside `residual`."""
+
+    def attention(y):
+        keys = y if memory is None else memory
+        return all_heads(weights, config, f"{path}/attention", y, keys, allowed)
+
+    return residual(weights, config, path, x, attention)
+
+
+def all_heads(weights, config, path, queries, memory, allowed):
     heads = []
     for h in range(config.num_heads):
         narrow = slice(h * config.d_k, (h + 1) * config.d_k)
@@ -199,11 +178,9 @@ ACTIVATIONS = {
 }
 
 
-def network(weights, config, block):
-    path = f"{block}/feed_forward/network"
+def feed_forward(weights, config, path, x):
+    def network(y):
+        inner = ACTIVATIONS[config.activation](affine(weights, f"{path}/network/inner", y))
+        return affine(weights, f"{path}/network/outer", inner)
 
-    def apply(x):
-        inner = ACTIVATIONS[config.activation](affine(weights, f"{path}/inner", x))
-        return affine(weights, f"{path}/outer", inner)
-
-    return apply
+    return residual(weights, config, path, x, network)
