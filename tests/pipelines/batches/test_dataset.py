@@ -116,17 +116,6 @@ def test_replicas_of_different_workers_get_different_rows():
     np.testing.assert_array_equal(source[: len(expected[1])], expected[0]["source"])
 
 
-def test_an_evaluation_yields_every_pair_once():
-    seen = [
-        tuple(row[row > END])
-        for _, labels in batches(STORE, new_plan(seed=None))
-        for row in labels
-        if row.any()
-    ]
-    expected = [tuple(row[row > 0]) for row in STORE.gather("target", range(len(STORE)), 15)]
-    assert sorted(seen) == sorted(expected)
-
-
 @pytest.mark.parametrize(
     ("plan", "arguments", "message"),
     [

@@ -157,11 +157,6 @@ def test_long_unfinished_markup_is_kept_short_and_ends_where_it_must(begun):
     assert len(texts_in(document.pieces_of("A"))) == ("translate" not in begun)
 
 
-def test_elements_of_xml_divide_the_text_unless_text_stands_beside_them():
-    text = "<doc><title>A</title><para>B <term>c</term> d &foo;</para></doc>"
-    assert texts_in(pieces_of(text, "xml")) == ["A", "B c d"]
-
-
 @pytest.mark.parametrize("markup", ["html", "xml", "placeholders"])
 def test_plain_text_is_one_segment_without_marks(markup):
     for text in ("The dog sleeps. ...", "..."):
@@ -180,6 +175,11 @@ def test_the_time_grows_with_the_length_of_the_text(repeated):
     Document("html").pieces_of(text)
     without_placeholders(f"{text}%d,a " * 2, f"{text}%d,a ")
     assert time.process_time() - began < 10
+
+
+def test_elements_of_xml_divide_the_text_unless_text_stands_beside_them():
+    text = "<doc><title>A</title><para>B <term>c</term> d &foo;</para></doc>"
+    assert texts_in(pieces_of(text, "xml")) == ["A", "B c d"]
 
 
 @pytest.mark.parametrize("markup", ["html", "xml"])

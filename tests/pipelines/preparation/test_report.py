@@ -36,11 +36,8 @@ def test_the_text_lists_what_was_dropped_and_changed():
     assert "rows × width: 64 × 5" in text
 
 
-def test_counts_of_zero_are_not_reported():
+def test_a_corpus_without_a_full_batch_and_without_dropped_pairs_has_a_report():
     assert dropped_text(Counter(empty=0)) == "nothing"
-
-
-def test_a_corpus_without_a_full_batch_has_a_report():
     assert "batches     up to 400 tokens per side: 3 examples do not fill" in report_text(report(3))
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from pipelines.text.normalization import SPACE_SIGN, Normalization
@@ -36,25 +38,20 @@ def test_a_symbol_is_one_piece(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_error_for_a_large_size_names_the_largest(kind):
-    with pytest.raises(
-        ValueError, match=r"too small .* 100,000 pieces: .* at most ([\d,]+)\."
-    ) as error:
-        learn(TEXTS[:40], VocabularyConfig(kind=kind, size=100_000))
-    most = int(str(error.value).split("at most ")[1].split(".")[0].replace(",", ""))
-    assert learn(TEXTS[:40], VocabularyConfig(kind=kind, size=most)).size == most
+def test_the_errors_for_a_wrong_size_name_the_largest_and_the_smallest(kind):
+    def learned(size, texts=TEXTS[:40]):
+        return learn(texts, VocabularyConfig(kind=kind, size=size))
 
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_error_for_a_small_size_names_the_smallest(kind):
-    with pytest.raises(ValueError, match=r"cannot hold .* at least \d+, or a smaller") as error:
-        learn(TEXTS, VocabularyConfig(kind=kind, size=20))
-    least = int(str(error.value).split("at least ")[1].split(",")[0])
-    assert learn(TEXTS, VocabularyConfig(kind=kind, size=least)).size <= least
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_empty_text_is_refused(kind):
+    message = r"too small .* 100,000 pieces: .* at most ([\d,]+)\."
+    with pytest.raises(ValueError, match=message) as error:
+        learned(100_000)
+    most = int(re.search(message, str(error.value))[1].replace(",", ""))
+    assert learned(most).size == most
+    message = r"cannot hold .* at least (\d+), or a smaller"
+    with pytest.raises(ValueError, match=message) as error:
+        learned(20)
+    least = int(re.search(message, str(error.value))[1])
+    assert learned(least).size <= least
     for nothing in ([], ["", ""]):
         with pytest.raises(ValueError, match="There is no text to learn"):
-            learn(nothing, VocabularyConfig(kind=kind, size=300))
+            learned(300, nothing)
