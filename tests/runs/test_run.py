@@ -16,9 +16,6 @@ def weights_in_checkpoint(run, step):
     return [array for array in arrays if array.dtype == "float32"]  # without random seeds
 
 
-# Weights
-
-
 def test_weights_are_named_by_step_or_as_newest_best_or_averaged(copied):
     files = {name: copied.checkpoints.path(6) for name in ("newest", "6")}
     files |= {"best": copied.checkpoints.path(4), 2: copied.checkpoints.path(2)}
@@ -29,22 +26,19 @@ def test_weights_are_named_by_step_or_as_newest_best_or_averaged(copied):
         copied.weights_file("3")
 
 
-def test_without_averaged_weights_the_newest_step_is_the_default(copied):
+def test_without_averaged_weights_the_newest_step_is_the_default_unless_they_were_lost(copied):
     copied.averaged_weights.unlink()
     assert copied.default_weights() == "6"
+    write_json(copied.averaged.record_path, {"0" * 32: {"steps": [2]}})
+    with pytest.raises(ValueError, match=r"averaged.weights.h5 is missing, .* Run t2t-average"):
+        copied.default_weights()
+    assert copied.weights_file("newest") == copied.checkpoints.path(6)
+    copied.averaged.record_path.unlink()
     shutil.rmtree(copied.checkpoints.folder)
     with pytest.raises(ValueError, match="has no weights yet: its first checkpoint is to come"):
         copied.weights_file()
     with pytest.raises(ValueError, match=r"no weights 'best'. It has: none yet"):
         copied.weights_file("best")
-
-
-def test_lost_averaged_weights_are_noticed(copied):
-    copied.averaged.adopt(None)
-    copied.averaged_weights.unlink()
-    with pytest.raises(ValueError, match=r"averaged.weights.h5 is missing, .* Run t2t-average"):
-        copied.default_weights()
-    assert copied.weights_file("newest") == copied.checkpoints.path(6)
 
 
 def test_a_model_has_the_weights_of_a_checkpoint_or_the_mean_of_the_last_ones(copied):
@@ -89,9 +83,6 @@ def test_an_old_best_checkpoint_is_not_averaged(copied):
     assert copied.checkpoints.steps() == [2, 4, 10] and copied.latest_steps() == [10]
     with pytest.raises(ValueError, match=r"has 1 checkpoints in a row \(steps: 10\)"):
         copied.average(last=2)
-
-
-# Settings and records
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,6 @@ def test_a_file_is_translated_again_after_a_change(source, capsys, change, reaso
     assert output(again).startswith(b"new!" if change == "input" else b"a!")
 
 
-def test_blocks_of_a_different_command_are_deleted(source, capsys):
-    translate(begun(source).blocks[:1])
-    file = begun(source, export="other")
-    assert "is from a different command" in capsys.readouterr().err
-    assert file.missing() == file.blocks
-
-
 def test_an_empty_file_is_complete_without_translation(source):
     source.write_bytes(packed(source, b""))
     file = begun(source)

@@ -104,11 +104,6 @@ def test_an_export_writes_the_trees_of_its_run_and_takes_no_prefixes(parsers):
         exported.engine.signatures["translate_with_options"](**options)
 
 
-def test_a_run_that_was_not_trained_on_trees_is_refused(run):
-    with pytest.raises(ValueError, match=r"cannot write trees .* was not trained on trees"):
-        run.translate(["The dog sleeps."], constrain="tree")
-
-
 def test_a_training_without_trees_is_refused_at_its_start(tmp_path):
     experiment = tiny_experiment(toy_pairs=200)
     experiment.search.constrain = "tree"
@@ -134,13 +129,10 @@ def test_pieces_with_brackets_that_are_none_are_no_text():
     assert table.written[[4, 5, 8, 12, 13]].tolist() == [3, 3, 8, 3, 3]
 
 
-def test_a_vocabulary_without_brackets_is_refused():
+def test_vocabularies_that_cannot_write_trees_are_refused():
     tokenizer = TreeTokenizer([*PIECES[:4], " (A", " )B", " XX"])
     with pytest.raises(ValueError, match=r"needs a vocabulary of trees, with a piece for each"):
         tree_vocabulary(tokenizer, "XX")
-
-
-def test_words_can_be_leaves_only_in_a_shared_vocabulary():
     tokenizer = copy.copy(TOKENIZER)
     tokenizer.source = TreeTokenizer(PIECES[:8])
     with pytest.raises(ValueError, match="needs one vocabulary for both sides"):

@@ -87,15 +87,10 @@ def test_better_weights_than_the_averaged_ones_are_the_default_until_they_are_re
     assert chosen(averaged, held_out()) == [], "it is chosen once"
     averaged.average(last=2)
     assert averaged.default_weights() == "averaged"
-    assert chosen(averaged, held_out())[0].endswith("Chosen: newest")
-
-
-def test_the_averaged_weights_stay_if_no_others_are_better(averaged, outputs):
-    outputs |= {"averaged": REFERENCES, "6": WORSE, "4": WORSE}
+    outputs |= {"averaged": REFERENCES, "6": WORSE}
     (line,) = chosen(averaged, held_out("mine"))
     assert line.startswith("BLEU on 120 held-out lines of mine: averaged 100.0, newest (step 6)")
-    assert line.endswith("Chosen: averaged")
-    assert averaged.default_weights() == "averaged"
+    assert line.endswith("Chosen: averaged") and averaged.default_weights() == "averaged"
 
 
 def test_nothing_is_compared_without_need(averaged, outputs):

@@ -26,14 +26,6 @@ def begun(tmp_path, vocabulary):
     return run, experiment
 
 
-def test_a_new_run_has_its_settings_its_vocabulary_and_the_record_of_its_data(begun):
-    run, experiment = begun
-    assert run.experiment().flat() == experiment.flat()
-    assert run.vocabulary().size == 400
-    shutil.rmtree(experiment.data.folder)
-    assert run.prepared_with("leaves") == ["tag", 3]
-
-
 def test_each_change_of_a_resumed_run_is_logged(begun, vocabulary, tmp_path, caplog):
     run, experiment = begun
     before, moved = experiment.data.folder, str(tmp_path / "moved")
@@ -43,10 +35,11 @@ def test_each_change_of_a_resumed_run_is_logged(begun, vocabulary, tmp_path, cap
     changes = ["training.steps: 1700 -> 9", f"data.folder: {before!r} -> {moved!r}"]
     assert sorted(caplog.messages) == sorted(changes)
     join(run, experiment, vocabulary)
-    assert run.experiment() == experiment
+    assert run.experiment() == experiment and run.vocabulary().size == 400
     config = read_json(run.config_file)
     assert config["command"] == ["t2t-train"]
     assert config["languages"] == ["en", "fr"], "the moved data does not record them"
+    assert run.prepared_with("leaves") is None
 
 
 def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_settings(
@@ -59,6 +52,7 @@ def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_setting
         begin(run, experiment, vocabulary, ["t2t-train", "--run=x"])
     assert not caplog.messages
     found = read_json(run.config_file)
+    assert run.prepared_with("leaves") == found["preparation"]["leaves"] == ["tag", 3]
     assert found["command"] == ["t2t-train", "--data=data"]
     assert (found["hardware"], found["init"], found["base"]) == ([1], "a", {"hub": "b"})
 
@@ -77,8 +71,10 @@ def test_the_model_and_the_vocabulary_of_a_run_are_fixed(begun, vocabulary, tmp_
     assert run.config_file.read_bytes() == before
 
 
-def test_an_imported_run_is_not_resumed(begun, vocabulary):
+def test_another_machines_run_must_be_visible_and_an_imported_one_is_not_resumed(begun, vocabulary):
     run, experiment = begun
+    with pytest.raises(ValueError, match=r"not visible here. All machines need the same folder"):
+        join(Run(run.folder / "none"), experiment, vocabulary)
     write_json(run.config_file, read_json(run.config_file) | {"imported": "Marian"})
     with pytest.raises(ValueError, match=r"holds an imported model \(Marian\).* new folder"):
         begin(run, experiment, vocabulary)
@@ -92,11 +88,6 @@ def test_a_run_begins_where_a_killed_process_left_unfinished_files(tmp_path, voc
     begin(Run(tmp_path), Experiment(), vocabulary)
     assert Run(tmp_path).experiment().flat() == Experiment().flat()
     assert not list(tmp_path.glob("*.unfinished"))
-
-
-def test_another_machine_joins_only_where_it_sees_the_folder(tmp_path, vocabulary):
-    with pytest.raises(ValueError, match=r"not visible here. All machines need the same folder"):
-        join(Run(tmp_path), Experiment(), vocabulary)
 
 
 def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabulary, tmp_path):
