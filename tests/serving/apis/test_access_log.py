@@ -83,23 +83,6 @@ def test_a_disk_that_is_full_or_blocks_costs_lines_but_no_request(tmp_path, monk
     assert "it lacks 8 lines" in caplog.text
 
 
-def test_lines_are_lost_and_counted_while_the_folder_is_missing(tmp_path, caplog):
-    folder, away = tmp_path / "logs", tmp_path / "away"
-    folder.mkdir()
-    log = AccessLog(folder / "log")
-    folder.rename(away)
-    log.open_again()
-    for count in range(1, 4):
-        log.add("lost\n")
-        until(lambda count=count: log.dropped == count)
-    folder.mkdir()
-    log.add("written\n")
-    log.close()
-    assert (folder / "log").read_text() == "written\n"
-    assert (away / "log").read_text() == ""
-    assert "it lacks 3 lines" in caplog.text
-
-
 def test_after_a_full_disk_a_line_begins_anew(tmp_path, monkeypatch):
     real, room = os.write, [3]
 

@@ -1,11 +1,8 @@
 """The page offers the options of a text, each if the model has it."""
 
 import pytest
-from support.serving.scripted_server import OPTIONS, SEARCH, scripted
 
 SENTENCE = "the dog sees the cat"
-TRANSLATION = "der Hund sieht der Katze"
-FIELDS = {"beam", "n_best", "alpha", "split", "markup", "prefix", "require", "glossary"}
 
 
 def requested(server):
@@ -72,25 +69,3 @@ def test_wrong_options_are_named_before_and_after_they_are_sent(page, server):
     expected = "“Beam width” must be 4 for a text with “Required phrases”. Received: `x`"
     assert page.errors() == [expected]
     assert not page.shown("answer")
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("options", "fields"),
-    [(None, set()), (SEARCH, {"beam", "n_best", "alpha", "split"}), (OPTIONS, FIELDS)],
-)
-def test_the_page_offers_what_the_model_has(page, options, fields):
-    with scripted(options) as server:
-        page.open(server.address)
-        assert page.shown("options") == bool(fields)
-        page.run("document.getElementById('options').open = true")
-        assert {name for name in FIELDS if page.shown(name)} == fields
-        page.translate(SENTENCE)
-        assert page.texts("#translation") == [TRANSLATION]
-        asked = {"translate_n_best", "attention"} if options else {"serving_default"}
-        if options is OPTIONS:
-            asked.add("translate_with_options")
-            page.wait(lambda: page.texts(".piece"))
-        page.wait(lambda: {signature for signature, _ in server.predictions} == asked)
-        assert page.shown("details") == (options is OPTIONS)
-        assert page.shown("attention") == bool(options)

@@ -87,34 +87,6 @@ def test_words_and_percentages_follow_the_translation(page, server):
     assert page.texts("#translations b") == ["–"] * 4
 
 
-@pytest.mark.nightly
-def test_attention_is_that_of_single_sentences(page, server):
-    for text, is_single in {
-        "He sleeps. She does, too": False,
-        "It is 3.5 m, e.g. here": True,
-        "他睡觉。她也是。": False,
-        "“Why?” He knows.": False,
-        "a\nb": False,
-        "He sleeps.": True,
-    }.items():
-        server.predictions.clear()
-        translate_to_words(page, text)
-        page.wait(lambda: page.shown("attention"))
-        assert page.shown("view") == is_single
-        assert page.shown("attention-note") != is_single
-        assert any(name == "attention" for name, _ in server.predictions) == is_single
-    paragraphs = "the dog sees the cat.\n\n  the cat sleeps."
-    translate_to_words(page, paragraphs + "  ")
-    assert page.texts("#source") == [paragraphs]
-    assert page.texts("#translation") == ["der Hund sieht der cat.\n\n  der Katze schläft."]
-    server.predictions.clear()
-    page.choose("split", "all as one")
-    page.translate("He sleeps.\n\nShe does")
-    page.wait(lambda: any(name == "attention" for name, _ in server.predictions))
-    row = next(row for name, row in server.predictions if name == "attention")
-    assert row["text"] == "He sleeps. She does"
-
-
 @pytest.mark.long
 def test_a_pending_translation_can_be_cancelled_and_superseded(page, server):
     server.answers_wait.clear()
@@ -164,3 +136,12 @@ def test_keys_example_clear_undo_and_copy(page, server):
     page.chord(Keys.CONTROL, "v")
     assert page.value("text") == "der Hund\n\n der Katze"
     assert page.complaints() == []
+
+
+@pytest.mark.nightly
+def test_attention_is_that_of_single_sentences(page, server):
+    for text, is_single in {"He sleeps. She does": False, "It is 3.5 m, e.g. here": True}.items():
+        translate_to_words(page, text)
+        page.wait(lambda: page.shown("attention"))
+        assert page.shown("view") == is_single
+        assert page.shown("attention-note") != is_single

@@ -16,9 +16,8 @@ WORDS = {"the": "der", "dog": "Hund", "cat": "Katze", "sees": "sieht", "sleeps."
 CONFIDENCE = {"Hund": 0.4123, "sieht": 0.75}  # of the other words: 0.95
 ENDINGS = ("", "!", "?", " …")
 NO_SCORE = -3.4028235e38
-SEARCH = {"beam": 4, "n_best": 1, "alpha": 0.6000000238418579, "split": True}
-FURTHER = {"require": "", "glossary": "", "markup": "", "alignments": False, "confidence": False}
-OPTIONS = {**SEARCH, "prefix": "", **FURTHER}
+OPTIONS = {"beam": 4, "n_best": 1, "alpha": 0.6000000238418579, "split": True, "prefix": ""}
+OPTIONS |= {"require": "", "glossary": "", "markup": "", "alignments": False, "confidence": False}
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -34,8 +33,7 @@ class ScriptedServer(ThreadingHTTPServer):
         words_wait: requests for words wait until this event is set.
 
     Args:
-        options: {input of `translate_with_options`: its default}. None: the only signature is
-            `serving_default`.
+        options: {input of `translate_with_options`: its default}.
         models: {name: languages such as "en-de", or None}.
     """
 
@@ -54,17 +52,15 @@ class ScriptedServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}/"
 
     def metadata(self):
-        signatures = {"serving_default": {}}
-        if self.options is not None:
-            n_best = {"tensor_shape": {"dim": [{"size": "-1"}, {"size": str(len(ENDINGS))}]}}
-            signatures |= {
-                "attention": {},
-                "translate_n_best": {"inputs": {}, "outputs": {"translations": n_best}},
-                "translate_with_options": {
-                    "inputs": {"text": {}} | {name: {} for name in self.options},
-                    "defaults": self.options,
-                },
-            }
+        n_best = {"tensor_shape": {"dim": [{"size": "-1"}, {"size": str(len(ENDINGS))}]}}
+        signatures = {
+            "attention": {},
+            "translate_n_best": {"inputs": {}, "outputs": {"translations": n_best}},
+            "translate_with_options": {
+                "inputs": {"text": {}} | {name: {} for name in self.options},
+                "defaults": self.options,
+            },
+        }
         return {
             "model_spec": {"version": "1"},
             "metadata": {"signature_def": {"signature_def": signatures}},
@@ -78,23 +74,18 @@ class ScriptedServer(ThreadingHTTPServer):
             "\n" if word == "\n" else WORDS.get(word, word)
             for word in text.replace("\n", " \n ").split(" ")
         ).replace(" \n ", "\n")
-        if signature == "serving_default":
-            return {"translations": best, "scores": -0.5}
         found = [best + ending for ending in ENDINGS[:count]]
         missing = [""] * (len(ENDINGS) - count)
         scores = [-0.5 * n for n in range(1, count + 1)] + [NO_SCORE] * len(missing)
         answer = {"translations": found + missing, "scores": scores}
         if "confidence" in row or "alignments" in row:
             self.words_wait.wait(30)
-            answer |= words(row, text, found, missing)
+            answer |= words(text, found, missing)
         return answer
 
 
-def words(row, text, found, missing):
+def words(text, found, missing):
     """Returns the outputs about words; see `translate_with_options` of the server."""
-    if row.get("markup"):
-        text = text.replace("<b>", "").replace("</b>", "")
-        found = [each.replace("<b>", "").replace("</b>", "") for each in found]
     source, targets = text.split(), [each.split() for each in found]
     # The first two words are aligned crosswise, the others one by one; the last one is not aligned.
     pairs = ["0-1", "1-0", *(f"{n}-{n}" for n in range(2, len(source) - 1))]
@@ -169,8 +160,8 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def scripted(options, **models):
-    """Runs a `ScriptedServer` in a thread. Without `models`, it has one of unknown languages."""
-    with ScriptedServer(options, models or {"scripted": None}) as server:
+    """Runs a `ScriptedServer` in a thread."""
+    with ScriptedServer(options, models) as server:
         threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         try:
             yield server
