@@ -48,19 +48,15 @@ def random_model(settings):
     return model
 
 
-def logits_of(model):
-    source, target = torch.tensor(SOURCES), torch.tensor(TARGETS)
-    mask = (source != COMMON["pad_token_id"]).long()
-    with torch.no_grad():
-        return model(source, attention_mask=mask, decoder_input_ids=target).logits.numpy()
-
-
 def main():
     torch.manual_seed(2017)
     arrays = {"source": np.array(SOURCES), "target": np.array(TARGETS)}
+    source, target = torch.tensor(SOURCES), torch.tensor(TARGETS)
+    inputs = {"input_ids": source, "attention_mask": (source != 40).long()}
     for case, changes in CASES.items():
         model = random_model(COMMON | changes)
-        arrays[f"{case}/logits"] = logits_of(model)
+        with torch.no_grad():
+            arrays[f"{case}/logits"] = model(**inputs, decoder_input_ids=target).logits.numpy()
         with tempfile.TemporaryDirectory() as folder:
             model.half().save_pretrained(folder)
             if case == "tied":

@@ -22,6 +22,16 @@ LAYER = "encoder/layer_0"
 ENCODINGS = [f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder")]
 
 
+def network(layer, width):
+    """Returns the weights of a feed-forward network."""
+    shapes = {
+        "linear_0/weight": (width, 16),
+        "linear_0/bias": (width,),
+        "linear_1/weight": (16, width),
+    }
+    return {f"{layer}/ffn/{name}": zeros(*shape) for name, shape in shapes.items()}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -43,6 +53,8 @@ ENCODINGS = [f"{stack}/position_encodings/encodings" for stack in ("encoder", "d
         ({f"{LAYER}/self_attention/linear_0/weight": zeros(24, 16)}, r"\(48, 16\)"),
         ({f"{LAYER}/self_attention/linear_1/weight": zeros(3)}, r"shape \(16, any\)"),
         ({f"{LAYER}/ffn/linear_0/weight": zeros(30, 16)}, r"linear_1/weight must have"),
+        (network("decoder/layer_0", 30), "same widths .*: 24, 16 and 30, 16"),
+        (network("encoder/layer_1", 30), "the layers of the encoder have different widths"),
         ({f"{LAYER}/ffn/linear_0/weight_scale": zeros(5)}, r"and its scale \(5,\)"),
         ({"decoder/embeddings/weight": zeros(9, 8)}, r"must have the shape \(any, 16\)"),
         ({"encoder/layer_norm/gamma": zeros(4)}, r"gamma must have the shape \(16\)"),

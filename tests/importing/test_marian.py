@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.importing.imported_model import check_model, model_of
+from support.importing.imported_model import check_model, model_of, without, zeros
 from support.importing.marian_folder import CONFIG, D, arrays, weights_of, write
 from support.importing.small_sentencepiece import unigram_model
 from support.text.toy_tokenizers import toy_tokenizer
@@ -146,14 +146,6 @@ def test_a_sentencepiece_vocabulary_has_the_ids_of_its_pieces(tmp_path):
     np.testing.assert_array_equal(matrix[[2, 3, 6]], model["Wemb"][[2, 3, 4]])
 
 
-def without(name):
-    return {other: array for other, array in arrays().items() if other != name}
-
-
-def changed(name, *shape):
-    return arrays() | {name: np.zeros(shape, "float32")}
-
-
 MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
 
 
@@ -173,13 +165,19 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         ({"settings": SEPARATE}, "no tensor encoder_Wemb"),
         ({"settings": {"dim-emb": 16}}, r"Wemb must have the shape \(any, 16\)"),
         ({"settings": {"enc-depth": 1}}, "tensors that the paper's Transformer does not have"),
-        ({"model": without("decoder_l1_self_bq")}, "no tensor decoder_l1_self_bq"),
+        ({"model": without(arrays(), "decoder_l1_self_bq")}, "no tensor decoder_l1_self_bq"),
         (
-            {"model": without("encoder_l1_self_Wo_ln_scale")},
+            {"model": without(arrays(), "encoder_l1_self_Wo_ln_scale")},
             "no tensor encoder_l1_self_Wo_ln_scale",
         ),
-        ({"model": changed("encoder_l1_ffn_W2", 12, 9)}, "encoder_l1_ffn_W2 must have the shape"),
-        ({"model": changed("encoder_l1_ffn_b2", 8, 1)}, "encoder_l1_ffn_b2 must have the shape"),
+        (
+            {"model": arrays() | zeros("encoder_l1_ffn_W2", 12, 9)},
+            "encoder_l1_ffn_W2 must have the shape",
+        ),
+        (
+            {"model": arrays() | zeros("encoder_l1_ffn_b2", 8, 1)},
+            "encoder_l1_ffn_b2 must have the shape",
+        ),
         ({"model": arrays() | {"Wemb": np.array([{}])}}, "Wemb holds object"),
         ({"files": {"vocab.de.yml": "a: 0"}}, "vocab.source.yml.* has: vocab.de.yml, vocab.yml"),
         ({"files": {"vocab.yml": "a: 5"}}, "Check that it belongs to the model"),

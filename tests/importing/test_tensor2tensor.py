@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.importing.imported_model import check_model, model_of
+from support.importing.imported_model import check_model, model_of, without, zeros
 from support.importing.tensor2tensor_folder import (
     BODY,
     CONFIG,
@@ -168,14 +168,6 @@ def test_two_vocabularies_of_different_sizes_have_a_matrix_shared_each(tmp_path,
     assert (len(imported.source.pieces), len(imported.target.pieces)) == (18, V + 2)
 
 
-def changed(name, *shape):
-    return {"model": arrays() | {name: np.zeros(shape, "float32")}}
-
-
-def without(name):
-    return {"model": {other: array for other, array in arrays().items() if other != name}}
-
-
 SHARED = f"{MODALITY}/shared/weights_3"
 
 
@@ -192,14 +184,27 @@ SHARED = f"{MODALITY}/shared/weights_3"
         ({"hparams": {"num_heads": "2"}}, "num_heads must be a whole number"),
         ({"hparams": {"vocab_divisor": 0}}, "vocab_divisor"),
         ({"hparams": {"norm_epsilon": -1}}, "norm_epsilon"),
-        (without(f"{CONVOLUTION}/bias"), "no tensor encoder/layer_1/ffn/conv1/bias"),
-        (changed(f"{CONVOLUTION}/bias", 11), r"must have the shape \(12\)"),
-        (without(SHARED), "no tensor .*shared/weights_3"),
-        (changed(SHARED, 1, 9), "weights_3 must have the shape"),
-        (changed(f"{MODALITY}/softmax/weights_0", 1, D), r"softmax .* shape \(17, 8\)"),
-        (changed(f"{MODALITY}/input_emb/weights_0", 1, D), "must have embeddings"),
-        (changed(f"other/{CONVOLUTION}/bias", 12), "occurs twice in .*, in several"),
-        (changed(f"{BODY}/encoder/layer_1/adapter/kernel", 1), "does not have"),
+        (
+            {"model": without(arrays(), f"{CONVOLUTION}/bias")},
+            "no tensor encoder/layer_1/ffn/conv1/bias",
+        ),
+        ({"model": arrays() | zeros(f"{CONVOLUTION}/bias", 11)}, r"must have the shape \(12\)"),
+        ({"model": without(arrays(), SHARED)}, "no tensor .*shared/weights_3"),
+        ({"model": arrays() | zeros(SHARED, 1, 9)}, "weights_3 must have the shape"),
+        (
+            {"model": arrays() | zeros(f"{MODALITY}/softmax/weights_0", 1, D)},
+            r"softmax .* shape \(17, 8\)",
+        ),
+        (
+            {"model": arrays() | zeros(f"{MODALITY}/input_emb/weights_0", 1, D)},
+            "must have embeddings",
+        ),
+        (
+            {"model": arrays() | zeros(f"other/{CONVOLUTION}/bias", 12)},
+            "occurs twice in .*, in several",
+        ),
+        ({"model": arrays() | zeros(f"{BODY}/encoder/layer_1/adapter/kernel", 1)}, "does not have"),
+        ({"model": arrays() | zeros("other/kernel", 1)}, "does not have.*other/kernel"),
     ],
 )
 def test_other_models_are_refused_by_the_name_of_what_is_wrong(tmp_path, changes, message):
@@ -208,10 +213,11 @@ def test_other_models_are_refused_by_the_name_of_what_is_wrong(tmp_path, changes
 
 
 def test_a_target_space_that_the_model_does_not_have_is_refused(tmp_path):
-    folder = write(tmp_path / "with", arrays())
-    for target_space in (-1, 32):
-        with pytest.raises(ValueError, match="`target_space` must be at least 0 and below 32"):
+    for spaces, target_space, message in (
+        (True, -1, "`target_space` must be at least 0 and below 32"),
+        (True, 32, "`target_space` must be at least 0 and below 32"),
+        (False, 1, "has no target spaces"),
+    ):
+        folder = write(tmp_path, arrays(spaces=spaces))
+        with pytest.raises(ValueError, match=message):
             read(folder, target_space=target_space)
-    folder = write(tmp_path / "without", arrays(spaces=False))
-    with pytest.raises(ValueError, match="has no target spaces"):
-        read(folder, target_space=1)

@@ -86,9 +86,6 @@ def test_a_pickle_that_would_run_code_does_not_run_it(path, tmp_path):
         def __reduce__(self):
             return os.mkdir, (str(trace),)
 
-    pickle.loads(pickle.dumps(Attack()))
-    assert trace.exists()  # the attack works where a pickle is unpickled
-    trace.rmdir()
     write(path, pickle.dumps({"weight": Attack()}, 2))
     assert f"{os.mkdir.__module__}.mkdir" in refusal(path)
     assert not trace.exists()

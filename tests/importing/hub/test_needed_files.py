@@ -7,7 +7,6 @@ from support.importing.loopback_hub import loopback_hub, write_card
 
 from t2t_keras.importing.hub.client import RemoteFile
 from t2t_keras.importing.hub.needed_files import RUN, fetch, needed_files, parse_address, planned
-from t2t_keras.runs.importing.model_source import find_model
 
 TEXTS = {"config.json", "vocab.json", "source.spm", "target.spm", "tokenizer_config.json"}
 OPUS = {"README.md", "pytorch_model.bin", "tf_model.h5", ".gitattributes", "metadata.json", *TEXTS}
@@ -78,7 +77,6 @@ T5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
     ("files", "message"),
     [
         ({"config__json": T5, "model__safetensors": ""}, "holds a T5ForConditionalGeneration, of"),
-        ({"config__json": T5}, "holds a T5ForConditionalGeneration"),
         (
             {"config__json": {"model_type": "marian"}, "model__safetensors__index__json": {}},
             "weights in several files. Save them as one model.safetensors",
@@ -118,12 +116,3 @@ def test_a_damaged_model_card_is_a_note(repository, card):
     lines = []
     assert fetch(planned("hf:org/model"), lines.append)[1] == {}
     assert lines[0].startswith("The metadata of the model card cannot be read: ")
-
-
-def test_repeated_lists_in_a_model_card_are_not_written_out(repository):
-    lists = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
-    lists += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)]
-    card = "\n".join(["---", *lists, "license: *a29", "language: *a29", "---"])
-    repository(model__bin="weights", README__md=card)
-    source = find_model("hf:org/model", show=lambda line: None)
-    assert source.languages is None and source.origin["license"] is None

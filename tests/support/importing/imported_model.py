@@ -45,6 +45,15 @@ def random_arrays(shapes):
     return {name: random.normal(size=shape).astype("float32") for name, shape in shapes.items()}
 
 
+def without(arrays, part):
+    """Returns the arrays whose names do not contain a text."""
+    return {name: array for name, array in arrays.items() if part not in name}
+
+
+def zeros(name, *shape):
+    return {name: np.zeros(shape, "float32")}
+
+
 def model_of(imported):
     """Returns a model with the imported weights."""
     model = Transformer(imported.config)
