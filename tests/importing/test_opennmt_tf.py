@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.importing.imported_model import check_model, model_of, without, zeros
+from support.importing.imported_model import changed, check_model, model_of, without
 from support.importing.opennmt_tf_folder import (
     CONFIG,
     FEATURES,
@@ -166,6 +166,7 @@ def test_an_unknown_token_in_the_vocabulary_is_not_the_last_row(tmp_path):
     assert read(folder).target.pieces == [*TOKENS[:3], "<<unk>>", *TOKENS[3:-1], "<unk>"]
 
 
+MODEL = arrays()
 INNER = "model/encoder/layers/1/ffn/layer/inner"
 ATTENTION = "model/decoder/layers/0/self_attention/layer"
 
@@ -181,55 +182,28 @@ ATTENTION = "model/decoder/layers/0/self_attention/layer"
         ),
         ({"vocab": [*TOKENS[:-1], "a"]}, r"a token occurs twice in .*vocab\.txt"),
         ({"words": TOKENS}, r"src-vocab\.txt and tgt-vocab\.txt. It has: none"),
-        ({"model": without(arrays(), FEATURES)}, f"no tensor {FEATURES}"),
-        ({"model": without(arrays(), f"{INNER}/bias")}, f"no tensor {INNER}/bias"),
+        (without(MODEL, FEATURES), f"no tensor {FEATURES}"),
+        (without(MODEL, f"{INNER}/bias"), f"no tensor {INNER}/bias"),
+        (without(MODEL, "decoder/layer_norm/gamma"), "no tensor model/decoder/layer_norm/gamma"),
+        (without(MODEL, "encoder/layers"), "is not a Transformer: its encoder must have from 1 to"),
+        (changed(MODEL, f"{INNER}/kernel", D, 11), r"inner/kernel must have the shape \(8, 12\)"),
         (
-            {"model": without(arrays(), "decoder/layer_norm/gamma")},
-            "no tensor model/decoder/layer_norm/gamma",
-        ),
-        (
-            {"model": without(arrays(), "encoder/layers")},
-            "is not a Transformer: its encoder must have from 1 to",
-        ),
-        (
-            {"model": arrays() | zeros(f"{INNER}/kernel", D, 11)},
-            r"inner/kernel must have the shape \(8, 12\)",
-        ),
-        (
-            {"model": arrays() | zeros(f"{OUTPUT}/kernel", D, 9)},
+            changed(MODEL, f"{OUTPUT}/kernel", D, 9),
             r"output_layer/kernel must have the shape \(8, 11\)",
         ),
+        (changed(MODEL, LABELS, V, 9), r"labels_inputter/embedding must have the shape \(any, 8\)"),
+        (changed(MODEL, f"{ATTENTION}/relative_position_keys", 41, 4), "has relative positions"),
         (
-            {"model": arrays() | zeros(LABELS, V, 9)},
-            r"labels_inputter/embedding must have the shape \(any, 8\)",
-        ),
-        (
-            {"model": arrays() | zeros(f"{ATTENTION}/relative_position_keys", 41, 4)},
-            "has relative positions",
-        ),
-        (
-            {"model": arrays() | zeros(TABLES["source"], 9, D)},
+            changed(MODEL, TABLES["source"], 9, D),
             "two tables of positions.* Received the lengths: 9, 0",
         ),
-        (
-            {"model": arrays() | zeros(TABLES["target"], 9, 7)},
-            r"encoder/embedding must have the shape \(any, 8",
-        ),
-        (
-            {"model": arrays() | zeros("model/encoder/encoders/0/layer_norm/gamma", D)},
-            "has several encoders",
-        ),
-        (
-            {"model": arrays() | zeros(FEATURES.replace("/emb", "/inputters/0/emb"), V, D)},
-            "has several sources",
-        ),
-        (
-            {"model": arrays() | zeros("model/encoder/layers/7/ffn/layer/inner/bias", 1)},
-            "no tensor .*layers/2/",
-        ),
-        ({"model": arrays() | zeros("other/kernel", 1)}, "does not have.*other/kernel"),
+        (changed(MODEL, TABLES["target"], 9, 7), r"encoder/embedding must have the shape \(any, 8"),
+        (changed(MODEL, "model/encoder/encoders/0/layer_norm/gamma", D), "has several encoders"),
+        (changed(MODEL, FEATURES.replace("/emb", "/inputters/0/emb"), V, D), "has several sources"),
+        (changed(MODEL, "model/encoder/layers/7/ffn/layer/inner/bias", 1), "no tensor .*layers/2/"),
+        (changed(MODEL, "other/kernel", 1), "does not have.*other/kernel"),
     ],
 )
 def test_other_models_are_refused_by_the_name_of_what_is_wrong(tmp_path, changes, message):
     with pytest.raises(ValueError, match=message):
-        read(write(tmp_path, **({"model": arrays()} | changes)))
+        read(write(tmp_path, **({"model": MODEL} | changes)))

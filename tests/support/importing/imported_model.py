@@ -46,12 +46,13 @@ def random_arrays(shapes):
 
 
 def without(arrays, part):
-    """Returns the arrays whose names do not contain a text."""
-    return {name: array for name, array in arrays.items() if part not in name}
+    """Returns a `model` for a writer of folders, without the arrays of some names."""
+    return {"model": {name: array for name, array in arrays.items() if part not in name}}
 
 
-def zeros(name, *shape):
-    return {name: np.zeros(shape, "float32")}
+def changed(arrays, name, *shape):
+    """Returns a `model` for a writer of folders, with zeros of another shape."""
+    return {"model": arrays | {name: np.zeros(shape, "float32")}}
 
 
 def model_of(imported):
