@@ -57,18 +57,17 @@ def test_scores_are_those_of_the_sacrebleu_command(folder):
 
 
 def test_a_second_reference_helps_and_a_comparison_has_all_metrics(folder):
-    one, two = (
-        [f"--hypotheses={folder}/worse", *(f"--reference={folder}/{name}" for name in names)]
-        for names in (["reference"], ["reference", "worse"])
+    one = [f"--hypotheses={folder}/worse", f"--reference={folder}/reference"]
+    plain, with_second = (
+        call("evaluate", *one, *second, "--metrics=ter").stdout
+        for second in ([], [f"--reference={folder}/worse"])
     )
-    plain = call("evaluate", *one, "--metrics=ter").stdout
     assert plain.startswith("TER ") and plain.count("lines") == 1
-    assert call("evaluate", *two, "--metrics=ter").stdout.startswith("TER            0.00")
+    assert with_second.startswith("TER            0.00")
     flags = ["--metrics=ter,bleu", f"--against={folder}/reference", "--paper_bleu=de", "--json"]
     result = json.loads(call("evaluate", *one, *flags).stdout)
-    names = ["BLEU", "TER", "paper's BLEU"]
-    assert [score["name"] for score in result["scores"]] == names
-    assert [score["name"] for score in result["against"]] == names
+    for scores in (result["scores"], result["against"]):
+        assert [score["name"] for score in scores] == ["BLEU", "TER", "paper's BLEU"]
     assert result["against"][1]["score"] == 0 < result["scores"][1]["score"]
     assert all(score["p_value"] < 0.05 for score in result["scores"][:2])
     assert "p_value" not in result["against"][0]

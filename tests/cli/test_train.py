@@ -38,6 +38,7 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     assert "fingerprint" not in result.stderr, "TensorFlow does not tell what it writes"
     for part in (
         *("mean of the checkpoints of steps 2, 4", "BLEU ", "tok:13a", "Next:\n  t2t-translate"),
+        *("t2t-serve", "t2t-prepare"),
         f"{folder / 'export' / '1'}: SavedModel with text in and text out",
         f"{folder / 'export_litert' / '1'}: model for LiteRT",
     ):
@@ -92,6 +93,8 @@ def test_the_end_of_training_is_reported(trained, stopped, finished, is_chief, o
     assert (folder, tpu, export, command_line[2:]) == ("runs/my x", None, False, flags)
     assert result.stdout.startswith(output) and bool(result.stdout) == bool(output)
     assert result.stderr.startswith(errors) and bool(result.stderr) == bool(errors)
+    assert "t2t-serve" not in result.stdout, "there is no export"
+    assert "t2t-prepare" not in result.stdout, "there is data"
     for line in result.stdout.splitlines()[1:]:
         command = line.strip().split("   ")[0]
         assert shlex.split(command)[1] in ("runs/my x", "--logdir=runs/my x/logs"), line
@@ -169,6 +172,7 @@ def test_settings_of_a_run_with_init_do_not_silently_start_from_random_weights(
 ):
     arguments = f"--config=settings_of:{begun.folder}", f"--run={tmp_path}/new"
     errors = trained.call(*arguments).stderr
+    assert errors.startswith("WARNING: The run with these settings was started from")
     assert "starts from random weights. Give --init=runs/general to start" in errors
     assert not trained.call(*arguments, "--init=runs/general").stderr
     assert not trained.call(f"--run={begun.folder}").stderr

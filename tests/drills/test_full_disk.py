@@ -16,7 +16,7 @@ FULL = (3_000, 10_000, 30_000, 100_000, 300_000)  # bytes of a file that still f
 
 def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
     run, data = tmp_path / "run", tmp_path / "data"
-    outputs = {name: tmp_path / name for name in ("translations", "scores", "export", "exported")}
+    outputs = {name: tmp_path / name for name in ("translations", "scores", "export")}
     files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
     long = tmp_path / "long"
     long.write_text("The dog sleeps.\n" * 20_000)
@@ -35,10 +35,6 @@ def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
         "train": ("train", train_flags(run, toy_data[1], texts, 8), lambda: results_of(run)),
         "average": ("average", [run, "--last=2"], lambda: averaged(run)),
         "export": ("export", [run, f"--output={outputs['export']}"], versions),
-        "keras": (
-            *("export", [run, "--format=keras", f"--output={outputs['exported']}.keras"]),
-            lambda: None,
-        ),
         "translate": ("translate", [run, *flags], outputs["translations"].read_bytes),
         "score": ("score", [run, *pairs], outputs["scores"].read_bytes),
         "report": ("report", [run], (run / "report.html").read_bytes),
