@@ -156,19 +156,6 @@ def test_mistakes_are_named_before_anything_is_translated(run, tmp_path, monkeyp
         run.report(["a"], ["b"], tmp_path / "none" / "page")
 
 
-def test_facts_that_were_written_by_hand_are_left_out(copied):
-    settings = read_json(copied.config_file)
-    items = [5, {}, {"from_step": "x"}, {"from_step": 0, "accelerators": 3}]
-    corpora = [{"folder": "x", "pairs": [], "words": "xy", "files": 3}]
-    for facts in (
-        {"hardware": 5, "corpora": 5, "held_out": 5, "languages": 5},
-        {"hardware": items, "corpora": corpora, "held_out": {"": "x"}},
-    ):
-        copied.config_file.write_text(json.dumps(settings | facts))
-        text = copied.report().read_text(encoding="utf-8")
-        assert "not recorded: the run was trained by an earlier version" in text
-
-
 def test_a_report_is_named_after_the_folder_whatever_its_name(run, tmp_path):
     folder = tmp_path / os.fsdecode(b"{{body}}<i>\x01\xff") / "run"  # not UTF-8
     shutil.copytree(run.folder, folder)

@@ -10,9 +10,6 @@ from support.runs.untrained_parser import TREES, untrained_parser
 from support.text.tree_tokenizer import PIECES, TOKENIZER, TreeTokenizer
 
 from pipelines.text.treebank import parse, repair
-from t2t_keras.decoding.batches import padded
-from t2t_keras.decoding.rows import END, Rows
-from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.tree_constraint import (
     CLOSING,
     CONTINUATION,
@@ -20,13 +17,11 @@ from t2t_keras.decoding.tree_constraint import (
     OTHER,
     WORD_START,
 )
-from t2t_keras.export.id_signatures import small_batch_search
 from t2t_keras.runs import load_runs
 from t2t_keras.runs.parsing import gold_words
 from t2t_keras.runs.training.train import train
-from t2t_keras.runs.tree_search import tree_constraint, tree_vocabulary
+from t2t_keras.runs.tree_search import tree_vocabulary
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.engines.search_graphs import compiled_search, staged_graph
 from t2t_keras.translating.translator import Translator
 
 SENTENCES = [" ".join(gold_words(parse(tree))) for tree in TREES]
@@ -61,28 +56,6 @@ def test_samples_and_ensembles_write_trees(parsers, count, settings):
         assert trees
         for tree in trees:
             assert repair(sentence.split(), tree.text.split(), "word")[1]
-
-
-@pytest.mark.long
-def test_every_graph_of_the_search_finds_the_same_trees(parsers):
-    run, _ = parsers["word"]
-    config = run.search(beam=2, n_best=2, constrain="tree")
-    model, trees = run.loaded(None), tree_constraint(run, config)
-    source = padded([[*ids, END] for ids in run.tokenizer().source.encode(SENTENCES)])
-    expected = search(model, source, 90, config, trees=trees)
-    method = method_of(model, config, trees)
-    staged = staged_graph(model, config, method)(Rows(source, None))
-    tf.config.run_functions_eagerly(True)  # XLA takes long to compile
-    try:
-        compiled = compiled_search(model, config, trees)(Rows(source, None))
-        *small, finished = small_batch_search(method)(source)
-    finally:
-        tf.config.run_functions_eagerly(False)
-    assert finished, "these trees are short"
-    for tokens, scores in (staged, compiled, small):
-        width = min(tokens.shape[-1], expected.tokens.shape[-1])
-        np.testing.assert_array_equal(tokens[..., :width], expected.tokens[..., :width])
-        np.testing.assert_allclose(scores, expected.scores, atol=2e-5)
 
 
 @pytest.mark.long

@@ -32,11 +32,6 @@ def examples():
     return {name: found[name] for name in (*PLUGINS, CONFIG)}
 
 
-def test_every_example_has_at_most_20_lines():
-    for name, text in examples().items():
-        assert sum(bool(line.strip()) for line in text.splitlines()) <= 20, name
-
-
 def test_the_gated_block_obeys_initializers_and_regularizers(monkeypatch):
     monkeypatch.setattr(block, "BLOCKS", dict(block.BLOCKS))
     exec(examples()["gated_block.py"], file := {})

@@ -71,27 +71,20 @@ def test_a_run_in_use_is_refused(copied):
         train(tiny_experiment(), copied.folder)
 
 
-@pytest.mark.parametrize(
-    ("is_chief", "stopped", "stopped_early", "finished"),
-    [
-        (True, None, False, True),
-        (True, "SIGTERM", False, False),
-        (True, "no better loss", True, True),
-        (False, None, False, True),
-    ],
-)
-def test_only_the_chief_finishes_a_run_and_only_at_its_end(
-    monkeypatch, tmp_path, is_chief, stopped, stopped_early, finished
-):
-    trainer = types.SimpleNamespace(
-        train=lambda: stopped, stopped_early=stopped_early, is_chief=is_chief, step=7
-    )
-    monkeypatch.setattr(training, "make_trainer", lambda *arguments: trainer)
-    monkeypatch.setattr(training, "finish", lambda run, trainer, export, show: f"export {export}")
-    result = train(tiny_experiment(), tmp_path, show=None)
-    assert (result.step, result.stopped, result.finished) == (7, stopped, finished)
-    assert result.is_chief == is_chief
-    assert result.export == ("export True" if finished and is_chief else None)
+def test_only_the_chief_finishes_a_run_and_only_at_its_end(monkeypatch, tmp_path):
+    monkeypatch.setattr(training, "finish", lambda run, trainer, export, show: "an export")
+    for is_chief, stopped, early, finished, export in (
+        (True, None, False, True, "an export"),
+        (True, "SIGTERM", False, False, None),
+        (True, "no better loss", True, True, "an export"),
+        (False, None, False, True, None),
+    ):
+        trainer = types.SimpleNamespace(
+            train=lambda stopped=stopped: stopped, stopped_early=early, is_chief=is_chief, step=7
+        )
+        monkeypatch.setattr(training, "make_trainer", lambda *_, trainer=trainer: trainer)
+        result = train(tiny_experiment(), tmp_path, show=None)
+        assert result[1:] == (7, stopped, finished, is_chief, export)
 
 
 def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_path, monkeypatch):

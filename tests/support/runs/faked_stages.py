@@ -20,12 +20,7 @@ class FakedStages:
     """Writes files that look as if the stages had run.
 
     Args:
-        run: the folder that becomes a trained run.
-        vocabulary: the folder that becomes a learned vocabulary.
-
-    Attributes:
-        started: list of (command, {flag: value}, positional arguments).
-        failing: the command that fails, or None.
+        run, vocabulary: the folders that become a trained run and a learned vocabulary.
     """
 
     def __init__(self, run, vocabulary):
