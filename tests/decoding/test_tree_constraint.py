@@ -16,11 +16,9 @@ from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.tree_constraint import (
-    CLOSING,
     DEEPEST,
     OPENING,
     SURPRISE,
-    WORD_START,
     TreeConstraint,
 )
 from t2t_keras.ops import on_numpy
@@ -104,15 +102,6 @@ def test_exactly_the_tokens_that_continue_a_tree_are_allowed(kind):
         allowed = allowed_tokens(constraint(kind), [*SOURCE, END, 0], tokens, position, limit)
         for prefix, row in zip(prefixes, allowed, strict=True):
             assert set(np.flatnonzero(row).tolist()) == following[prefix], prefix
-
-
-def test_counters_give_the_place_in_the_tree():
-    tokens = [[OPEN_A, OPEN_B, A], [OPEN_A, OPEN_B, A, CLOSE_B, B, MORE], [OPEN_B, A, CLOSE_B], []]
-    counters = constraint("word").counters(ops.array(padded(tokens))[None])
-    assert array(counters.depth).tolist() == [[2, 1, 0, 0]]
-    assert array(counters.written).tolist() == [[1, 3, 1, 0]]
-    assert array(counters.newest)[0, [0, 2]].tolist() == [WORD_START, CLOSING]
-    assert array(counters.closing)[0, :2].tolist() == [CLOSE_B, CLOSE_A]
 
 
 def test_the_leaves_are_the_pieces_of_the_source():
@@ -216,13 +205,6 @@ def test_a_constraint_and_its_setting_need_each_other():
 
 
 def test_trees_cannot_contain_required_phrases():
-    config = SearchConfig(constrain="tree")
+    config, source = SearchConfig(constrain="tree"), ops.array([[A, END]])
     with pytest.raises(ValueError, match="`constrain` must be left out if phrases are required"):
-        search(
-            TableModel(0),
-            ops.array([[A, END]]),
-            9,
-            config,
-            phrases=[[[A]]],
-            trees=constraint("word"),
-        )
+        search(TableModel(0), source, 9, config, phrases=[[[A]]], trees=constraint("word"))

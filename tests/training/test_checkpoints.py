@@ -1,4 +1,3 @@
-import contextlib
 import io
 import os
 import zipfile
@@ -96,27 +95,6 @@ def test_damaged_checkpoints_are_skipped_with_a_warning(tmp_path):
     checkpoints.path(1).write_bytes(b"")
     with pytest.raises(DamagedCheckpoint, match=r"None of the 3 checkpoints .* can be read"):
         checkpoints.load_newest(warnings.append)
-
-
-@pytest.mark.parametrize(
-    ("record", "offset"),
-    [(b"PK\1\2", 10), (b"PK\5\6", 10)],
-    ids=["compression", "number of arrays"],
-)
-def test_a_changed_bit_in_the_files_directory_is_damage_or_has_no_effect(tmp_path, record, offset):
-    """The checksums of the arrays do not cover these bits."""
-    checkpoints = saved(tmp_path, [1])
-    expected, whole = checkpoints.load(1)[0], checkpoints.path(1).read_bytes()
-    for bit in range(8):
-        contents = bytearray(whole)
-        contents[whole.index(record) + offset] ^= 1 << bit
-        checkpoints.path(1).write_bytes(contents)
-        for call in (checkpoints.best, checkpoints.latest, lambda: checkpoints.digest(1)):
-            with contextlib.suppress(DamagedCheckpoint):
-                call()
-        with contextlib.suppress(DamagedCheckpoint):
-            state, _ = checkpoints.load(1)
-            assert state.keys() == expected.keys()
 
 
 def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
@@ -236,10 +214,8 @@ def notes_file(text):
     ("notes", "array", "message"),
     [
         ("3", npy([1.0]), "notes are not an object"),
-        ("[" * 100_000, npy([1.0]), "recursion"),
         ("{}", npy(["x"]), "not an array of num"),
         ("{}", npy([1.0], (10**13,)), "allocate"),
-        ("{}", npy([1.0], (True, True)), "integer"),
     ],
 )
 def test_a_hostile_checkpoint_is_damaged(tmp_path, notes, array, message):

@@ -12,7 +12,6 @@ import pytest
 from support.processes.commands import HELPERS, running
 from support.runs.small_training import HeldOut, assert_same_bits, new_trainer
 
-from t2t_keras.training import checkpoints
 from t2t_keras.training.checkpoints import Checkpoints, average, state_of
 from t2t_keras.training.logs.metrics_file import MetricsFile
 
@@ -179,25 +178,6 @@ def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
     assert trainer.train() == "SIGTERM was received"
     assert trainer.checkpoints.steps() == [7]
     assert "Stopping after this step" in capsys.readouterr().err
-
-
-def test_a_full_disk_ends_the_run_and_keeps_the_previous_checkpoint(tmp_path, monkeypatch):
-    trainer = new_trainer(tmp_path)
-    original, saved = checkpoints.write_arrays, []
-
-    def write_arrays(file, *mappings):
-        if len(saved) == 2:
-            file.write(b"half")
-            raise OSError(28, "No space left on device")
-        saved.append(file)
-        original(file, *mappings)
-
-    monkeypatch.setattr(checkpoints, "write_arrays", write_arrays)
-    message = r"step 12 could not be written .* is from step 8: make room"
-    with pytest.raises(OSError, match=message):
-        trainer.train()
-    assert trainer.checkpoints.steps() == [4, 8]
-    assert not list((tmp_path / "checkpoints").glob("*.unfinished"))
 
 
 def test_only_the_newest_checkpoint_by_time_is_averaged_if_others_are_made_by_steps(tmp_path):
