@@ -112,7 +112,7 @@ def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept
     with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), folder, config())
     with pytest.raises(ValueError, match="can have at most"):
-        prepare(Pairs(CORPUS), folder, config(size=50_000))
+        prepare(Pairs(CORPUS), folder, config(encodings=3, size=50_000))
     monkeypatch.setattr(preparation, "clean_all", None)
     prepare(Pairs(CORPUS), folder, config())
     assert contents(folder) == contents(prepared[0])

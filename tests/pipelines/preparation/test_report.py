@@ -34,6 +34,7 @@ def test_the_text_lists_what_was_dropped_and_changed():
     assert "changed     1 composed by NFC\n" in text
     assert "80.0% of their positions hold real tokens" in text
     assert "rows × width: 64 × 5" in text
+    assert " 0–9          200 █" in text
 
 
 def test_a_corpus_without_a_full_batch_and_without_dropped_pairs_has_a_report():
