@@ -84,9 +84,9 @@ def test_the_same_contents_are_executed_once_whatever_their_path(write):
     ("text", "message"),
     [
         (POSITIONS.replace('"p"', '"learned"'), "replaces 'learned' in POSITIONAL_ENCODINGS"),
-        (f"{POSITIONS}\ndel POSITIONAL_ENCODINGS['none']", "a.py replaces 'none'"),
+        (f"{POSITIONS}\ndel POSITIONAL_ENCODINGS['none']", "faulty.py replaces 'none'"),
         (f"{POSITIONS}\n1 / 0", "line 6: the file does not run: ZeroDivisionError"),
-        ("def f(:", "a.py, line 1: the file does not run: SyntaxError"),
+        ("def f(:", "faulty.py, line 1: the file does not run: SyntaxError"),
         ("import nothing_like_it", "may import installed packages, but no file beside it"),
         ("raise SystemExit(3)", "line 1: the file does not run: SystemExit: 3"),
         (
@@ -99,8 +99,14 @@ def test_a_faulty_file_is_one_clear_error_and_leaves_the_tables_as_they_were(wri
     before = dict(POSITIONAL_ENCODINGS)
     for _ in range(2):
         with pytest.raises(ValueError, match=message):
-            load_plugin(write("a.py", text))
+            load_plugin(write("faulty.py", text))
     assert before == POSITIONAL_ENCODINGS
+
+
+def test_the_module_of_a_file_that_fails_is_removed(write):
+    with pytest.raises(ValueError, match="ZeroDivisionError"):
+        load_plugin(write("fails.py", "1 / 0"))
+    assert not [name for name in sys.modules if name.startswith("t2t_plugin_fails")]
 
 
 def test_a_file_cannot_replace_an_entry_of_another_one(write):

@@ -116,11 +116,6 @@ def uncached_log_softmax(model, source, target):
     return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
 
 
-def log_p_of(model, source, tokens):
-    """Returns log P of one hypothesis, computed without a cache."""
-    return (uncached_log_p(model, source[None], tokens[None]) * (tokens > 0)).sum()
-
-
 def scores_of(model, source, tokens, alpha=0.6):
     """Returns the score of one hypothesis for each sentence, computed without a cache."""
     is_token = tokens > 0
