@@ -18,6 +18,11 @@ def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, byte
     matrices = [variable for variable in model.variables if len(variable.shape) > 1]
     stored = sum(parts[0].numpy().nbytes for parts in weights.stored)
     assert stored == bytes_per_weight * sum(np.size(matrix) for matrix in matrices)
+    if dtype == "int8":  # a scale for each token, or for each output
+        embedding = next(i for i, each in enumerate(matrices) if each is model.embedding.matrix)
+        assert weights.stored[embedding][1].shape[0] == model.config.vocab_size
+        others = [scale for i, (_, scale) in enumerate(weights.stored) if i != embedding]
+        assert {each.shape[0] for each in others} == {1}
     function = tf.function(weights.used_by(lambda: model(inputs)), autograph=False)
     difference = np.abs(array(function()) - expected)
     assert 0 < difference.max() < 0.05 * expected.std()
