@@ -225,8 +225,8 @@ def test_trust_is_recorded_once_a_line_or_else_kept_by_the_process(tmp_path, mon
     record_path().write_text("1" * 64 + "  by hand")
     for _ in range(2):
         assert trust_file("2" * 64, Path("a\n.py")) == ""
+        assert recorded() == {"1" * 64, "2" * 64}
     assert len(record_path().read_text().splitlines()) == 2
-    assert recorded() == {"1" * 64, "2" * 64}
     monkeypatch.setenv("XDG_CONFIG_HOME", str(record_path()))
     assert "cannot be written" in trust_file("3" * 64, Path("a.py")) and is_trusted("3" * 64)
     monkeypatch.delenv("XDG_CONFIG_HOME")
