@@ -21,7 +21,7 @@ from support.importing.tensor2tensor_folder import (
     write,
 )
 
-from t2t_keras.importing.tensor2tensor import REQUIRED, is_format, read
+from t2t_keras.importing.tensor2tensor import is_format, read
 
 POST = {"layer_preprocess_sequence": "none", "layer_postprocess_sequence": "dan"}
 THREE = ("input_emb", "target_emb", "softmax")
@@ -121,6 +121,7 @@ def test_flags_name_a_set_of_hparams_and_changes_to_it(tmp_path):
     assert (config.num_heads, config.attention_dropout, config.pre_norm) == (1, 0.2, True)
     for text, message in {
         "--hparams_set=transformer_mine\n": "hparams_set=transformer_mine, which is not known",
+        "--hparams=num_heads=1,proximity_bias=true\n": "has proximity_bias=True",
         "--model=evolved_transformer\n": "model=evolved_transformer",
         "": r"neither hparams\.json nor flags\.txt",
     }.items():
@@ -169,13 +170,18 @@ def test_two_vocabularies_of_different_sizes_have_a_matrix_shared_each(tmp_path,
 
 
 MODEL = arrays()
+SINGLE = [  # settings with one or few values in the paper's model
+    *("self_attention_type", "ffn_layer", "norm_type", "pos", "multiply_embedding_mode"),
+    *("prepend_mode", "proximity_bias", "unidirectional_encoder", "symbol_modality_skip_top"),
+    *("factored_logits", "hard_attention_k"),
+]
 SHARED = f"{MODALITY}/shared/weights_3"
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        *(({"hparams": {name: "other"}}, f"{name}='other'. Models") for name in REQUIRED),
+        *(({"hparams": {name: "other"}}, f"{name}='other'. Models") for name in SINGLE),
         ({"hparams": {"layer_preprocess_sequence": "none"}}, "must be 'n' and 'da'"),
         ({"hparams": {"layer_postprocess_sequence": "dan"}}, "must be 'n' and 'da'"),
         ({"hparams": POST}, "must be 'n' and 'da'"),
