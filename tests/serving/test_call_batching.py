@@ -20,8 +20,9 @@ def batches(*rows, full):
     engine = EchoEngine()
 
     async def ask():
-        client = Client(engine, batch_wait_ms=5000, max_batch_rows=full)
-        await asyncio.gather(*(client(row, client="ab"[n % 2]) for n, row in enumerate(rows)))
+        client = Client(engine, batch_wait_ms=60_000, max_batch_rows=full)
+        async with asyncio.timeout(20):
+            await asyncio.gather(*(client(row, client="ab"[n % 2]) for n, row in enumerate(rows)))
         await client.close()
         return client.workers.metrics.registry
 

@@ -31,14 +31,17 @@ def test_ctranslate2_takes_prefixes_markup_alignments_and_confidence(run, tmp_pa
     prefix, markup, rated = predictions(
         {"text": TEXT, "prefix": "mein"},
         {"text": f"<p>{TEXT}</p>\n{{x}}", "markup": "html"},
-        {"text": TEXT, "alignments": True, "confidence": True},
+        {"text": TEXT, "alignments": True, "confidence": True, "beam": 3, "n_best": 2},
         engine=engine,
     )
     assert prefix["translations"][0].startswith("mein")
     assert markup["translations"][0].startswith("<p>") and "{x}" in markup["translations"][0]
     assert rated["source_words"] == TEXT
-    sizes = {len(rated[name][0].split()) for name in ("words", "confidence", "alignments")}
-    assert len(sizes) == 1 and sizes != {0}
+    sizes = [
+        [len(each.split()) for each in rated[name]]
+        for name in ("words", "confidence", "alignments")
+    ]
+    assert sizes[0] == sizes[1] == sizes[2] and any(sizes[0])
 
 
 def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
