@@ -37,7 +37,7 @@ def make(name):
         "ensemble": lambda: Ensemble(
             [tiny_model(**RESTRICTED), disturbed(tiny_model(**RESTRICTED), seed=5)]
         ),
-        "learned": lambda: tiny_model(positions="learned", max_length=14),
+        "learned": lambda: tiny_model(positions="learned", max_length=26),
         "alibi": lambda: tiny_model(positions="alibi", attention="additive"),
         "pre-norm": lambda: tiny_model(pre_norm=True, activation="swish"),
     }[name]()
