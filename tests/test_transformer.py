@@ -21,6 +21,8 @@ from support.models.reference import forward
 
 from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
 
+PAPER = {"vocab_size": 2000, "num_layers": 6, "d_model": 512, "d_ff": 2048, "num_heads": 8}
+
 
 @pytest.mark.parametrize(
     "settings",
@@ -37,6 +39,8 @@ from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
         ),
         {"residual": False, "pre_norm": True, "activation": "gelu_sigmoid", "positions": "none"},
         {"layer_norm": False, "pre_norm": True, "num_layers": 1},
+        {"source_vocab_size": 40, "tie_output": False, "norm_epsilon": 0.1, "source_end": False},
+        pytest.param(PAPER, marks=pytest.mark.long),
     ],
 )
 def test_logits_equal_an_independent_numpy_forward_pass(settings):
