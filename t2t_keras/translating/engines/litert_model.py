@@ -77,7 +77,9 @@ class LiteRTModel:
 
     def encoded(self, ids):
         """Returns the memory of one source, {name: array}, without padding for longer sources."""
-        padded = np.zeros((1, max(-(-len(ids) // UNIT), 1) * UNIT), "int32")
+        length = max(-(-len(ids) // UNIT), 1) * UNIT
+        # Learned positions have no rows beyond the maximum length.
+        padded = np.zeros((1, min(length, self.longest or length)), "int32")
         padded[0, : len(ids)] = ids
         return self.programs["encode"](source=padded)
 

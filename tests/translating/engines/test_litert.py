@@ -202,3 +202,10 @@ def test_a_server_loads_each_version_of_a_folder_in_its_format(folder):
     assert model.metadata["serving_default"] and model.translations.translator.engine.width == 4
     with pytest.raises(ValueError, match=r"saved_model\.pb"):
         load_model(folder.parent)
+
+
+@pytest.mark.parametrize(("longest", "padded"), [(None, 32), (20, 20), (40, 32)])
+def test_a_source_is_padded_up_to_the_maximum_length_only(longest, padded):
+    model = LiteRTModel({"encode": lambda source: {"source": source}}, {}, longest)
+    (source,) = model.encoded(np.arange(1, 19))["source"]
+    assert source.tolist() == [*range(1, 19), *[0] * (padded - 18)]
