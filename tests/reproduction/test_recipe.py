@@ -26,9 +26,6 @@ def test_a_shorter_training_keeps_its_highest_learning_rate_and_its_share_of_ave
     shorten(training, 3000, checkpoints=504)
     assert (training.steps, training.warmup_steps, training.checkpoint_every) == (3000, 40, 5)
     assert training.learning_rate * training.warmup_steps**-0.5 == pytest.approx(highest)
-
-
-def test_a_shorter_training_keeps_the_rate_of_a_schedule_that_is_named_by_its_peak():
     training = TrainingConfig(steps=14_000, schedule="inverse_sqrt", learning_rate=1.5e-3)
     shorten(training, 1400)
     assert (training.warmup_steps, training.learning_rate) == (400, 1.5e-3)

@@ -15,7 +15,6 @@ from t2t_keras.reproduction.run_stages import (
     average,
     check_same_text,
     default_weights,
-    existing_run,
     output_folder,
     train,
     translate,
@@ -98,12 +97,6 @@ def test_a_run_is_not_resumed_with_a_different_text(tmp_path):
     with pytest.raises(ValueError, match="different training text"):
         train(stages, run, mock.Mock(), folders["other"])
     stages.run_once.assert_not_called()
-
-
-def test_an_existing_run_must_have_settings(tmp_path):
-    assert existing_run(Plan("table2")) is None
-    with pytest.raises(ValueError, match="is not a run"):
-        existing_run(Plan("table2", run=tmp_path))
 
 
 def test_only_one_process_can_use_an_output_folder(tmp_path):

@@ -103,15 +103,6 @@ def test_exponents_are_fitted_from_1024_on(tmp_path, no_children):
     assert matplotlib.image.imread(tmp_path / "table1.png").shape[1] > 1000
 
 
-def test_a_missing_exponent_has_its_reason_in_the_notes(tmp_path, no_children):
-    lengths = [64, 256, 1024]
-    write_results(tmp_path, [(layer, n, 1e-9 * n) for layer in EXPONENTS for n in lengths])
-    text = reproduce(Plan("table1", output=tmp_path, lengths=lengths, **SETTINGS))
-    rows = list(csv.DictReader((tmp_path / "table1.csv").read_text().splitlines()))
-    assert {row["exponent of n"] for row in rows} == {"–"}
-    assert "There is no exponent: a fit needs two lengths of at least 1,024" in text
-
-
 @pytest.mark.parametrize("name", ["d_model", "machine"])
 def test_results_of_other_settings_are_refused(tmp_path, name, no_children):
     write_results(tmp_path, [("recurrent", 64, 1.0)], **{name: 32})

@@ -14,6 +14,7 @@ from support.runs.reproduced import (
     write_lines,
 )
 
+from pipelines.atomic_files import write_json
 from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.reproduction import Plan, reproduce
@@ -67,30 +68,15 @@ def table(treebanks, tmp_path_factory):
     return folder, result
 
 
-def ours(folder):
-    """Returns our rows of a table; the others are the paper's."""
-    return [row for row in cells(folder / "table4.csv") if row["parser"] == "ours"]
-
-
-@pytest.mark.nightly
-def test_the_papers_lines_are_references(table):
-    rows = [row for row in cells(table[0] / "table4.csv") if row["parser"] != "ours"]
-    f1 = {(row["parser"], row["mode"]): row["paper F1, WSJ 23"] for row in rows}
-    assert len(f1) == 12 and not any(row["F1"] for row in rows)
-    assert f1["the paper's Transformer", "gold trees only"] == "91.3"
-    assert f1["Dyer et al. (2016), RNN Grammar", "generative"] == "93.3"
-
-
-@pytest.mark.nightly
-def test_the_training_starts_from_the_weights_of_the_first_one(table):
-    folder = table[0]
-    assert Run(folder / "run").init() == str(folder / "first")
-    assert "2 steps with the settings of parsing:semi_supervised" in table[1].stdout
+def test_a_run_resumes_from_the_training_that_it_started_from(tmp_path):
+    run, first = Run(tmp_path / "run"), Run(tmp_path / "first")
+    run.folder.mkdir()
+    write_json(run.config_file, {"init": str(first.folder), "experiment": {}})
     with pytest.raises(ValueError, match=r"begun after the training in .*Received: no --first"):
-        check_same_start(Run(folder / "run"), None)
+        check_same_start(run, None)
     with pytest.raises(ValueError, match=r"first was begun without --first.*a training in .*run"):
-        check_same_start(Run(folder / "first"), Run(folder / "run"))
-    check_same_start(Run(folder / "run"), Run(folder / "first"))
+        check_same_start(first, run)
+    check_same_start(run, first)
 
 
 def test_the_first_training_keeps_its_steps_once_the_run_has_started_from_it(tmp_path):
@@ -112,41 +98,40 @@ def test_the_first_training_keeps_its_steps_once_the_run_has_started_from_it(tmp
 
 
 @pytest.mark.nightly
-def test_trees_become_a_run_and_its_parses(table):
+def test_trees_become_a_run_and_its_parses_are_scored(treebanks, table, tmp_path):
+    folder, result = table
     expected = ["prepare", "train-first", "train", "average", "parse-dev"]
     expected += ["parse-dev-constrained"]
-    assert started_stages(table[1].stderr) == [f"parsing: {stage}" for stage in expected]
-    row, _ = ours(table[0])
-    assert row["outputs"] == "any"
-    assert int(row["repaired"]) + int(row["failed"]) == 12, "two steps teach nothing"
-
-
-@pytest.mark.nightly
-def test_the_constrained_search_writes_trees(treebanks, table):
-    _, row = ours(table[0])
-    assert (row["outputs"], row["repaired"], row["failed"]) == ("trees only", "0", "0")
+    assert started_stages(result.stderr) == [f"parsing: {stage}" for stage in expected]
+    assert Run(folder / "run").init() == str(folder / "first")
+    for text in (
+        "2 steps with the settings of parsing:semi_supervised",
+        "60 automatic trees",
+        "d_model 16 (paper 1,024)",
+    ):
+        assert text in result.stdout
+    lines = cells(folder / "table4.csv")
+    f1 = {(row["parser"], row["mode"]): row["paper F1, WSJ 23"] for row in lines}
+    assert f1["the paper's Transformer", "gold trees only"] == "91.3"
+    assert f1["Dyer et al. (2016), RNN Grammar", "generative"] == "93.3"
+    any_output, constrained = [row for row in lines if row["parser"] == "ours"]
     golds = list(read_trees(treebanks["dev"]))
-    parses = [tree_of(line) for line in read_lines(table[0] / "dev-constrained.trees")]
-    assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
-
-
-@pytest.mark.nightly
-def test_gold_and_automatic_trees_are_mixed_in_the_ratio(table):
-    row, _ = ours(table[0])
-    assert row["mode"] == "semi-supervised"
-    assert row["trees trained on"] == "100", "60 automatic and 40 gold"
-    assert "60 automatic trees" in table[1].stdout
-    assert "d_model 16 (paper 1,024)" in table[1].stdout
-
-
-@pytest.mark.nightly
-def test_sentences_of_the_training_text_are_left_out_of_f1(treebanks, table):
-    row, _ = ours(table[0])
-    assert (row["sentences"], row["also in training"]) == ("11", "1")
-    golds = list(read_trees(treebanks["dev"]))
-    parses = [tree_of(line) for line in read_lines(table[0] / "dev.trees")]
-    assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
-    assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
+    for row, name, outputs in (
+        (any_output, "dev.trees", "any"),
+        (constrained, "dev-constrained.trees", "trees only"),
+    ):
+        parses = [tree_of(line) for line in read_lines(folder / name)]
+        assert row["outputs"] == outputs
+        assert row["F1"] == f"{bracketing(golds[1:], parses[1:])[0].f1:.2f}"
+        assert row["F1 with these"] == f"{bracketing(golds, parses)[0].f1:.2f}"
+        assert (row["sentences"], row["also in training"]) == ("11", "1")
+        assert row["mode"] == "semi-supervised"
+        assert row["trees trained on"] == "100", "60 automatic and 40 gold"
+    assert int(any_output["repaired"]) + int(any_output["failed"]) == 12, "two steps teach nothing"
+    assert (constrained["repaired"], constrained["failed"]) == ("0", "0")
+    given = {name: treebanks[name] for name in ("train", "dev")}
+    with pytest.raises(ValueError, match=r"was trained on different trees\. --train must name"):
+        reproduce(Plan("table4", run=folder / "run", output=tmp_path, **given))
 
 
 @pytest.mark.nightly
@@ -161,15 +146,11 @@ def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
     assert arguments[-2:] != constrained[-2:] and "--constrain=tree" in constrained
     own = json.loads((folder / "stages.json").read_text())["parse-dev"][-1]
     assert (command, arguments[:-2]) == (own[0], own[1][:-2]), "all but the input and the output"
-    row, _ = ours(tmp_path)
-    assert row == ours(folder)[0] | {"scored on": "test"}
-
-
-@pytest.mark.nightly
-def test_a_run_that_was_trained_on_other_trees_is_refused(treebanks, table, tmp_path):
-    given = {name: treebanks[name] for name in ("train", "dev")}
-    with pytest.raises(ValueError, match=r"was trained on different trees\. --train must name"):
-        reproduce(Plan("table4", run=table[0] / "run", output=tmp_path, **given))
+    given, written = (
+        [row for row in cells(path / "table4.csv") if row["parser"] == "ours"]
+        for path in (folder, tmp_path)
+    )
+    assert written[0] == given[0] | {"scored on": "test"}
 
 
 def test_a_treebank_that_the_model_was_trained_on_is_refused(treebanks, tmp_path):

@@ -6,7 +6,7 @@ import matplotlib.figure
 import matplotlib.image
 import pytest
 
-from t2t_keras.visualization.curves import curves, schedule_curve, with_intervals, with_sets
+from t2t_keras.visualization.curves import curves, with_intervals, with_sets
 
 
 def colored_share(path):
@@ -80,12 +80,6 @@ def test_runs_of_earlier_versions_are_drawn_from_their_evaluations():
     evaluation = {"step": 1, "loss": 4.0, "train_loss": 5.0, "tokens_per_second": 7.0}
     expected = {"step": 1, "loss": 4.0, "train_loss": 5.0, "train_tokens_per_second": 7.0}
     assert with_intervals({"run": [evaluation]}, {}) == {"run": [expected]}
-
-
-def test_the_schedule_marks_the_step_that_was_reached(tmp_path):
-    for name, reached in (("planned", None), ("stopped", 40)):
-        schedule_curve(tmp_path / f"{name}.png", lambda step: 1 / (step + 1), 100, reached)
-    assert colored_share(tmp_path / "stopped.png") > colored_share(tmp_path / "planned.png")
 
 
 def test_named_held_out_sets_are_lines_of_their_own():

@@ -43,7 +43,6 @@ def test_many_files_are_not_all_named():
             {},
             ["general: a.en and a.de", "mine: b.en and b.de"],
         ),
-        ({"folder": "x"}, {}, ["none"]),
         ({}, {"": 300}, ["300 pairs with combinations of words that are not in the training text"]),
     ],
 )

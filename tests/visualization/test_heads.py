@@ -20,9 +20,8 @@ def test_joined_weights_match_a_calculation_by_hand():
     np.testing.assert_allclose(joined(pieces, [1, 2], [2, 1]), expected)
 
 
-def test_joined_weights_sum_to_one_and_words_of_one_piece_are_unchanged():
+def test_weights_of_words_of_one_piece_are_unchanged():
     weights = random_weights(5, 4)[0]
-    np.testing.assert_allclose(joined(weights, [1, 3, 1], [2, 2]).sum(-1), 1, rtol=1e-6)
     np.testing.assert_array_equal(joined(weights, [1] * 5, [1] * 4), weights)
 
 

@@ -3,8 +3,6 @@
 import itertools
 import math
 
-import matplotlib.image
-import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from support.text.pictures import pixels_of
@@ -30,14 +28,6 @@ def test_a_name_has_one_color_in_all_panels(tmp_path, logarithmic):
     assert counts[1][1] > 1.5 * counts[0][1]
 
 
-def test_more_than_three_panels_begin_a_new_row(tmp_path):
-    panels = [Panel(str(i), {"a": {1: 1.0, 2: 2.0}}, "n", joined=False) for i in range(5)]
-    for count in (3, 5):
-        line_panels(tmp_path / f"{count}.png", panels[:count])
-    three, five = (matplotlib.image.imread(tmp_path / f"{n}.png").shape for n in (3, 5))
-    assert five[1] == three[1] and five[0] > 1.5 * three[0]
-
-
 @pytest.mark.parametrize("decades", [3, 9])
 def test_labels_of_a_logarithmic_axis_do_not_collide(decades):
     figure = Figure(figsize=(4.4, 3.4), layout="constrained")
@@ -56,7 +46,7 @@ def test_labels_of_a_logarithmic_axis_do_not_collide(decades):
     assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
 
 
-def test_panels_of_one_scale_show_the_same_range(tmp_path):
+def test_panels_of_one_scale_show_the_same_range():
     figure = Figure()
     axes = figure.subplots(1, 2)
     for ax, top in zip(axes, (2.0, 1e6), strict=True):
@@ -66,16 +56,3 @@ def test_panels_of_one_scale_show_the_same_range(tmp_path):
     assert axes[0].get_xlim()[0] <= 0 < 6 <= axes[0].get_xlim()[1]
     assert axes[0].get_ylim() == axes[1].get_ylim()
     assert axes[0].get_ylim()[0] < 1 < 1e6 < axes[0].get_ylim()[1]
-    own, shared = (
-        [Panel(str(y), {"a": {0: 1.0, 1: y}}, "n", log_y=True, scale=scale) for y in (2.0, 1e6)]
-        for scale in (None, "y")
-    )
-    pictures = []
-    for name, panels in (("own", own), ("shared", shared)):
-        line_panels(tmp_path / f"{name}.png", panels)
-        pixels = matplotlib.image.imread(tmp_path / f"{name}.png")[:330, :440, :3]
-        rows = np.flatnonzero(
-            (np.abs(pixels * 255 - list(bytes.fromhex(BLUE))) < 12).all(-1).any(1)
-        )
-        pictures.append(rows.max() - rows.min())  # height of the first panel's line
-    assert pictures[0] > 3 * pictures[1]

@@ -18,12 +18,9 @@ def shown(*texts):
 @pytest.mark.parametrize(
     "expected",
     [
-        ("Der Hund schläft.", "Der Hund schläft."),
         ("Der [alte] Hund schläft.", "Der Hund schläft."),
         ("[Der alte] Hund schläft[!]", "[Ein] Hund schläft[.]"),
-        ("[Don't] stop", "[Do] stop"),
         ("[der der] der Hund", "der Hund"),
-        ("Hund [der]", "[der] Hund"),
         ("", "[der  Hund]"),
         ("[狗]睡了。", "[猫]睡了。"),
         ("हिन्दी [में]", "हिन्दी"),
@@ -45,13 +42,6 @@ def test_as_few_words_as_possible_are_marked():
     """The longest run of equal words, "x y z", is marked."""
     first, second = "x y z a b c d", "a 1 b 2 c 3 d x y z"
     assert shown(first, second) == ["[x y z] a b c d", "a [1] b [2] c [3] d [x y z]"]
-
-
-def test_the_longest_texts_that_are_compared():
-    """Every second word has a match, so the texts have as many separate matches as possible."""
-    texts = [" ".join(f"a {side}{i}" for i in range(LONGEST // 2)) for side in "bc"]
-    expected = [re.sub(r"([bc]\d+)", r"[\1]", text) for text in texts]
-    assert shown(*texts) == expected
 
 
 def test_longer_texts_are_not_compared():

@@ -1,0 +1,120 @@
+"""Pictures are drawn with a line or a mark for each name, whatever the words."""
+
+import io
+
+import matplotlib
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from support.models.attention_weights import ODD_WORDS, random_weights
+from support.text.pictures import pixels_of
+
+from t2t_keras.evaluation.calibration import calibration
+from t2t_keras.visualization.by_length import by_length
+from t2t_keras.visualization.calibration import calibration_plot
+from t2t_keras.visualization.heat_maps import heat_maps
+from t2t_keras.visualization.images import image
+from t2t_keras.visualization.scaling import scaling
+from t2t_keras.visualization.scores_over_costs import Point, draw, scale, scores_over_costs
+from t2t_keras.visualization.word_lines import Drawing, word_lines
+
+BLUE, ORANGE = "0072b2", "d55e00"
+WORDS = ["$x_1$", "\\frac", "", "W" * 40]
+
+
+def test_an_image_has_its_size_and_restores_global_settings():
+    before, file = dict(matplotlib.rcParams), io.BytesIO()
+    with image(file, 3, 2, dpi=50) as figure:
+        figure.text(0.5, 0.5, "text")
+    file.seek(0)
+    assert matplotlib.image.imread(file).shape[:2] == (100, 150)
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_measures_by_length_have_a_line_for_each_system(tmp_path):
+    lines = {"full": {100.0: 3.0, 200.0: 9.0}, "restricted_$x$": {100.0: 2.0, 200.0: 4.0}}
+    by_length(tmp_path / "a.png", {"BLEU": (lines, False), "seconds": (lines, True)})
+    assert matplotlib.image.imread(tmp_path / "a.png").shape[:2] == (380, 720)
+    assert min(pixels_of(tmp_path / "a.png", color) for color in (BLUE, ORANGE)) > 200
+
+
+def test_each_bin_of_words_has_a_bar(tmp_path):
+    for name, confidence in {"one": [0.55], "many": np.linspace(0, 1, 30)}.items():
+        bins = calibration(confidence, np.ones(len(confidence))).bins
+        calibration_plot(tmp_path / f"{name}.png", bins)
+    for color, factor in ((BLUE, 5), (ORANGE, 2)):
+        one, many = (pixels_of(tmp_path / f"{name}.png", color) for name in ("one", "many"))
+        assert many > factor * one > 0
+
+
+def test_costs_have_points_and_a_fitted_line_and_costs_of_zero_are_left_out(tmp_path):
+    points, names = {64: 0.0, 128: 16.0, 256: 65.0}, {"full": "full attention"}
+    for name, fit in (("points", None), ("line", (2.0, 1e-3))):
+        scaling(tmp_path / f"{name}.png", {"seconds": {"full": (points, fit)}}, names)
+    few, more = (pixels_of(tmp_path / f"{name}.png", BLUE) for name in ("points", "line"))
+    assert more > 2 * few > 0
+
+
+def test_large_weights_are_dark_and_zeros_are_not(tmp_path):
+    weights = np.array([np.eye(3), np.zeros((3, 3))])
+    heat_maps(tmp_path / "a.png", weights, list("abc"), list("abc"), "title")
+    pixels = matplotlib.image.imread(tmp_path / "a.png")[..., :3]
+    width = pixels.shape[1]
+    dark = (pixels < [0.1, 0.25, 0.5]).all(-1) & (pixels[..., 2] > 0.3)  # the blue of a weight of 1
+    assert dark[:, : width // 2].sum() > 50 * dark[:, width // 2 : width - 100].sum()
+    assert dark.any()
+
+
+def test_words_of_any_script_are_drawn_without_a_warning(tmp_path):
+    weights = random_weights(len(ODD_WORDS), len(ODD_WORDS))[0]
+    heat_maps(tmp_path / "a.png", weights, ODD_WORDS, ODD_WORDS, "a $title_ {")
+    word_lines(tmp_path / "b.png", [Drawing("$a$", WORDS, np.full((4, 4), 0.25))])
+    point = Point("a$b$^", "one", True, True, (1.0, 2.0), 3.0)
+    scores_over_costs(tmp_path / "c.png", {"x$_$": [point]}, ["ms", "MB"], "BLEU", list("abcd"))
+    assert all((tmp_path / f"{name}.png").stat().st_size > 1000 for name in "abc")
+
+
+def test_words_have_lines_for_large_weights_of_the_queries_and_marks_for_links(tmp_path):
+    drawings = {
+        "all": Drawing("head 1", list("abcd"), np.eye(4)),
+        "one": Drawing("head 1", list("abcd"), np.eye(4), [2]),
+        "none": Drawing("head 1", list("abcd"), np.eye(4), []),
+        "weak": Drawing("head 1", list("abcd"), 0.01 * np.eye(4)),
+        "linked": Drawing("head 1", list("abcd"), np.zeros((4, 4)), links=((2, 1),)),
+    }
+    for name, drawing in drawings.items():
+        word_lines(tmp_path / f"{name}.png", [drawing])
+    blue = {name: pixels_of(tmp_path / f"{name}.png", BLUE) for name in drawings}
+    assert blue["none"] == blue["weak"] == 0 < 2 * blue["one"] < blue["all"]
+    for name in ("linked", "none"):
+        pixels = matplotlib.image.imread(tmp_path / f"{name}.png")[..., :3]
+        assert (np.ptp(pixels, axis=-1) > 0.1).any() == (name == "linked"), "a color"
+
+
+def test_color_marker_filling_and_size_tell_points_apart_and_sizes_are_joined():
+    colors, markers = {"big": "blue", "small": "red"}, {"one": "o", "other": "s"}
+    given = [
+        Point(system, kind, is_filled, is_large, (10.0 + is_large, 5.0), 30.0 + is_large)
+        for system in colors
+        for kind in markers
+        for is_filled in (True, False)
+        for is_large in (True, False)
+    ]
+    ax = Figure().subplots()
+    draw(ax, given, 0, colors, markers)
+    points = [line for line in ax.lines if line.get_marker() != "None"]
+    looks = {
+        (line.get_color(), line.get_marker(), line.get_fillstyle(), line.get_markersize())
+        for line in points
+    }
+    assert len(looks) == len(points) == len(given)
+    lines = [line for line in ax.lines if line.get_marker() == "None"]
+    assert [list(line.get_xdata()) for line in lines] == [[11.0, 10.0]] * 8
+
+
+@pytest.mark.parametrize(("costs", "kind"), [([2.0, 3.0], "linear"), ([2.0, 30.0], "log")])
+def test_the_axis_is_logarithmic_if_the_costs_differ_much(costs, kind):
+    ax = Figure().subplots()
+    scale(ax, costs)
+    assert ax.get_xscale() == kind
