@@ -4,35 +4,36 @@ Each command that reads the file must end with one clear error, or do exactly wh
 whole files. `T2T_DRILL` is the number of cases for each kind of folder; 0: all.
 """
 
-import json
-import os
-import re
+import itertools
 import shutil
 from pathlib import Path
 
 import pytest
 from support.processes.accidents import (
     DAMAGES,
-    check_outcomes,
-    chosen,
+    check_cases,
     contents,
     copied,
     empty,
     files_in,
+    is_done,
     refusal,
     remove,
     truncate,
     variables_of,
 )
-from support.processes.commands import SMALL_CORPUS, command, running
+from support.processes.commands import SMALL_CORPUS, command
 from support.runs.trained_run import TEXTS, arrays_of_checkpoint, averaged, results_of, train
-from support.serving.serving_client import predict
+from support.serving.serving_client import predict, served
 
 pytestmark = pytest.mark.drill
 
 
 def commands_of_run(run, data, texts):
     """Returns {name: (function that runs a command, function that returns its results)}."""
+
+    def runs(name, *flags, stdin=""):
+        return lambda: command(name, run, *flags, stdin=stdin)
 
     def printed(result):
         return result.stdout
@@ -41,24 +42,20 @@ def commands_of_run(run, data, texts):
         newest = Path(result.stdout.strip())
         return variables_of(newest), (newest / "vocabulary" / "bpe.model").read_bytes()
 
-    def trained_further(_):
-        return results_of(run)
+    def page(_):
+        return (run / "report.html").read_text().replace(str(run), "")
 
-    test_set = [f"--source={texts}/en", f"--reference={texts}/de"]
-    pairs = [f"--source={texts}/en", f"--target={texts}/de"]
+    source = f"--source={texts}/en"
     return {
-        "translate": (lambda: command("translate", run, stdin=TEXTS), printed),
-        "newest": (lambda: command("translate", run, "--weights=newest", stdin=TEXTS), printed),
-        "best": (lambda: command("translate", run, "--weights=best", stdin=TEXTS), printed),
-        "score": (lambda: command("score", run, *pairs), printed),
-        "evaluate": (lambda: command("evaluate", run, *test_set), printed),
-        "average": (lambda: command("average", run, "--last=2"), lambda _: averaged(run)),
-        "report": (
-            lambda: command("report", run),
-            lambda _: (run / "report.html").read_text().replace(str(run), ""),
-        ),
-        "export": (lambda: command("export", run), newest_export),
-        "train": (lambda: train(run, data, texts, 8, "--noexport"), trained_further),
+        "translate": (runs("translate", stdin=TEXTS), printed),
+        "newest": (runs("translate", "--weights=newest", stdin=TEXTS), printed),
+        "best": (runs("translate", "--weights=best", stdin=TEXTS), printed),
+        "score": (runs("score", source, f"--target={texts}/de"), printed),
+        "evaluate": (runs("evaluate", source, f"--reference={texts}/de"), printed),
+        "average": (runs("average", "--last=2"), lambda _: averaged(run)),
+        "report": (runs("report"), page),
+        "export": (runs("export"), newest_export),
+        "train": (lambda: train(run, data, texts, 8, "--noexport"), lambda _: results_of(run)),
     }
 
 
@@ -104,27 +101,31 @@ def test_every_file_of_a_run(trained, toy_data, texts, tmp_path):
         result = act()
         assert result.returncode == 0, result.stderr
         expected[name] = results(result)
-    cases = [
-        (name, damage, action)
-        for name in files_in(trained)
-        for damage in DAMAGES
-        for action in readers(name)
-    ]
-    problems, refused = [], 0
-    for name, damage, action in chosen(cases):
+
+    def problem_of(name, damage, action):
         copied(trained, run)
         damage(run / name)
         act, results = actions[action]
         result = act()
-        if result.returncode == 0 and "Traceback" not in result.stderr:
-            wrong = not may_differ(name, damage, action) and results(result) != expected[action]
-            problem = "silently different" if wrong else None
-        else:
-            problem, refused = refusal(result, name.name, name.parts[0]), refused + 1
-        if problem:
-            problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
-            print(problems[-1], flush=True)
-    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
+        if not is_done(result):
+            return refusal(result, name.name, name.parts[0])
+        if not may_differ(name, damage, action) and results(result) != expected[action]:
+            return "silently different"
+
+    check_cases(
+        [
+            (name, damage, action)
+            for name in files_in(trained)
+            for damage in DAMAGES
+            for action in readers(name)
+        ],
+        problem_of,
+    )
+
+
+def each_damaged(folder, *actions):
+    """Returns cases with each file of a folder, damage and command."""
+    return list(itertools.product(files_in(folder), DAMAGES, actions))
 
 
 def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):
@@ -134,14 +135,8 @@ def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):
     assert train(run, data, texts, 2, "--noexport").returncode == 0
     expected = arrays_of_checkpoint(run)
     files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
-    cases = [
-        (name, damage, action)
-        for name in files_in(data)
-        for damage in DAMAGES
-        for action in ("prepare", "train")
-    ]
-    problems, refused = [], 0
-    for name, damage, action in chosen(cases):
+
+    def problem_of(name, damage, action):
         copied(toy_data[1], data)
         damage(data / name)
         if action == "prepare":
@@ -149,18 +144,14 @@ def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):
         else:
             shutil.rmtree(run, ignore_errors=True)
             result = train(run, data, texts, 2, "--noexport")
-        if result.returncode == 0 and "Traceback" not in result.stderr:
-            problem = None
-            if action == "train" and arrays_of_checkpoint(run) != expected:
-                problem = "silently different"
-            if action == "prepare" and not same_data(contents(data), before):
-                problem = "the data is not restored"
-        else:
-            problem, refused = refusal(result, name.name, name.parts[0]), refused + 1
-        if problem:
-            problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
-            print(problems[-1], flush=True)
-    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
+        if not is_done(result):
+            return refusal(result, name.name, name.parts[0])
+        if action == "train" and arrays_of_checkpoint(run) != expected:
+            return "silently different"
+        if action == "prepare" and not same_data(contents(data), before):
+            return "the data is not restored"
+
+    check_cases(each_damaged(data, "prepare", "train"), problem_of)
 
 
 def same_data(found, before):
@@ -170,57 +161,28 @@ def same_data(found, before):
 
 
 def served_translations(folder):
-    """Serves a folder; returns its translations, or the `CompletedProcess` of a refusal."""
-    with running("serve", folder, "--port=0", "--name=toy") as process:
-        try:
-            address = re.search(r"http://[^/]+", process.line()).group()
-        except TimeoutError:
-            raise AssertionError("neither served nor refused") from None
+    with served(folder, "--name=toy") as (_, address):
         body = {"instances": TEXTS.splitlines()}
         return predict(address, body, "v1/models/toy:predict")
 
 
 def test_every_file_of_an_export(trained, tmp_path):
-    export = tmp_path / "export"
-    copied(trained / "export", export)
+    export = copied(trained / "export", tmp_path / "export")
     translated = command("translate", export, stdin=TEXTS).stdout
-    served = served_translations(export)
-    assert served[0] == 200, served
-    cases = [
-        (name, damage, action)
-        for name in files_in(export)
-        for damage in DAMAGES
-        for action in ("translate", "serve")
-    ]
-    problems, refused = [], 0
-    for name, damage, action in chosen(cases):
+    expected = served_translations(export)
+    assert expected[0] == 200, expected
+
+    def problem_of(name, damage, action):
         copied(trained / "export", export)
         damage(export / name)
-        problem = None
         if action == "translate":
             result = command("translate", export, stdin=TEXTS)
-            if result.returncode == 0 and "Traceback" not in result.stderr:
-                problem = None if result.stdout == translated else "silently different"
-            else:
-                problem, refused = refusal(result, name.name, str(export)), refused + 1
-        elif intact(export, name):
-            problem = None if served_translations(export) == served else "served differently"
+            if is_done(result):
+                return None if result.stdout == translated else "silently different"
+        elif name.name == "sha256.json" and damage is remove:  # served without its manifest
+            return None if served_translations(export) == expected else "served differently"
         else:
             result = command("serve", export, "--port=0", "--name=toy", interrupt_after=30)
-            problem, refused = refusal(result, name.name, str(export)), refused + 1
-        if problem:
-            problems.append(f"{action}, {name}, {damage.__name__}: {problem}")
-            print(problems[-1], flush=True)
-    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
+        return refusal(result, name.name, str(export))
 
-
-def intact(export, name):
-    """Returns whether the damaged file is the manifest, and gone: such an export is served."""
-    return name.name == "sha256.json" and not os.path.lexists(export / name)
-
-
-def test_json_files_have_checksums(trained, toy_data):
-    for folder in (trained, toy_data[1]):
-        for path in folder.rglob("*.json"):
-            if "assets.extra" not in path.parts:
-                assert "checksum" in json.loads(path.read_text()), path
+    check_cases(each_damaged(export, "translate", "serve"), problem_of)

@@ -3,10 +3,11 @@
 `T2T_DRILL` is the number of cases; 0: all.
 """
 
+import itertools
 import shutil
 
 import pytest
-from support.processes.accidents import check_outcomes, chosen, contents, copied, refusal
+from support.processes.accidents import check_cases, contents, copied, is_done, refusal
 from support.processes.commands import SMALL_CORPUS, command
 from support.runs.trained_run import averaged, results_of, train_flags
 
@@ -47,36 +48,28 @@ def test_a_full_disk(trained, toy_corpus, toy_data, texts, tmp_path):
             shutil.rmtree(path, ignore_errors=True)
             path.unlink(missing_ok=True)
 
-    problems, refused, expected = [], 0, {}
-    cases = [(action, size) for action in actions for size in FULL]
-    for action, size in chosen(cases):
+    expected = {}
+
+    def problem_of(action, size):
         name, arguments, results = actions[action]
-        reset()
         if action not in expected:
-            result = command(name, *arguments)
-            assert result.returncode == 0, result.stderr
-            expected[action] = results()
             reset()
+            assert is_done(command(name, *arguments))
+            expected[action] = results()
+        reset()
         result = command(name, *arguments, limits={"FSIZE": size})
         problem = None
-        if result.returncode or "Traceback" in result.stderr:
-            refused += 1
+        if not is_done(result):
             problem = refusal(result, "File too large", "could not be written")
-        problem = problem or leftover(tmp_path)
+        for version in outputs["export"].glob("[0-9]*"):
+            manifest = version / "assets.extra" / "sha256.json"
+            if version.suffix != ".unfinished" and not manifest.exists():
+                problem = f"{version} is not whole"
         again = command(name, *arguments)
         if again.returncode:
-            problem = f"{problem}; afterwards: {again.stderr}"
-        elif results() != expected[action]:
-            problem = f"{problem}; afterwards the results are different"
-        if problem:
-            problems.append(f"{action}, {size:,} bytes: {problem}")
-            print(problems[-1], flush=True)
-    check_outcomes(problems, len(chosen(cases)), len(cases), refused)
+            return f"{problem}; afterwards: {again.stderr}"
+        if results() != expected[action]:
+            return f"{problem}; afterwards the results are different"
+        return problem
 
-
-def leftover(folder):
-    """Returns a message about a version of an export that is not whole, or None."""
-    for path in folder.glob("export/[0-9]*"):
-        if path.suffix != ".unfinished" and not (path / "assets.extra" / "sha256.json").exists():
-            return f"{path} is not whole"
-    return None
+    check_cases(list(itertools.product(actions, FULL)), problem_of)

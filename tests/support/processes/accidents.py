@@ -62,7 +62,7 @@ def files_in(folder):
 
 
 def contents(folder):
-    """Returns the bytes of all files in a folder, except those of the path parts in `without`."""
+    """Returns the bytes of all files in a folder."""
     return {str(name): (folder / name).read_bytes() for name in files_in(folder)}
 
 
@@ -119,7 +119,22 @@ def variables_of(folder):
     return sorted(np.asarray(value).tobytes() for value in values)
 
 
-def check_outcomes(problems, done, cases, refused):
-    """Prints the number of cases and fails if any had a problem."""
-    print(f"{done} of {cases} cases, {refused} refused")
+def check_cases(cases, problem_of):
+    """Checks a choice of cases, prints their number and fails if any has a problem.
+
+    Args:
+        cases: sequences, such as (file, damage, command).
+        problem_of: function of a case's parts that returns a message, or None.
+    """
+    problems, done = [], chosen(cases)
+    for case in done:
+        if problem := problem_of(*case):
+            names = (getattr(part, "__name__", str(part)) for part in case)
+            problems.append(f"{', '.join(names)}: {problem}")
+            print(problems[-1], flush=True)
+    print(f"{len(done)} of {len(cases)} cases")
     assert not problems, "\n".join(problems)
+
+
+def is_done(result):
+    return result.returncode == 0 and "Traceback" not in result.stderr
