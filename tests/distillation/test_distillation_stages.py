@@ -124,16 +124,6 @@ def test_stages_do_not_depend_on_the_paths_of_their_files(
     assert distilled("../" + tmp_path.name + "/moved", tmp_path / "small") == []
 
 
-def test_students_of_different_sizes_share_texts(faked, run, toy_data, tmp_path):
-    """The configs' sizes of a vocabulary have no effect, because --vocabulary determines it."""
-    for size, commands in ((8000, ["translate", "prepare", "train"]), (32000, ["train"])):
-        experiment = tiny_experiment()
-        experiment.data.vocabulary.size = size
-        texts = {"data": toy_data[1], "texts": tmp_path / "texts"}
-        distill(run.folder, experiment, tmp_path / f"student{size}", **texts)
-        assert faked.commands() == commands
-
-
 def test_an_edited_plug_in_that_cleans_does_not_change_the_texts_of_a_student(
     faked, run, toy_data, tmp_path, monkeypatch
 ):

@@ -4,7 +4,6 @@ import pytest
 from support.runs.untrained import tiny_experiment
 
 from t2t_keras.distillation import DistillationPlan
-from t2t_keras.distillation.plan import settings
 
 
 @pytest.fixture(scope="module")
@@ -43,32 +42,22 @@ def test_the_experiment_may_be_the_name_of_a_config():
     ("changes", "message"),
     [
         ({"teachers": []}, "`teachers` must be one folder or more"),
-        ({"experiment": 3}, "`experiment` must be an Experiment, or the name of a config"),
         ({"experiment": "smal"}, "There is no config 'smal'"),
-        ({"run": ""}, "`run` must be the folder of the student"),
         ({"data": None}, "--data=FOLDER or --mono=FILES is required"),
-        ({"choose": "worst"}, "`choose` must be one of 'best', 'reference'"),
         ({"engine": "litter"}, "did you mean 'litert'"),
         ({"n_best": 4}, "--n_best needs --choose=reference"),
         ({"choose": "reference", "n_best": 1}, "at least 2 translations"),
         ({"choose": "reference", "n_best": 8, "beam": 4}, "--beam must be at least --n_best"),
-        ({"keep": 0.9}, "--keep needs --reverse"),
-        ({"reverse": "r", "keep": 0}, "`keep` must be a positive number"),
         ({"reverse": "r", "keep": 1.5}, "`keep` must be at most 1"),
         ({"beam_options": ["--runner=X"]}, "--beam_options needs --apache_beam"),
         ({"data": None, "mono": __file__, "real": 0.1}, "--real needs --data"),
         ({"data": None, "mono": __file__, "choose": "reference"}, "--choose needs --data"),
-        ({"data": None, "mono": __file__, "vocabulary": "data"}, "--vocabulary needs --data"),
         ({"mono": "no*.gz"}, "There is no mono file"),
         ({"ratio": 0.5}, "`ratio` must be 0, or more than 1"),
-        ({"ratio": float("nan")}, "`ratio` must be a number"),
-        ({"repetitions": -1}, "`repetitions` must be a whole number"),
         ({"real": 1}, "`real` must be a number of at least 0 and below 1"),
-        ({"vocabulary": "mine"}, "`vocabulary` must be teacher, data, or a number of pieces"),
         ({"vocabulary": "5"}, "`vocabulary` must be 300 or more"),
         ({"dev_source": __file__}, "--dev_source and --dev_target go together"),
         ({"test": "one"}, "`test` must be NAME=SOURCE,TARGET"),
-        ({"test": 3}, "`test` must be a string or a list of strings"),
         ({"test": [f"one={__file__},{__file__},de"]}, "--to has the tag of all texts"),
         ({"test": [f"one={__file__},no"]}, "--test=one: there is no file no"),
         ({"test": "one=blank,blank"}, "--test=one: blank has no text"),
@@ -86,7 +75,3 @@ def test_test_sets_must_be_parallel(experiment, toy_corpus):
     files = f"one={toy_corpus}/train.en,{toy_corpus}/short.de"
     with pytest.raises(ValueError, match=r"--test=one: .*same number of lines"):
         new_plan(experiment, test=[files])
-
-
-def test_every_flag_has_a_description():
-    assert all(field.metadata["description"].endswith(".") for field in settings())

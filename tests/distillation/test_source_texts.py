@@ -8,7 +8,6 @@ import pytest
 from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.id_store import Shard
 from pipelines.text.normalization import Normalization
-from pipelines.text.sources import SourceError
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 from t2t_keras.distillation import source_texts
@@ -84,10 +83,3 @@ def test_monolingual_text_is_normalized_and_new(tmp_path):
     assert lines_in(tmp_path / "mono.txt") == ["One line.", "Two columns", "Last"]
     expected = {"written": 3, "empty": 1, "too_long": 1, "duplicates": 2, "invalid_utf8": 1}
     assert counts == expected == read_json(tmp_path / "mono.json")
-
-
-def test_damaged_text_leaves_no_partial_file(tmp_path):
-    (tmp_path / "a.gz").write_bytes(gzip.compress(b"One line.\n" * 9999)[:-9])
-    with pytest.raises(SourceError, match="incomplete or damaged"):
-        write_mono(tmp_path, tmp_path / "a.gz", Normalization())
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.gz"]
