@@ -6,8 +6,10 @@ import os
 import keras
 import pytest
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
+from support.processes.in_process import ended
 
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice, message_of
+from t2t_keras.experiment import Experiment
 
 if keras.config.backend() == "tensorflow":
     import tensorflow as tf
@@ -46,10 +48,14 @@ def test_other_errors_stay_as_they_are():
         assert raised.value is error
 
 
-@pytest.mark.long
-def test_a_model_that_is_too_large_for_the_memory_ends_with_advice_and_no_folder(tmp_path):
-    large = ["--config.model.d_model=4096", "--config.model.d_ff=8192", f"--run={tmp_path}/run"]
-    result = command("train", *TINY_RUN, *large, limits={"AS": 700_000_000})
+def test_a_model_that_is_too_large_for_the_memory_ends_with_advice_and_no_folder(
+    monkeypatch, tmp_path
+):
+    def fail(*_, **__):
+        raise exhausted("OOM when allocating tensor with shape[4096,8192] and type float on CPU")
+
+    monkeypatch.setattr(Experiment, "compiled_model", fail)
+    result = ended("train", *TINY_RUN, f"--run={tmp_path}/run")
     assert result.returncode == 2 and "Traceback" not in result.stderr, result.stderr
     last = result.stderr.splitlines()[-1]
     assert last.startswith("train.py: There is not enough memory (for a tensor with shape[")
