@@ -70,8 +70,9 @@ def table(treebanks, tmp_path_factory):
 
 def test_a_run_resumes_from_the_training_that_it_started_from(tmp_path):
     run, first = Run(tmp_path / "run"), Run(tmp_path / "first")
-    run.folder.mkdir()
-    write_json(run.config_file, {"init": str(first.folder), "experiment": {}})
+    for each, init in ((run, str(first.folder)), (first, None)):
+        each.folder.mkdir()
+        write_json(each.config_file, {"init": init, "experiment": {}})
     with pytest.raises(ValueError, match=r"begun after the training in .*Received: no --first"):
         check_same_start(run, None)
     with pytest.raises(ValueError, match=r"first was begun without --first.*a training in .*run"):
