@@ -169,6 +169,7 @@ def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeyp
         np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)
 
 
+@pytest.mark.long
 def test_a_model_with_a_call_of_its_own_is_trained_on_the_logits_that_it_returns():
     class Sharper(Transformer):
         def call(self, inputs, training=None):

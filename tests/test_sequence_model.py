@@ -14,12 +14,11 @@ from t2t_keras.losses import LabelSmoothedCrossEntropy
 from t2t_keras.training import Adam, trainable
 
 NAMES = [
-    "transformer",
-    "gnmt, other widths",
-    "gnmt, fast-forward",
-    "moe",
-    "convs2s",
-    "bytenet, other widths",
+    *("transformer", "gnmt, other widths", "convs2s"),
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ("gnmt, fast-forward", "moe", "bytenet, other widths")
+    ),
 ]
 
 

@@ -150,6 +150,7 @@ def test_runs_are_compared_on_documents(tmp_path):
     assert matplotlib.image.imread(tmp_path / "picture.png").shape[0] == 380
 
 
+@pytest.mark.long
 def test_translations_of_documents_have_room_for_the_reference(tmp_path):
     words = tmp_path / "words"
     run = untrained_run(tmp_path / "run", words, toy_tokenizer(words), end=-9.0, extra_length=0)

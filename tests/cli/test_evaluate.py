@@ -73,6 +73,7 @@ def test_a_second_reference_helps_and_a_comparison_has_all_metrics(folder):
     assert "p_value" not in result["against"][0]
 
 
+@pytest.mark.long
 def test_a_run_is_scored_and_its_translations_are_written_also_compressed(folder, tmp_path):
     files = [f"--source={folder}/source", f"--reference={folder}/reference"]
     flags = ["--beam=1", "--extra_length=3", f"--output={tmp_path / 'out.gz'}"]

@@ -27,6 +27,7 @@ def test_a_mistake_is_named(tmp_path, line, message):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_a_diagram_of_the_model_is_drawn(tmp_path):
     picture = tmp_path / "model.png"
     result = ended("parameters", "--config=base", f"--diagram={picture}")

@@ -19,6 +19,7 @@ def prepared(*arguments, stdin=""):
     return result
 
 
+@pytest.mark.long
 def test_the_report_is_printed_and_the_same_command_prints_it_again(toy_data, toy_corpus):
     result, folder = toy_data
     assert result.returncode == 0, result.stderr

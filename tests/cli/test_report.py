@@ -25,6 +25,7 @@ def test_the_page_has_the_test_set_and_the_flags_take_effect(run):
     assert text.count(" sleeps.</bdi>") == 3 * 2, "of the best, middle and worst"
 
 
+@pytest.mark.long
 def test_the_page_is_written_without_a_test_set(run, tmp_path):
     call("report", run, f"--output={tmp_path / 'page.html'}")
     assert "No test set was given" in (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -131,6 +131,7 @@ def test_typed_pairs_are_answered_one_by_one(folder):
     assert written == [b"pair 0, line 1", b"pair 1, line 2"]
 
 
+@pytest.mark.long
 def test_two_directions_give_the_dual_cross_entropy(folder):
     english, german = folder / "test.en", folder / "test.de"
     forward, backward = (
@@ -151,6 +152,7 @@ def test_two_directions_give_the_dual_cross_entropy(folder):
     assert numbers == pytest.approx(rows[0], rel=1e-3)
 
 
+@pytest.mark.long
 def test_an_interrupted_command_keeps_the_blocks_that_it_has_written(folder, tmp_path):
     pairs = tmp_path / "pairs"
     both = [f"--pairs={pairs}", "--lines=8", f"--reverse={folder}/reverse"]

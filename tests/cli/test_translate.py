@@ -64,6 +64,7 @@ def test_a_line_is_translated_sentence_by_sentence_unless_it_is_one_or_a_tree(ru
     assert translate(trees, "--split=auto", stdin=TWO_SENTENCES) == f"{divided[0]}\n"
 
 
+@pytest.mark.long
 def test_compressed_files_are_read_and_written_as_if_they_were_not(run, tmp_path):
     (tmp_path / "in").write_bytes(bz2.compress(TEXT.encode()))
     expected = translate(run, stdin=b"\xef\xbb\xbf" + TEXT.encode())

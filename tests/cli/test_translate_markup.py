@@ -38,6 +38,7 @@ def test_markup_is_kept_in_every_kind_of_output(run):
     assert lines[0].startswith("<p>") and "das" in lines[0]
 
 
+@pytest.mark.long
 def test_the_lines_of_a_page_are_one_document(run, tmp_path):
     text = translate(run, stdin="The cat sleeps.\n").rstrip("\n")
     expected = PAGE.replace(b"The cat sleeps.", text.encode())

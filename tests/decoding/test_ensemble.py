@@ -6,6 +6,7 @@ from support.models.searches import SOURCE, model_that_ends, run_search, uncache
 from t2t_keras.decoding.ensemble import Ensemble
 
 
+@pytest.mark.long
 def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
     models = [model_that_ends(num_layers=1), model_that_ends(2, num_layers=1, d_model=8)]
     tokens = run_search(Ensemble(models), beam=1)[0][:, 0]

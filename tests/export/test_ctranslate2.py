@@ -143,6 +143,7 @@ def test_sentencepiece_alone_converts_text_to_pieces_and_back(folder, tokenizer,
     assert [processor.decode(result)] == tokenizer.decode([ids])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("choice", "settings"),
     [

@@ -39,6 +39,7 @@ def test_cached_decoding_equals_uncached(block):
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("given", ["name", "classes"])
 def test_a_saved_model_has_the_same_blocks(given, tmp_path):
     if given == "name":
@@ -86,6 +87,7 @@ def test_a_setting_of_ones_own_block_is_part_of_the_stack(tmp_path):
     assert stack.get_config() == decoder.get_config()
 
 
+@pytest.mark.long
 def test_the_loss_in_chunks_trains_it():
     model = TrainableTransformer(TransformerConfig(**ONE_LAYER, block="gated", dropout=0.0))
     assert type(model.encoder.blocks[0].feed_forward.sublayer) is GatedFeedForward

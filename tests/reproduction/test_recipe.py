@@ -132,6 +132,7 @@ def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():
     assert steps["multi30k"] != steps["gnmt:multi30k"]
 
 
+@pytest.mark.long
 def test_equal_operations_count_the_batches_and_the_vocabulary_of_the_overrides():
     def steps(**overrides):
         overrides = {f"data.{name}": value for name, value in overrides.items()}

@@ -37,6 +37,7 @@ def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_p
     assert default_weights(run) == ("averaged", averaged, "the run's averaged weights")
 
 
+@pytest.mark.long
 def test_an_old_best_checkpoint_is_not_averaged(tmp_path):
     run = untrained_run(tmp_path / "run", tmp_path / "v", toy_tokenizer(tmp_path / "v"))
     for step in (100, 200, 300):

@@ -78,6 +78,7 @@ def test_an_interrupted_table_resumes_and_measures_nothing_twice(tmp_path):
     assert f"--output={tmp_path}" in result.stdout.splitlines()[-1], "the command line"
 
 
+@pytest.mark.long
 def test_exponents_are_fitted_from_1024_on(tmp_path, no_children):
     """The costs are powers of n from 1,024 on and constant below."""
     write_results(
@@ -111,6 +112,7 @@ def test_results_of_other_settings_are_refused(tmp_path, name, no_children):
         reproduce(Plan("table1", output=tmp_path, **SETTINGS))
 
 
+@pytest.mark.long
 def test_a_layer_that_cannot_be_measured_is_named(tmp_path):
     layers = [(layer, 8, 1.0) for layer in EXPONENTS if layer != "convolutional"]
     write_results(tmp_path, layers, kernel=10**20)

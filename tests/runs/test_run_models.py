@@ -35,6 +35,7 @@ def run(request, vocabulary, tmp_path_factory):
     return run
 
 
+@pytest.mark.long
 def test_the_settings_and_the_report_name_the_model(run, tmp_path):
     config = run.experiment().model
     assert read_config(run.config_file)["architecture"] == architecture_of(config)

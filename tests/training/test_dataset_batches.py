@@ -36,6 +36,7 @@ def uninterrupted(tmp_path_factory):
     return trainer, initial, state_of(trainer.model), printed.getvalue()
 
 
+@pytest.mark.long
 def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
     trainer, initial, state, printed = uninterrupted
     first, second = trainer.records.metrics_file.read()
@@ -50,6 +51,7 @@ def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
     assert_same_bits(state_of(trainer.model), state)
 
 
+@pytest.mark.long
 def test_a_resumed_run_takes_the_batches_that_are_left(uninterrupted, tmp_path, caplog):
     _, _, state, _ = uninterrupted
     for steps in (4, 7):

@@ -167,6 +167,7 @@ def test_named_held_out_sets_are_measured_each(watched):
     assert folders == {"training", "general", "mine"}
 
 
+@pytest.mark.long
 def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched, tmp_path, caplog):
     """The BLEU stays the same, although the loss falls."""
     losses = [each["mine/loss"] for each in watched.trainer.records.metrics_file.read()]
@@ -183,6 +184,7 @@ def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched, tmp_
     assert resumed.checkpoints.best() == 8
 
 
+@pytest.mark.long
 def test_evaluating_and_saving_are_no_training_time(tmp_path, monkeypatch):
     now = 0.0
 
@@ -252,6 +254,7 @@ def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
         assert two[-1][name] == pytest.approx(one[-1][name], rel=1e-5), name
 
 
+@pytest.mark.long
 def test_steps_are_not_waited_for_between_two_log_lines(tmp_path, monkeypatch):
     """Reading a loss waits for its step. A callback that uses the logs of each step reads them."""
     tensor, reads = type(tf.constant(0.0)), []
@@ -275,6 +278,7 @@ def test_steps_are_not_waited_for_between_two_log_lines(tmp_path, monkeypatch):
     assert len(reader.losses) == 10 and all(type(loss) is float for loss in reader.losses)
 
 
+@pytest.mark.long
 def test_training_alone_may_use_tf32(tmp_path):
     enabled, seen = tf.config.experimental.tensor_float_32_execution_enabled, []
 

@@ -144,6 +144,7 @@ class SendSignal(keras.callbacks.Callback):
             os.kill(os.getpid(), signal.SIGTERM)
 
 
+@pytest.mark.long
 def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_path):
     averages, lines = [], []
     for name, stopped in (("whole", []), ("interrupted", [SendSignal()])):
@@ -161,6 +162,7 @@ def test_the_average_of_an_interrupted_run_is_that_of_an_uninterrupted_one(tmp_p
     assert [line["step"] for line in lines[0]] == [5, 10] and lines[0] == lines[1]
 
 
+@pytest.mark.long
 def test_the_best_checkpoint_after_the_last_step_is_off_schedule(tmp_path):
     """It was evaluated only because the run was to end there."""
     for steps in (6, 12):
@@ -180,6 +182,7 @@ def test_a_signal_finishes_the_step_and_saves(tmp_path, capsys):
     assert "Stopping after this step" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_only_the_newest_checkpoint_by_time_is_averaged_if_others_are_made_by_steps(tmp_path):
     settings = {"steps": 5, "evaluate_every": 2, "checkpoint_minutes": 1e-9}
     for every, averaged in ((3, [3, 5]), (0, [1, 2, 3, 4, 5])):

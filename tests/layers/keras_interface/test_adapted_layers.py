@@ -133,6 +133,7 @@ def test_a_model_is_pickled_and_copied():
         np.testing.assert_array_equal(array(twin(inputs)), array(model(inputs)))
 
 
+@pytest.mark.long
 @no_warnings
 def test_joined_projections_in_training_leave_integers_alone():
     attention, x = MultiHeadAttention(num_heads=2, d_model=16), vectors(2, 5, 16)

@@ -68,6 +68,7 @@ def test_a_summary_shows_every_shape(name, monkeypatch):
         assert f"(None, None, {model.config.vocab_size})" in text
 
 
+@pytest.mark.long
 @pytest.mark.jax
 def test_a_transformer_is_a_layer_of_a_functional_model():
     """Its symbolic outputs have the dtype and the shape of the real ones."""

@@ -166,9 +166,8 @@ def test_plain_text_is_one_segment_without_marks(markup):
     assert ("\x01" in escaped("\x01", markup)) == (markup != "xml")
 
 
-@pytest.mark.parametrize(
-    "repeated", ["<", "<b>", "<a b='", "&", "%d", "{", " ", "<www.", '<a b=">"']
-)
+@pytest.mark.long
+@pytest.mark.parametrize("repeated", ["<", "<a b='", "{", "<www."])
 def test_the_time_grows_with_the_length_of_the_text(repeated):
     text, began = "{" + repeated * (100_000 // len(repeated)), time.process_time()
     pieces_of(text, "html")

@@ -1,5 +1,6 @@
 """Many heads against one: the figures of both models side by side."""
 
+import pytest
 from support.runs.claim_runs import UntrainedRuns
 
 from t2t_keras.reproduction.claims import heads
@@ -25,6 +26,7 @@ def result_of(count, bleu):
     }
 
 
+@pytest.mark.long
 def test_both_models_are_analysed_once(tmp_path, monkeypatch):
     calls = []
 

@@ -3,6 +3,7 @@
 import csv
 import math
 
+import pytest
 from support.runs.claim_runs import UntrainedRuns
 
 from t2t_keras.models import architecture_of
@@ -10,6 +11,7 @@ from t2t_keras.reproduction.claims import path_length
 from t2t_keras.reproduction.claims.finding import write_finding
 
 
+@pytest.mark.long
 def test_kinds_are_trained_on_the_same_lines_and_compared_by_distance(tmp_path, monkeypatch):
     text, lines = object(), ["a line"]
     reaching = {"path-restricted": 39, "path-convolutional": 4}

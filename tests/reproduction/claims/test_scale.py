@@ -24,6 +24,7 @@ def test_the_gradient_is_the_norm_of_the_jacobian():
     np.testing.assert_allclose(softmax_gradient(p), expected, atol=1e-12)
 
 
+@pytest.mark.long
 def test_runs_differ_in_the_division_and_the_width_only(tmp_path):
     runs = UntrainedRuns(tmp_path)
     found = finding(runs)

@@ -33,6 +33,7 @@ def test_a_fitted_map_predicts_sinusoids_but_no_random_vectors():
     assert fit_error(np.random.default_rng(0).normal(size=waves.shape), 9) > 0.9
 
 
+@pytest.mark.long
 def test_what_is_measured_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(sinusoids, "call_in_child", lambda function, *args: function(*args))
     monkeypatch.setattr(sinusoids, "POSITIONS", 1100)

@@ -1,5 +1,6 @@
 """Size by data: nine models on three texts, the best of each text, and the rise after the best."""
 
+import pytest
 from support.runs.claim_runs import CurveOnly, UntrainedRuns
 
 from t2t_keras.reproduction.claims import size_by_data
@@ -21,6 +22,7 @@ class Text:
         self.folder = folder
 
 
+@pytest.mark.long
 def test_texts_share_the_vocabulary_of_the_largest_and_models_differ_in_width(
     tmp_path, monkeypatch
 ):

@@ -1,5 +1,6 @@
 """Heads that follow structure: what is said about them, whichever way it comes out."""
 
+import pytest
 from support.runs.claim_runs import UntrainedRuns
 
 from t2t_keras.reproduction.claims import structure
@@ -43,6 +44,7 @@ def result_of(largest):
     }
 
 
+@pytest.mark.long
 def test_the_outcome_is_told_either_way(tmp_path, monkeypatch):
     class Runs(UntrainedRuns):
         def trained(self, name, changes, text=None):

@@ -68,6 +68,7 @@ def test_the_same_run_gives_the_same_bytes_and_comes_back(run, tmp_path):
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.long
 def test_the_package_is_named_after_the_recorded_languages(copied):
     config = read_json(copied.config_file)
     write_json(copied.config_file, config | {"languages": None})

@@ -75,6 +75,7 @@ def test_averaging_makes_every_export_stale_and_renewing_repeats_each_with_its_o
     assert renewed(exported, *at_least) == {}
 
 
+@pytest.mark.long
 def test_named_weights_are_renewed_as_long_as_they_exist(copied):
     copied.export(weights="4")
     copied.export(weights="averaged")
@@ -86,6 +87,7 @@ def test_named_weights_are_renewed_as_long_as_they_exist(copied):
     assert renewed(copied) == {}, "nothing replaces a checkpoint"
 
 
+@pytest.mark.long
 def test_every_tag_of_a_run_is_renewed(tagged, tmp_path):
     run, lines = Run(shutil.copytree(tagged, tmp_path / "run")), []
     assert renew(run, lines.append, ["export"]) == {} and "choose --to" in lines[0]

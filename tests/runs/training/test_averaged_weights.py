@@ -141,6 +141,7 @@ def test_a_run_notices_a_flipped_bit_and_loads_weights_again_that_have_changed(c
         copied.model()
 
 
+@pytest.mark.long
 def test_weights_replaced_while_they_are_exported_are_exported_with_their_own_record(copied):
     """An export that named other weights than it has would never be renewed."""
     copied.average(last=2)

@@ -17,6 +17,7 @@ def sets_of(experiment, run):
     return held_out_sets(experiment, texts, {}, run.tokenizer(), run.model())
 
 
+@pytest.mark.long
 def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(toy_corpus):
     files = {"dev_source": f"{toy_corpus}/train.en", "dev_target": f"{toy_corpus}/train.de"}
     for settings, expected in [

@@ -55,6 +55,7 @@ def test_losses_and_weights_are_the_same_with_dropout(settings, exact, sums_in_o
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.jax
 def test_a_saved_model_recomputes_and_a_model_without_blocks_is_refused(tmp_path):
     model = TrainableTransformer(TransformerConfig(**TINY))

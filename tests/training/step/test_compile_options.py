@@ -56,6 +56,7 @@ def assert_same_state(model, expected):
         np.testing.assert_array_equal(*values, err_msg=ours.path)
 
 
+@pytest.mark.long
 def test_training_continues_from_a_file_as_if_it_had_not_stopped(tmp_path):
     """With dropout, whose seeds Keras does not save by itself."""
     options = {"accumulate": 2, "clip_norm": 1.0, "r_drop": 2.0, "by_products": True}

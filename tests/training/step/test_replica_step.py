@@ -97,6 +97,7 @@ def test_two_replicas_with_unequal_tokens_equal_one(expected, replicas):
     assert_close(trained(replicas, jit_compile=True, accumulate=2), expected)
 
 
+@pytest.mark.long
 def test_r_drop_changes_the_loss_only_with_dropout(expected):
     """Without dropout, both passes are the same, so their divergence is 0."""
     regularized, plain = (trained(dropout=0.3, r_drop=alpha)[1]["loss"] for alpha in (5.0, 0.0))
@@ -182,6 +183,7 @@ def test_evaluation_metrics_are_means_over_all_tokens_of_all_replicas(replicas):
         np.testing.assert_allclose(results[name], value, rtol=1e-5, err_msg=name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", SPREADS)
 def test_dropout_differs_by_replica_and_by_part_and_repeats_itself(request, spread):
     """Both halves have equal rows. With equal masks, their loss would be that of one half."""
@@ -214,6 +216,7 @@ class WithUnusedLayer(Transformer):
         self.unused.build((None, 4))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("spread", SPREADS)
 def test_a_loss_of_ones_own_and_a_weight_without_a_gradient_are_trained(request, spread):
     """Plain gradient descent on a loss that is larger by tokens per sentence."""

@@ -120,6 +120,7 @@ def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
             np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
+@pytest.mark.long
 def test_one_hot_labels_and_sums_are_trained_by_keras_own_step():
     inputs, labels = batch()
     for loss, y in (

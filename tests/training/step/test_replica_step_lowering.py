@@ -53,6 +53,7 @@ def exact():
     tf.config.experimental.enable_tensor_float_32_execution(before)
 
 
+@pytest.mark.long
 def test_a_step_in_float32_is_lowered_with_exact_products(exact):
     found = products(lowered_step(transformer()))
     assert len(found) > 50

@@ -59,6 +59,7 @@ def check_states(found, expected):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recompute", [False, True])
 def test_states_are_those_of_a_call_for_each_part(recompute):
     model = new_model()

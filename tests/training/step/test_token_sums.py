@@ -82,6 +82,7 @@ def usual():
     return step()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [

@@ -30,6 +30,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("settings", "boxes"), VARIANTS)
 def test_a_model_is_drawn_with_its_boxes_and_nothing_is_cut_off(settings, boxes, tmp_path):
     model = without_values(lambda: Transformer(TransformerConfig(**TINY, **settings)))
