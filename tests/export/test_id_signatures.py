@@ -24,7 +24,10 @@ from t2t_keras.translating.engines.model import ModelEngine
 
 TEXTS = ["The dog sleeps.", "A cat drinks water.", "No.", "The old horses waited for my sister."]
 HEAD = AlignmentHead(0, 1)
-IDENTITY = lambda function: function  # noqa: E731
+
+
+def uncompiled(function):
+    return function
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +40,7 @@ def engine(run):
 @pytest.fixture(scope="module")
 def signatures(engine):
     follows = engine.tokenizer.target.ends_phrase()
-    return id_signatures(engine.model, engine.config, IDENTITY, follows=follows, alignment=HEAD)
+    return id_signatures(engine.model, engine.config, uncompiled, follows=follows, alignment=HEAD)
 
 
 @pytest.fixture(scope="module")
@@ -60,10 +63,10 @@ def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
     always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL}
     assert signatures.keys() == always | {IDS_PHRASES, IDS_ATTENTION}
     model, config = run.loaded(None), SearchConfig(constrain="tree")
-    without = id_signatures(model, SearchConfig(), IDENTITY)
+    without = id_signatures(model, SearchConfig(), uncompiled)
     assert without.keys() == always | {IDS_ATTENTION}
     trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
-    of_trees = id_signatures(model, config, IDENTITY, trees, follows=[True] * 400)
+    of_trees = id_signatures(model, config, uncompiled, trees, follows=[True] * 400)
     assert IDS_PHRASES not in of_trees, "a tree takes no phrases"
     assert not any(map(is_served, always | {IDS_PHRASES, IDS_ATTENTION}))
 

@@ -16,7 +16,8 @@ def zeros(*shape):
     return np.zeros(shape, "float32")
 
 
-ON, ALL = np.int8(1), np.int8(0)  # rotary_dim 0 stands for all dimensions
+ON = np.int8(1)  # a flag of the file that is set
+ALL = np.int8(0)  # as rotary_dim: all dimensions
 SELF_ATTENTION = "decoder/layer_0/self_attention"
 LAYER = "encoder/layer_0"
 ENCODINGS = [f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder")]

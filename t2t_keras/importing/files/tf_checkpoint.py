@@ -47,7 +47,7 @@ def read_checkpoint(prefix, version):
     """
     import tensorflow as tf
 
-    failures = (tf.errors.OpError, RuntimeError, ValueError)
+    failures = (tf.errors.OpError, RuntimeError, ValueError, IndexError)
 
     def damaged(error):
         return ValueError(

@@ -37,9 +37,13 @@ def test_checkpoints_of_the_other_version_are_refused(tmp_path, version, objects
         read_checkpoint(tmp_path / "ckpt", version)
 
 
-@pytest.mark.parametrize("suffix", [".index", ".data-00000-of-00001"])
-def test_a_truncated_checkpoint_is_refused(tmp_path, suffix):
-    save_tensors(tmp_path / "ckpt", ARRAYS)
-    os.truncate(tmp_path / f"ckpt{suffix}", 20)
+@pytest.mark.parametrize(
+    ("suffix", "length"),
+    [(".index", 20), (".data-00000-of-00001", 20), (".data-00000-of-00001", 2000)],
+)
+def test_a_truncated_checkpoint_is_refused(tmp_path, suffix, length):
+    save_tensors(tmp_path / "ckpt", {f"tensor{i}": np.ones(100, "float32") for i in range(10)})
+    os.truncate(tmp_path / f"ckpt{suffix}", length)
     with pytest.raises(ValueError, match="is not a whole checkpoint of TensorFlow"):
-        read_checkpoint(tmp_path / "ckpt", version=1)["second"].read()
+        for tensor in read_checkpoint(tmp_path / "ckpt", version=1).values():
+            tensor.read()

@@ -18,7 +18,8 @@ from t2t_keras.translating.translator import Translator
 
 TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 NAMES = ("search", "with_options", "with_phrases", "log_p", "attention", "small_batch")
-BEAM, N_BEST = 4, 2  # of the export
+BEAM = 4  # beam width of the export
+N_BEST = 2  # translations per text that the export returns
 
 
 class Signatures(dict):
