@@ -16,6 +16,7 @@ def find_config(name):
     shipped = shipped_configs()
     if name in shipped:
         return shipped[name]
+    shipped.pop("settings_of", None)  # it takes a run's settings, for the package's own commands
     raise ValueError(
         f"There is no config {name!r}, neither a file at that path nor a shipped config"
         f"{nearest(name, shipped)}. Shipped are: {', '.join(sorted(shipped))}"

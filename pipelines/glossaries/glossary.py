@@ -112,7 +112,7 @@ class Glossary:
         """Yields an iterator over the matches at each index where a phrase may begin.
 
         The first word of a sentence may be capitalized only because of its position, so it is also
-        looked up in lower case.
+        looked up in lower case. Then its target phrase gets a capital letter, too.
         """
         beginning = next((i for i, each in enumerate(text) if is_word_character(each)), None)
         for start in range(len(text)):
@@ -122,7 +122,8 @@ class Glossary:
             small = text[beginning].lower()
             if small != text[beginning] and len(small) == 1:
                 lower = text[:beginning] + small + text[beginning + 1 :]
-                yield self.matches_at(lower, beginning)
+                matches = self.matches_at(lower, beginning)
+                yield ((start, end, capitalized(target)) for start, end, target in matches)
 
     def matches_at(self, text, start):
         """Yields (start, end, target phrase) for phrases of whole words, longest first."""
@@ -148,6 +149,10 @@ def in_line(number):
         yield
     except ValueError as error:
         raise LineError(number, str(error)) from error
+
+
+def capitalized(phrase):
+    return phrase[:1].upper() + phrase[1:]
 
 
 def first_word(text, start):

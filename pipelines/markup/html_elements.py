@@ -64,14 +64,16 @@ LIMITS_IN_LISTS = LIMITS | names("ul ol menu dir dl select ruby")
 LIMITS_IN_LINES = LIMITS | BLOCKS  # used for end tags such as `</span>`
 CONTAINERS = BLOCKS - VOID - {"p"}
 DEEPEST = 256  # maximum number of open elements to search for the element that a tag ends
+PRESERVE = re.compile(r"\bxml:space\s*=\s*[\"'](preserve|default)")
 ATTRIBUTE = re.compile(r"([^\s=>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
 
 
 class OpenElement(NamedTuple):
-    """An open element, and whether its text is translated."""
+    """An open element, whether its text is translated, and whether its line breaks matter."""
 
     name: str
     translated: bool
+    keeps_lines: bool
 
 
 class OpenElements:
@@ -83,6 +85,7 @@ class OpenElements:
 
     def __init__(self, markup):
         self.is_html, self.stack = markup == "html", []
+        self.mismatched = ""  # name of the first end tag that does not match the innermost element
 
     @property
     def innermost(self):
@@ -91,6 +94,10 @@ class OpenElements:
     @property
     def translated(self):
         return not self.stack or self.stack[-1].translated
+
+    @property
+    def keeps_lines(self):
+        return not self.stack or self.stack[-1].keeps_lines
 
     def __len__(self):
         return len(self.stack)
@@ -117,7 +124,10 @@ class OpenElements:
         choice = translation_choice(attributes)
         if choice is None:
             choice = self.translated and name not in UNTRANSLATED
-        self.stack.append(OpenElement(name, choice and name not in RAW))
+        keeps_lines = name == "pre" or (bool(self.stack) and self.keeps_lines)
+        if not self.is_html and (space := PRESERVE.search(attributes)):
+            keeps_lines = space[1] == "preserve"
+        self.stack.append(OpenElement(name, choice and name not in RAW, keeps_lines))
 
     def close(self, name):
         """Closes the element of an end tag and the elements inside it.
@@ -126,6 +136,8 @@ class OpenElements:
             The `OpenElement`, or None for a stray end tag.
         """
         limits = limits_of(name) if self.is_html else ()
+        if name != self.innermost:
+            self.mismatched = self.mismatched or name
         for index in self.indices():
             element = self.stack[index]
             if element.name == name:

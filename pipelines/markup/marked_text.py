@@ -80,9 +80,9 @@ def pieces_of(text, markup):
 
 
 class Document:
-    """A document with markup that is read line by line.
+    """A document with markup that is read in parts of one or more lines.
 
-    Comments, tags and elements may span lines, so how a line is divided depends on earlier lines.
+    Comments, tags and elements may span parts, so how one is divided depends on earlier ones.
 
     Args:
         markup: "html", "xml" or "placeholders".
@@ -91,9 +91,9 @@ class Document:
     def __init__(self, markup):
         self.tokenizer = MarkupTokenizer(markup)
 
-    def pieces_of(self, line):
-        """Divides the next line, like `pieces_of`. A line break at its end counts as a space."""
-        return pieces_of_tokens(self.tokenizer.tokens(line), self.tokenizer.markup)
+    def pieces_of(self, part):
+        """Divides the next part, like `pieces_of`."""
+        return pieces_of_tokens(self.tokenizer.tokens(part), self.tokenizer.markup)
 
 
 def pieces_of_tokens(tokens, markup):
@@ -148,7 +148,7 @@ def pieces_between(tokens):
 
 def is_outside(token):
     """Returns whether a token at the edge of a segment, such as a comment, can stay outside it."""
-    return token.kind == "empty" or (token.kind == "text" and not token.raw.strip())
+    return token.kind == "empty" or (token.kind in ("text", "space") and not token.raw.strip())
 
 
 def pieces_inside(tokens):

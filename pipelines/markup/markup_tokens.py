@@ -29,6 +29,8 @@ IN_LINE = re.compile(f"(?!{OPEN_QUOTE})(?:{IN_TEXT.pattern})|(?P<quote>{OPEN_QUO
 VALUE = re.compile(r"(=\s*)(\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))")
 LONGEST_VALUE = 300  # characters to keep of an attribute; enough for `class` and `translate`
 LONGEST_TAG = 2000  # characters to keep of a tag that spans lines
+# White space with a line break. It divides the text in <pre> and outside all elements.
+LINE_BREAK = re.compile(r"[ \t\f\r]*\n[ \t\f\r\n]*")
 UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: slash of the URL
 
 
@@ -37,7 +39,8 @@ class MarkupToken(NamedTuple):
 
     Args:
         kind: "text", "open", "close", "empty" (a tag or comment that encloses nothing), "divider",
-            "placeholder", "space" (an entity), or "hidden" (an entity of an invisible character).
+            "placeholder", "space" (an entity, or a line break inside an element), or "hidden" (an
+            entity of an invisible character).
         raw: the part as written in the text.
         value: the decoded characters of text, or the name of a tag.
     """
@@ -123,8 +126,16 @@ class Scan:
 
     def text_before(self, match):
         if self.start is None:
-            self.written += text_tokens(self.text[self.at : match.start()], self.tokenizer.markup)
+            self.add_text(self.text[self.at : match.start()])
         self.at = match.end()
+
+    def add_text(self, text):
+        at, kind = 0, "divider" if self.elements.keeps_lines else "space"
+        for match in LINE_BREAK.finditer(text):
+            self.written += text_tokens(text[at : match.start()], self.tokenizer.markup)
+            self.written.append(MarkupToken(kind, match[0]))
+            at = match.end()
+        self.written += text_tokens(text[at:], self.tokenizer.markup)
 
     def add(self, kind, start, end, name=""):
         """Adds the token of a stretch, without the characters that earlier lines contain."""
@@ -195,7 +206,7 @@ class Scan:
         if self.start is not None:
             self.end_stretch(len(self.text), False)
         else:
-            self.written += text_tokens(self.text[self.at :], self.tokenizer.markup)
+            self.add_text(self.text[self.at :])
         return self.written
 
 

@@ -73,8 +73,8 @@ TOKENIZE = flags.DEFINE_enum(
     "tokenize",
     "13a",
     TOKENIZERS,
-    "sacreBLEU's tokenizer for BLEU. ja-mecab and ko-mecab need pip install 't2t-keras[ja]' or "
-    "'t2t-keras[ko]'.",
+    "sacreBLEU's tokenizer for BLEU. With zh and ja-mecab, TER compares characters. ja-mecab and "
+    "ko-mecab need pip install 't2t-keras[ja]' or 't2t-keras[ko]'.",
 )
 JSON = flags.DEFINE_bool("json", False, "Print the scores as a JSON object.")
 PAPER_BLEU = flags.DEFINE_string(
@@ -141,6 +141,7 @@ def check_metrics():
         from t2t_keras.evaluation.paper_bleu import check_language
 
         check_language(PAPER_BLEU.value)
+        refuse_unused([LOWERCASE], "on the paper's BLEU, which distinguishes case")
     obeyed = {setting for name in METRIC_NAMES.value for setting in METRICS[name].obeys}
     if "tokenize" not in obeyed:
         refuse_unused([TOKENIZE], "without the metric bleu")

@@ -26,8 +26,9 @@ translation becomes a space; --json keeps it. Alignments are pairs of word indic
 source word, dash, target word. t2t-attention --choose_alignment finds the layer and head that align
 words best. The confidence of a word is the smallest probability of its pieces.
 
-With --markup=html and --markup=xml, the lines of an input are one document: a tag, a comment or an
-element may span lines. On a terminal, each line is a document.
+With --markup=html and --markup=xml, the lines of an input are one document: a tag, a comment, an
+element or, inside an element, a sentence may span lines. With --json, --scores, --alignments or
+--n_best, sentences end with their line. On a terminal, each line is a document.
 
 With --output, run the same command with the same input to resume an interrupted one after its last
 finished block of --lines lines. With --apache_beam, it keeps the finished files and blocks. (--beam
@@ -114,8 +115,10 @@ def main(arguments):
         first = 0  # index of the block's first line
         while lines := list(itertools.islice(source, 1 if interactive else LINES.value)):
             starts, block = prefixes.take(len(lines)), b"".join(lines)
-            phrases = phrases_of(required.take(len(lines)))
-            pieces = document.divided(lines) if document else None
+            phrases, numbers = phrases_of(required.take(len(lines))), range(len(lines))
+            if document:
+                pieces, numbers = document.divided(lines)
+                starts = starts and [starts[number] for number in numbers]
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:
@@ -123,13 +126,13 @@ def main(arguments):
                 advanced = functools.partial(
                     show_progress, None if interactive else progress, first
                 )
-                with named_line(first):
+                with named_line(first, numbers):
                     own = {"prefixes": starts, "require": phrases}
                     results = model.translator.translations(
-                        pieces or texts, advanced, first, **model.options, **own
+                        pieces if document else texts, advanced, first, **model.options, **own
                     )
                     if document and document.is_page:
-                        written = document.page(results, lines)
+                        written = document.page(results)
                     else:
                         written = lines_of(texts, results, style)
                     progress.clear()
@@ -173,18 +176,19 @@ def phrases_of(lines):
 
 
 @contextlib.contextmanager
-def named_line(first):
+def named_line(first, numbers):
     """Adds the number of the line to an error about one of several texts.
 
     Args:
-        first: index of the line of the first text.
+        first: index of the first line.
+        numbers: for each text, the number of lines between the first line and it.
     """
     from t2t_keras.translating.request import TextError
 
     try:
         yield
     except TextError as error:
-        raise ValueError(f"line {first + error.index + 1:,}: {error}") from error
+        raise ValueError(f"line {first + numbers[error.index] + 1:,}: {error}") from error
 
 
 def show_progress(progress, before, done):

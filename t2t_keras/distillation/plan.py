@@ -17,7 +17,7 @@ from t2t_keras.checks import (
     check_rate,
 )
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
-from t2t_keras.runs.text_files import check_line_counts, read_lines
+from t2t_keras.runs.text_files import read_lines
 
 CHOICES = ("best", "reference")  # of --choose
 HYPOTHESES = 8  # default of --n_best with --choose=reference
@@ -253,12 +253,13 @@ class DistillationPlan:
             for path in files:
                 if not Path(path).is_file():
                     raise ValueError(f"{name}: there is no file {path}")
-            lines = dict(zip(("source", "target"), map(read_lines, files), strict=True))
-            try:
-                check_line_counts(**lines)
-            except ValueError as error:
-                raise ValueError(f"{name}: {error}") from error
-            if not any(map(str.strip, lines["source"])):
+            source, target = map(read_lines, files)
+            if len(source) != len(target):
+                raise ValueError(
+                    f"{name}: both files must have the same number of lines. Received: "
+                    f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
+                )
+            if not any(map(str.strip, source)):
                 raise ValueError(f"{name}: {files[0]} has no text")
 
 

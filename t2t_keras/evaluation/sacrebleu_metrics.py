@@ -4,7 +4,7 @@ import sacrebleu
 
 EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
 # Tokenizers for languages without spaces between words. With them, TER compares characters.
-WITHOUT_SPACES = ("zh", "ja-mecab", "char")
+WITHOUT_SPACES = ("zh", "ja-mecab")
 
 
 class FloatChrf(sacrebleu.CHRF):

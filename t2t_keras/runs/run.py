@@ -65,10 +65,6 @@ class Run(RunFolder, TrainedModel):
 
     def experiment(self):
         """Returns the run's settings as an `Experiment`."""
-        if not self.config_file.exists():
-            raise ValueError(
-                f"{self.folder} is not a run: it has no config.json. t2t-train creates runs"
-            )
         return read_settings(self.config_file)
 
     def evaluations(self, required=False):

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from t2t_keras.checks import nearest
+from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.tensors import BASE64, array_of, check_rows, filled, values_of
+from t2t_keras.translating.request import FIELDS
 
 DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
@@ -129,11 +131,10 @@ def check_names(value, specs, required, where):
         raise Refusal(400, f"{where} must be an object with the inputs: {known}")
     for name in value:
         if name not in specs:
-            suggestion = nearest(name[:80], specs)
-            raise Refusal(
-                400,
-                f"{where} has an unknown input {name[:80]!r}{suggestion}. The inputs are: {known}",
-            )
+            advice = f"{nearest(name[:80], specs)}. The inputs are: {known}"
+            if name in FIELDS and len(specs) == 1:
+                advice = f'. Options need "signature_name": "{OPTIONS}"'
+            raise Refusal(400, f"{where} has an unknown input {name[:80]!r}{advice}")
     missing = [name for name in required if name not in value]
     if missing:
         raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {known}")

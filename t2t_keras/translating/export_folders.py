@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pipelines.atomic_files import read_json
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, versions_in
+from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD, PORTABLE_RECORD, versions_in
 
 EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export"
 
@@ -19,6 +19,19 @@ def find_export(folder):
         return folder
     versions = {n: path for n, path in versions_in(folder).items() if is_version(path)}
     return versions[max(versions)] if versions else None
+
+
+def other_export(path):
+    """Returns what an export is that only other programs open, or None."""
+    path = Path(path)
+    if path.suffix == ".keras":
+        return "a Keras model. keras.saving.load_model opens it after `import t2t_keras`"
+    if path.suffix == ".argosmodel":
+        return "a package for Argos Translate, which opens it"
+    folders = path, path.parent, *versions_in(path).values()
+    if any((folder / PORTABLE_RECORD).exists() for folder in folders):
+        return "a portable export. Other programs open it with LiteRT, with ids in and out"
+    return None
 
 
 def is_version(folder):

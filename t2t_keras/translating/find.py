@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
-from t2t_keras.translating.export_folders import find_export, is_litert
+from t2t_keras.translating.export_folders import find_export, is_litert, other_export
 from t2t_keras.translating.translator import Translator
 
 
@@ -73,7 +73,9 @@ def engine_in(folder):
             "load_translator of t2t_keras.runs"
         )
     if export is None:
-        raise ValueError(f"{Path(folder)} contains no export. t2t-export RUN writes one")
+        what = other_export(folder)
+        reason = f"is {what}" if what else "contains no export. t2t-export RUN writes one"
+        raise ValueError(f"{Path(folder)} {reason}")
     if is_litert(export):
         from t2t_keras.translating.engines.litert import LiteRTEngine as Engine  # loads LiteRT
     else:

@@ -46,6 +46,24 @@ def test_the_lines_of_a_page_are_one_document(run, tmp_path):
         assert translated_page(run, tmp_path / "out", f"--lines={lines}") == expected
 
 
+def test_a_sentence_of_a_page_may_span_lines(run, tmp_path):
+    page = b"<p>\nThe old man\r\n  sees the\ncat.</p>\nThe dog\n"
+    flags = "--markup=html", f"--output={tmp_path}/one"
+    translate(run, *flags, stdin=b"<p>The old man sees the cat.</p>")
+    written = translated_page(run, tmp_path / "out", stdin=page)
+    assert all(written.count(end) == page.count(end) for end in (b"\n", b"\r\n  "))
+    whole = (tmp_path / "one").read_bytes()
+    words, expected = (
+        page.split(b"</p>")[0].replace(b"<p>", b"").split() for page in (written, whole)
+    )
+    assert words == expected
+
+
+def test_tags_of_xml_that_do_not_match_are_named(run):
+    done = call("translate", run.folder, "--markup=xml", stdin="<a>The cat</b>\n</a></c>\n")
+    assert done.stderr.count("WARNING: </b> does not match") == done.stderr.count("WARNING") == 1
+
+
 def test_a_resumed_page_is_read_from_its_first_line(run, tmp_path, monkeypatch):
     page = b"<!--\nThe dog\n-->The dog\n<pre>\nThe dog\nThe cat</pre>\n"
     expected = translated_page(run, tmp_path / "whole", stdin=page)
@@ -53,7 +71,7 @@ def test_a_resumed_page_is_read_from_its_first_line(run, tmp_path, monkeypatch):
     divide = Document.pieces_of
 
     def killed(document, line):
-        if line.startswith("The cat"):
+        if "The cat" in line:
             raise KeyboardInterrupt
         return divide(document, line)
 

@@ -97,6 +97,7 @@ def test_answers_are_rows_for_rows_and_columns_for_columns(piece, monkeypatch):
         ({"inputs": []}, "'text' is empty"),
         ({"instances": [{"text": "a"}, "b"]}, "Row 1 must be an object with the inputs: text"),
         ({"instances": [{"txet": "a"}]}, "unknown input 'txet' (did you mean 'text'?)"),
+        ({"instances": [{"text": "a", "n_best": 3}]}, '"signature_name": "translate_with_options"'),
     ],
 )
 def test_malformed_requests_are_refused_with_a_reason(body, message):

@@ -3,9 +3,10 @@
 import json
 
 import pytest
+from support.processes.in_process import refused
 
 from t2t_keras.runs.exports import engine_exports
-from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.export_folders import find_export, other_export
 from t2t_keras.translating.find import check_kind, is_export, load_translator, needs_tensorflow
 
 
@@ -51,3 +52,7 @@ def test_a_portable_export_is_a_file_and_its_vocabulary(sharp_run, tmp_path, mon
     record = json.loads((path / "portable.json").read_text())
     assert record["search"]["beam"] == 2 and "portable.tflite" in record["files"]
     assert not is_export(tmp_path), "the commands take it for no model of theirs"
+    for given in (tmp_path, path, path / "portable.tflite"):
+        assert "a portable export" in other_export(given)
+    assert "a Keras model" in refused("translate", f"{tmp_path}/x.keras", tmp_path)
+    assert "Argos" in refused("average", f"{tmp_path}/x.argosmodel", tmp_path)

@@ -51,10 +51,13 @@ def opened_model(folders, recorded=None, can=lambda engine: None, to=TO, method=
         method: see `chosen_engine`.
     """
     from t2t_keras.runs.exports.freshness import warn_if_stale
+    from t2t_keras.translating.export_folders import other_export
     from t2t_keras.translating.find import is_export, load_engine
 
     load_imports(IMPORTS.value)
     for folder in folders:
+        if what := other_export(folder):
+            raise ValueError(f"{folder} is {what}")
         if os.path.isfile(folder):
             raise ValueError(
                 f"takes the folder of a run or an export. Received the file {folder}. Text comes "

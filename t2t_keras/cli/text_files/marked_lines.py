@@ -1,6 +1,7 @@
 """An input of t2t-translate with markup: its lines are one document."""
 
 import re
+import sys
 
 from pipelines.markup.marked_text import Document, Segment
 from pipelines.text.sources import BYTE_ORDER_MARK
@@ -13,40 +14,48 @@ class MarkedLines:
 
     Args:
         markup: "html" or "xml".
-        is_page: whether the output is also a page, not objects or columns. Then bytes that are not
-            UTF-8, line ends and a byte order mark are kept.
+        is_page: whether the output is also a page, not objects or columns. Then a sentence may span
+            lines, and bytes that are not UTF-8, line ends and a byte order mark are kept.
     """
 
     def __init__(self, markup, is_page):
-        self.document, self.is_page = Document(markup), is_page
+        self.document, self.is_page, self.is_xml = Document(markup), is_page, markup == "xml"
 
     def divided(self, lines):
-        """Returns the pieces of each of the next lines, which are bytes."""
-        errors = "surrogateescape" if self.is_page else "replace"
-        texts = [bare(line).decode("utf-8", errors) for line in lines]
-        return [[readable(piece) for piece in self.document.pieces_of(text)] for text in texts]
-
-    def page(self, results, lines):
-        """Returns the lines of the page in bytes, with the line ends that `divided` left out.
+        """Returns texts of the next lines as lists of pieces, and each text's first line.
 
         Args:
-            results: the `Translation`s of each line, best first.
-            lines: bytes, as given to `divided`.
+            lines: bytes.
         """
-        return b"".join(
-            line[: start_of(line)]
-            + best.text.encode("utf-8", "surrogateescape")
-            + line[start_of(line) + len(bare(line)) :]
-            for line, (best, *_) in zip(lines, results, strict=True)
-        )
+        texts, numbers = self.texts_of_page(lines) if self.is_page else self.texts_by_line(lines)
+        if self.is_xml and (name := self.document.tokenizer.elements.mismatched):
+            print(f"WARNING: </{name}> does not match the element before it", file=sys.stderr)
+            self.is_xml = False  # named once
+        return [[readable(piece) for piece in text] for text in texts], numbers
 
+    def texts_by_line(self, lines):
+        lines = [line.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n") for line in lines]
+        texts = [self.document.pieces_of(line.decode("utf-8", "replace")) for line in lines]
+        return texts, [*range(len(texts))]
 
-def start_of(line):
-    return len(BYTE_ORDER_MARK) if line.startswith(BYTE_ORDER_MARK) else 0
+    def texts_of_page(self, lines):
+        """Returns texts that end at line breaks between sentences, and each text's first line."""
+        page = b"".join(lines)
+        mark = BYTE_ORDER_MARK if page.startswith(BYTE_ORDER_MARK) else b""
+        pieces = self.document.pieces_of(page[len(mark) :].decode("utf-8", "surrogateescape"))
+        texts, numbers, line = [[mark.decode()]], [0], 0
+        for piece in pieces:
+            is_kept = isinstance(piece, str)
+            texts[-1].append(piece)
+            line += (piece if is_kept else piece.raw).count("\n")
+            if is_kept and "\n" in piece and line < len(lines):
+                texts.append([])
+                numbers.append(line)
+        return texts, numbers
 
-
-def bare(line):
-    return line[start_of(line) :].rstrip(b"\r\n")
+    def page(self, results):
+        """Returns the lines of the page in bytes, given the `Translation`s of each text."""
+        return b"".join(best.text.encode("utf-8", "surrogateescape") for best, *_ in results)
 
 
 def readable(piece):

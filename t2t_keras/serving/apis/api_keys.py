@@ -38,7 +38,7 @@ class ApiKeys:
             version = version_of(self.path)
             if version != self.version:
                 self.digests, self.version = digests_in(self.path), version
-                logging.info("%s now has %d API keys", self.path, len(self.digests))
+                logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
         except (ValueError, OSError) as error:
             complaint = f"The API keys stay as they were: {error}"
         if complaint and complaint != self.complaint:

@@ -33,7 +33,6 @@ from t2t_keras.translating.languages import code_of, name_of
 from t2t_keras.translating.request import Request
 
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
-CERTAIN = 100.0  # confidence, in percent, in a language that is the only one
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
 NO_LANGUAGES = (
@@ -119,19 +118,21 @@ class LibreTranslate:
         return values
 
     async def source_of(self, query, client):
-        """Returns the source language of a query, and the confidence in it in percent."""
+        """Returns the source language of a query, and the confidence in it if it is detected."""
         targets = self.models.targets()
         if not targets:
             raise Refusal(400, NO_LANGUAGES)
         if query.source != AUTO:
-            source, confidence = known(query.source, targets), CERTAIN
+            source, confidence = known(query.source, targets), None
         else:
             sources = [language for language in targets if targets[language]]
-            if len(sources) == 1:
-                source, confidence = sources[0], CERTAIN
-            else:
-                text, is_html = " ".join(query.texts), query.format == HTML
+            text, is_html = " ".join(query.texts), query.format == HTML
+            try:
                 (source, confidence), *_ = await self.detected(text, client, is_html)
+            except Refusal:  # without a detector
+                if len(sources) > 1:
+                    raise
+                source, confidence = sources[0], 0.0
         known(query.target, targets)
         if query.format not in FORMATS:
             raise Refusal(400, f"{query.format[:80]} format is not supported")

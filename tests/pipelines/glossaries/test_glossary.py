@@ -29,6 +29,8 @@ TERMS = {
         ("Apple or apple", ["Apple", "Apfel"]),
         ("»House« of cards", ["Haus"]),
         ("House of cards. House", ["Haus"]),
+        ("Red house", ["Rotes Haus"]),
+        ("«Apple, apple", ["Apple", "Apfel"]),
         ("a House, HOUSE", []),
         ("C++ and C+++", ["C++", "C++"]),
         ("東日本語", ["Japan"]),

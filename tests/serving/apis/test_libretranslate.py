@@ -146,6 +146,18 @@ def test_languages_and_settings_are_those_of_all_models(address):
     assert asked(address, "health") == (200, {"status": "ok"})
 
 
+def test_with_one_source_language_a_text_in_the_target_language_comes_back():
+    engine = EchoEngine()
+    with serving(en_de=engine) as address:
+        for text, language in ((GERMAN, "de"), ("The dog sees the cat.", "en")):
+            assert not engine.sources
+            answer = asked(address, data={"q": text, "source": "auto", "target": "de"})[1]
+            assert answer["translatedText"] == text
+            assert answer["detectedLanguage"]["language"] == language
+            assert 0 < answer["detectedLanguage"]["confidence"] <= 100
+    assert len(engine.sources) == 1
+
+
 def test_with_one_source_language_auto_needs_no_detector():
     def missing(codes):
         raise ValueError("needs pip install 't2t-keras[identify]'")
@@ -153,7 +165,7 @@ def test_with_one_source_language_auto_needs_no_detector():
     with serving(en_de=EchoEngine(), detector_for=missing) as address:
         german = {"code": "de", "name": "German", "targets": ["de"]}
         assert asked(address, "languages")[1][1] == german
-        detected = {"confidence": 100.0, "language": "en"}
+        detected = {"confidence": 0.0, "language": "en"}
         answer = {"translatedText": "Ein Hund.", "detectedLanguage": detected}
         fields = {"q": "Ein Hund.", "source": "auto", "target": "de"}
         assert asked(address, data=fields) == (200, answer)
