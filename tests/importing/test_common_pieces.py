@@ -42,7 +42,3 @@ def test_few_pieces_in_common_are_refused_with_the_numbers():
         compare_pieces(model, "folder")
     with pytest.raises(ValueError, match="0 are the same"):
         compare_pieces(imported([]), "folder")
-
-
-def test_vocabularies_without_sentencepiece_are_not_compared():
-    compare_pieces(imported(["a"], model=None), "folder")

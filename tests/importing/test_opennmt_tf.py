@@ -105,13 +105,9 @@ CATALOG = 'from opennmt import models\nmodel = lambda: models.get_model_from_cat
     ("description", "given", "heads"),
     [
         (CATALOG.format("TransformerBase"), None, 8),
-        (CATALOG.format("Transformer"), None, 8),
         ("Transformer(num_heads = 4,  # num_heads=2\n)", None, 4),
-        ("class Mine(models.TransformerBase): num_heads=2", None, 2),
-        ("Transformer(num_heads=2), Transformer(num_heads=4)", 4, 4),
         ("num_heads=2", 2, 2),
         ("num_heads=2, position_encoder_class=layers.SinusoidalPositionEncoder", None, 2),
-        ("num_heads=2, ffn_activation=ffn_activation", None, 2),
         (None, 1, 1),
     ],
 )
@@ -131,11 +127,8 @@ def test_heads_are_those_of_the_description_or_given(tmp_path, description, give
         (CATALOG.format("TransformerBig"), None, "divisor of the model's width, 8.*num_heads=16"),
         ("num_heads=0", None, "Received: num_heads=0"),
         ("num_heads=2", 4, "says that the model has 2 heads. Received: num_heads=4"),
-        (None, 3, "divisor of the model's width, 8. Received: num_heads=3"),
-        (None, 2.0, "`num_heads` must be a whole number"),
         ("num_heads=2, ffn_activation=tf.nn.elu", None, "must have one ffn_activation, out of"),
         ("num_heads=2, position_encoder_class=None", None, "has position_encoder_class=None, and"),
-        ("num_heads=2, position_encoder_class=lambda: Mine()", None, "class=lambda:, and"),
     ],
 )
 def test_heads_and_activations_that_are_not_clear_are_refused(
@@ -175,32 +168,26 @@ ATTENTION = "model/decoder/layers/0/self_attention/layer"
     ("changes", "message"),
     [
         ({"vocab": TOKENS[:-1]}, r"vocab\.txt must have 10 tokens.* Received: 9"),
-        ({"vocab": [*TOKENS, "h"]}, r"vocab\.txt must have 10 tokens.* Received: 11"),
         (
             {"vocab": TOKENS[1:]},
             "must begin with the lines <blank>, <s>, </s>.*Received: <s>, </s>",
         ),
         ({"vocab": [*TOKENS[:-1], "a"]}, r"a token occurs twice in .*vocab\.txt"),
-        ({"words": TOKENS}, r"src-vocab\.txt and tgt-vocab\.txt. It has: none"),
         (without(MODEL, FEATURES), f"no tensor {FEATURES}"),
         (without(MODEL, f"{INNER}/bias"), f"no tensor {INNER}/bias"),
-        (without(MODEL, "decoder/layer_norm/gamma"), "no tensor model/decoder/layer_norm/gamma"),
         (without(MODEL, "encoder/layers"), "is not a Transformer: its encoder must have from 1 to"),
         (changed(MODEL, f"{INNER}/kernel", D, 11), r"inner/kernel must have the shape \(8, 12\)"),
         (
             changed(MODEL, f"{OUTPUT}/kernel", D, 9),
             r"output_layer/kernel must have the shape \(8, 11\)",
         ),
-        (changed(MODEL, LABELS, V, 9), r"labels_inputter/embedding must have the shape \(any, 8\)"),
         (changed(MODEL, f"{ATTENTION}/relative_position_keys", 41, 4), "has relative positions"),
         (
             changed(MODEL, TABLES["source"], 9, D),
             "two tables of positions.* Received the lengths: 9, 0",
         ),
-        (changed(MODEL, TABLES["target"], 9, 7), r"encoder/embedding must have the shape \(any, 8"),
         (changed(MODEL, "model/encoder/encoders/0/layer_norm/gamma", D), "has several encoders"),
         (changed(MODEL, FEATURES.replace("/emb", "/inputters/0/emb"), V, D), "has several sources"),
-        (changed(MODEL, "model/encoder/layers/7/ffn/layer/inner/bias", 1), "no tensor .*layers/2/"),
         (changed(MODEL, "other/kernel", 1), "does not have.*other/kernel"),
     ],
 )

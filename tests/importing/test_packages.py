@@ -90,14 +90,6 @@ def bomb(path):
     zip_file(path, ("model.bin", bytes(1 << 25)), compression=zipfile.ZIP_DEFLATED)
 
 
-def unusual(path):
-    zip_file(path, ("model.bin", b"x"), compression=zipfile.ZIP_LZMA)
-
-
-def many(count, name="file"):
-    return lambda path: zip_file(path, *((f"{name}{i}", b"") for i in range(count)))
-
-
 INSIDE = "is not the name of a file inside a folder"
 
 
@@ -108,26 +100,15 @@ INSIDE = "is not the name of a file inside a folder"
         (["../model.bin"], f"its entry '../model.bin' {INSIDE}"),
         (["/etc/model.bin"], INSIDE),
         (["a\\..\\b"], INSIDE),
-        (["a//b"], INSIDE),
-        (["."], INSIDE),
-        (["a" * 256], "the name of its entry 'a+'… is too long"),
-        (["a/" * 500 + "b"], "is too long"),
         ([link("model.bin", "/etc/passwd")], "its entry 'model.bin' is a link or a device"),
         (["a", "a"], "its entry 'a' occurs twice"),
-        (["a", "a/b"], "its entry 'a' occurs twice"),
         (["a.txt"], "no model of a known format .* Its files are: a.txt"),
         (["x/model.pt"], "holds a PyTorch model. Convert it with CTranslate2"),
         (["a/model.bin", "b/model.bin"], "holds 2 models: a, b. Unpack it and"),
-        (unusual, "its entry 'model.bin' is compressed in an unusual way"),
         (changed(b"x", 8, b"\1\0"), "its entry 'model.bin' is encrypted"),
         (changed(b"x", 24, struct.pack("<I", 3 * 10**9)), "its 117 bytes claim to hold 3,000,000"),
-        (changed(b"x", 24, struct.pack("<I", 1000)), "not a whole zip file"),
-        (changed(b"x", -1, b"y"), "is not a whole zip file: Bad CRC-32"),
         (cut, "is not a whole zip file: File is not a zip file. Download or copy it again"),
         (bomb, "claim to hold 33,554,432, more than the weights of a model can be compressed"),
-        (many(1001), "it has 1,001 entries, more than 1,000"),
-        (many(4000, "f" * 240), "not a whole zip file: its list of entries is too long"),
-        (lambda path: path.write_bytes(b"PK\5\6" + bytes(18)), "Its files are: none"),
     ],
 )
 def test_harmful_zip_files_are_refused(tmp_path, entries, message):

@@ -95,8 +95,6 @@ def test_a_pickle_that_would_run_code_does_not_run_it(path, tmp_path):
     ("call", "message"),
     [
         (Call("builtins eval", ()), "builtins.eval"),
-        (Call("torch._utils _rebuild_qtensor", ()), "torch._utils._rebuild_qtensor"),
-        (Call("collections OrderedDict.update", ()), "collections.OrderedDict.update"),
         # Known names are called only as in a dict of tensors.
         (Call("collections OrderedDict", ((("a", 1),),)), "calls collections.OrderedDict"),
         (Call("torch FloatStorage", (10**12,)), "calls torch.FloatStorage"),
@@ -115,20 +113,13 @@ def test_every_other_name_and_call_is_refused_by_name(path, call, message):
     [
         (b"(X\x01\0\0\0aios\nmkdir\n.", "INST"),
         (b"\x8c\x01a)\x81.", "NEWOBJ"),
-        (b"\x82\x01.", "EXT1"),
         (b"}", "no end|damaged"),
-        (b".", "damaged"),
         (b"}h\x05.", "damaged"),
-        (b")R.", "damaged"),
-        (b"X\xff\xff\xff\xffa.", "damaged"),
         (b"]K\x01a.", "dict of tensors"),
         (b"}X\x01\0\0\0aK\x01s.", "a is not the name of a tensor"),
-        (b"}q\x01X\x01\0\0\0ah\x01s.", "a is not the name of a tensor"),
         # Groups may be nested, and need a mark.
         (b"}(X\x01\0\0\0a((tK\x01tu.", "a is not the name of a tensor"),
-        (b"}(X\x01\0\0\0at.", "dict of tensors"),
         (b"}K\x01t.", "damaged"),
-        (b"}(K\x01tt.", "damaged"),
     ],
 )
 def test_instructions_that_no_tensor_needs_are_refused(path, instructions, message):
@@ -139,39 +130,17 @@ def test_instructions_that_no_tensor_needs_are_refused(path, instructions, messa
     "value",
     [
         tensor((3, 5), (4, 1)),
-        tensor((3, 4), (4, 1), 1),
         tensor((13,), (1,)),
-        tensor((12, 2), (1, 0)),
         tensor((3,), (-1,), 5),
-        tensor((3, 4), (4,)),
-        tensor((3.0, 4), (4, 1)),
         tensor((1,) * 9, (1,) * 9),
-        tensor((2**70,), (1,)),
         tensor((1,), (1,), 12),
         tensor(key="9"),
-        tensor(count=13),
         tensor(count=-12),
         tensor(kind="module"),
-        tensor(storage=(1, 2)),
     ],
 )
 def test_a_tensor_outside_its_storage_is_refused(path, value):
     refusal(write(path, {"weight": value}))
-
-
-NESTED = b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(100))
-
-
-@pytest.mark.parametrize(
-    "instructions",
-    [
-        b"}(K\x01" + NESTED + b"K\x01u.",  # the key of a dict
-        b"}X\x01\0\0\0aK\x01" + NESTED + b"s.",  # what should be a tensor
-        b"(X\x07\0\0\0storagectorch\nFloatStorage\nK\x01K\x01K\x01" + NESTED + b"tQ.",  # count
-    ],
-)
-def test_values_whose_text_would_not_fit_in_memory_are_not_shown(path, instructions):
-    refusal(write(path, PROTOCOL + instructions))
 
 
 def test_files_before_pytorch_1_6_and_other_files_are_refused(path):

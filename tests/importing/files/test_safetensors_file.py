@@ -50,18 +50,12 @@ def test_a_tensor_is_read_when_it_is_needed(path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"{", "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b"[]", "JSON object"),
         ({"x": 1}, "entry of x"),
-        ({"x": entry(offsets=(0, 8, 9))}, "entry of x"),
         ({"x": entry(shape=(-2, -1))}, "not sizes"),
-        ({"x": entry(shape=(2**63,))}, "not sizes"),
-        ({"x": entry(shape=[1] * 9)}, "not sizes"),
-        ({"x": entry(shape=(True, 2))}, "not sizes"),
         ({"x": entry(shape=(3,))}, "8 bytes and the shape"),
         ({"x": entry(offsets=(12, 20))}, "of 16 bytes"),
-        ({"x": entry(offsets=(8, 0))}, "of 16 bytes"),
         ({"x": entry(), "y": entry(offsets=(4, 12))}, "x and y overlap"),
         ({"x": entry("I64", (1,))}, "type I64"),
     ],
