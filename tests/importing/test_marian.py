@@ -172,10 +172,12 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         (changed(MODEL, "encoder_l1_ffn_W2", 12, 9), "encoder_l1_ffn_W2 must have the shape"),
         ({"model": MODEL | {"Wemb": np.array([{}])}}, "Wemb holds object"),
         ({"files": {"vocab.de.yml": "a: 0"}}, "vocab.source.yml.* has: vocab.de.yml, vocab.yml"),
+        ({"files": {"vocab.yml": "a: 5"}}, "Check that it belongs to the model"),
         ({"files": {"vocab.yml": MANY}}, "14 tokens, and the matrix 11 rows; </s> has the id 12"),
         ({"files": {"vocab.yml": None}}, "It has: none"),
         ({"files": {"decoder.yml": "models: [a.npz, b.npz]"}}, "an ensemble"),
         ({"files": {"decoder.yml": "models: [a.npz]"}}, "names a.npz, and .*a.npz does not exist"),
+        ({"files": {"model.npz": None, "a.npz": "", "b.npz": ""}}, "must have one .npz file"),
         ({"files": {"model.npz": "not an archive"}}, "is not a whole .npz file"),
     ],
 )

@@ -6,7 +6,6 @@ from support.importing.imported_model import changed, check_model, model_of, wit
 from support.importing.opennmt_tf_folder import (
     CONFIG,
     FEATURES,
-    LABELS,
     OUTPUT,
     TABLES,
     TOKENS,

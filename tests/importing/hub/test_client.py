@@ -38,7 +38,6 @@ def hub(server, folder, tmp_path, monkeypatch):
     server.use(tmp_path, monkeypatch)
     server.log.clear()
     server.gated, server.statuses, server.corrupt = {}, {}, set()
-    server.endless = set()
     return server
 
 
@@ -80,8 +79,9 @@ def partial_of(listing):
     return hub_client.partial_file(path)
 
 
-@pytest.mark.parametrize("size", [1, 70_000, SIZE, SIZE + 1])
-@pytest.mark.parametrize("is_damaged", [False, True])
+@pytest.mark.parametrize(
+    ("size", "is_damaged"), [(70_000, False), (SIZE, False), (SIZE + 1, False), (70_000, True)]
+)
 def test_a_partial_file_is_completed_or_downloaded_again(hub, folder, size, is_damaged):
     listing, lines = list_files(MODEL), []
     contents = b"x" * size if is_damaged else (folder / LARGE).read_bytes().ljust(size)[:size]
@@ -151,18 +151,14 @@ def test_names_that_lead_out_of_the_folder_are_left_out(hub, monkeypatch):
 
 def test_an_answer_larger_than_expected_is_not_stored(hub, monkeypatch):
     listing = list_files(MODEL)
-    hub.endless = {"vocab.json", "/api/models/"}
+    hub.statuses = {"/vocab.json": (200, {}, b" " * 1000)}
     with pytest.raises(ValueError, match=r"sent more than the expected 8 bytes. Check HF_ENDPOINT"):
         download(listing, ["vocab.json"])
     assert not blobs()
-    monkeypatch.setattr(requests, "LARGEST_ANSWER", 100_000)
-    with pytest.raises(ValueError, match=r"sent more than the expected 100,000 bytes"):
+    monkeypatch.setattr(requests, "LARGEST_ANSWER", 100)
+    with pytest.raises(ValueError, match=r"sent more than the expected 100 bytes"):
         list_files(MODEL)
-    hub.statuses = {"/api/models/": (404, {})}
-    with pytest.raises(ValueError, match="unexpected status 404"):
-        list_files(MODEL)
-    assert max(entry["sent"] for entry in hub.log) < 50_000_000  # as much as sockets hold
-    hub.endless, hub.statuses = set(), {"vocab": (200, {"Content-Encoding": "gzip"})}
+    hub.statuses = {"vocab": (200, {"Content-Encoding": "gzip"})}
     with pytest.raises(ValueError, match=r"with the encoding 'gzip', which was not requested"):
         download(listing, ["vocab.json"])
 
@@ -180,10 +176,9 @@ def test_a_disk_without_room_is_refused_before_the_download(hub, monkeypatch):
     ("answer", "message"),
     [
         ((429, {"Retry-After": 30}), r"too many requests from here \(429\). Wait 30 seconds"),
-        ((429, {}), r"Wait some minutes"),
         ((500, {}), r"out of order at the moment \(500\). Try again later"),
         ((403, {}), r"refused the access \(403\): log in with"),
-        ((418, {}), "unexpected status 418. Check HF_ENDPOINT"),
+        ((404, {}), "unexpected status 404. Check HF_ENDPOINT"),
         ((200, {}), "did not answer as a Hugging Face Hub does. Check HF_ENDPOINT"),
     ],
 )
@@ -232,13 +227,3 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(ValueError, match=r'pip install "t2t-keras\[hub\]"'):
         list_files(MODEL)
-
-
-def test_lines_about_a_long_download_are_rare(monkeypatch):
-    lines, now = [], [0.0]
-    monkeypatch.setattr(hub_client.time, "monotonic", lambda: now[0])
-    with hub_client.lines_by(lines.append)("model.bin", total=10**8, initial=10**7) as bar:
-        for _ in range(90):
-            now[0] += 0.5
-            bar.update(10**6)
-    assert lines[0] == "model.bin: 30.0 MB of 100.0 MB (30%)" and len(lines) == 4

@@ -6,77 +6,59 @@ Large files are redirected to a second server, as the Hub redirects them to its 
 import contextlib
 import hashlib
 import json
+import re
 import threading
 import time
-from http.server import ThreadingHTTPServer
+import urllib.parse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from support.importing.loopback_handlers import HubHandler, StorageHandler
-
 LARGE = {".safetensors", ".bin", ".h5", ".npz", ".tflite", ".spm", ".model"}
+PIECE = 1 << 16  # bytes sent at once
 
 
 class LoopbackHub:
-    """Repositories, served at `address` until `close` is called.
+    """Repositories, served at `address`; their large files are stored at `storage`.
 
     Attributes:
         log: a dict for each request: path, range, token, sent (bytes of the body), done.
         gated: {repository: token that may read it}.
-        statuses: {regular expression of a path: (status, headers) to answer instead}.
+        statuses: {regular expression of a path: arguments of `answer`}, instead of the file.
         break_after: bytes of a large file after which the connection is cut, once. None: never.
         seconds: duration of each piece of a large file.
         corrupt: names of files in which one byte differs from the listing.
-        endless: regular expressions of paths whose answers do not end.
     """
 
     def __init__(self):
         self.folders, self.log = {}, []
         self.gated, self.statuses, self.corrupt = {}, {}, set()
-        self.endless, self.break_after, self.seconds = set(), None, 0.0
-        self.servers = [self.server(handler) for handler in (HubHandler, StorageHandler)]
+        self.break_after, self.seconds = None, 0.0
+        handler = type("BoundHandler", (Handler,), {"hub": self})
+        self.servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for _ in range(2)]
+        for server in self.servers:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         self.address, self.storage = (
             f"http://127.0.0.1:{server.server_address[1]}" for server in self.servers
         )
 
-    def server(self, handler):
-        bound = type(handler.__name__, (handler,), {"hub": self})
-        server = ThreadingHTTPServer(("127.0.0.1", 0), bound)
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        return server
-
-    def close(self):
-        for server in self.servers:
-            server.shutdown()
-            server.server_close()
-
     def add(self, repository, folder):
         """Serves a folder as the branch main, and by its commit; returns the commit."""
         self.folders[repository] = Path(folder)
-        return self.commit(repository)
-
-    def commit(self, repository):
-        digests = sorted((name, file["digest"]) for name, file in self.files(repository).items())
-        return hashlib.sha1(repr(digests).encode()).hexdigest()
-
-    def files(self, repository):
-        """Returns {name: size, digest, oid and whether it is a large file}."""
-        folder, found = self.folders[repository], {}
-        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
-            contents, is_large = path.read_bytes(), path.suffix in LARGE
-            oid = hashlib.sha1(b"blob %d\0" % len(contents) + contents).hexdigest()
-            digest = hashlib.sha256(contents).hexdigest() if is_large else oid
-            file = {"size": len(contents), "oid": oid, "digest": digest, "large": is_large}
-            found[path.relative_to(folder).as_posix()] = file
-        return found
+        return self.info(repository)["sha"]
 
     def info(self, repository):
-        siblings = []
-        for name, file in self.files(repository).items():
-            siblings.append({"rfilename": name, "size": file["size"], "blobId": file["oid"]})
-            if file["large"]:
-                siblings[-1]["lfs"] = {"sha256": file["digest"], "size": file["size"]}
-        return {"id": repository, "sha": self.commit(repository), "siblings": siblings}
+        """Returns the Hub's information about a repository."""
+        folder, siblings = self.folders[repository], []
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            contents, name = path.read_bytes(), path.relative_to(folder).as_posix()
+            oid = hashlib.sha1(b"blob %d\0" % len(contents) + contents).hexdigest()
+            siblings.append({"rfilename": name, "size": len(contents), "blobId": oid})
+            if path.suffix in LARGE:
+                digest = hashlib.sha256(contents).hexdigest()
+                siblings[-1]["lfs"] = {"sha256": digest, "size": len(contents)}
+        commit = hashlib.sha1(json.dumps(siblings).encode()).hexdigest()
+        return {"id": repository, "sha": commit, "siblings": siblings}
 
     def sent(self, name=""):
         """Returns the bytes of all answers whose path contains a name.
@@ -99,16 +81,110 @@ class LoopbackHub:
         """Makes huggingface_hub in this process use this hub, with its cache in a folder."""
         from huggingface_hub import constants
 
-        template = self.address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "ENDPOINT", self.address)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(home / "hub"))
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(home / "token"))
-        monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 4096)
+        for name, value in {
+            "ENDPOINT": self.address,
+            "HUGGINGFACE_CO_URL_TEMPLATE": self.address
+            + "/{repo_id}/resolve/{revision}/{filename}",
+            "HF_HUB_CACHE": str(home / "hub"),
+            "HF_HUB_OFFLINE": False,
+            "HF_TOKEN_PATH": str(home / "token"),
+            "DOWNLOAD_CHUNK_SIZE": 4096,
+        }.items():
+            monkeypatch.setattr(constants, name, value)
         for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers requests to either server, and notes what was asked and sent."""
+
+    protocol_version = "HTTP/1.1"
+    hub = None
+
+    def handle_one_request(self):
+        with contextlib.suppress(ConnectionError):
+            super().handle_one_request()
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        path, _, query = urllib.parse.unquote(self.path).partition("?")
+        token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+        self.entry = {"path": f"{path}?{query}", "range": self.headers.get("Range")}
+        self.entry |= {"token": token, "sent": 0, "done": False}
+        self.hub.log.append(self.entry)
+        try:
+            for form, answer in self.hub.statuses.items():
+                if re.search(form, path):
+                    self.answer(*answer)
+                    return
+            if found := re.fullmatch("/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
+                if info := self.known(found[1], found[2] or "main"):
+                    self.answer(200, {}, json.dumps(info).encode())
+            elif found := re.fullmatch("/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+                if info := self.known(found[1], found[2]):
+                    self.resolve(info, found[3])
+            else:
+                self.file(*re.fullmatch("/([^/]+/[^/]+)/(.+)", path).groups(), bool(query))
+        finally:
+            self.entry["done"] = True
+
+    def known(self, repository, revision):
+        """Returns the information about a repository. If there is none, says so to the client."""
+        if repository not in self.hub.folders:
+            # The Hub does not tell strangers whether a private repository exists.
+            return self.refuse(404 if self.entry["token"] else 401, "RepoNotFound")
+        info = self.hub.info(repository)
+        return info if revision in ("main", info["sha"]) else self.refuse(404, "RevisionNotFound")
+
+    def resolve(self, info, name):
+        """Redirects to the place of a file: large ones have a signed address in the storage."""
+        repository, files = info["id"], {each["rfilename"]: each for each in info["siblings"]}
+        if self.hub.gated.get(repository) not in (None, self.entry["token"]):
+            self.refuse(403 if self.entry["token"] else 401, "GatedRepo")
+        elif name not in files:
+            self.refuse(404, "EntryNotFound")
+        else:
+            is_large = "lfs" in files[name]
+            place = f"{self.hub.storage}/{repository}/{name}?Signature=abc"
+            self.answer(302, {"Location": place if is_large else f"/{repository}/{name}"})
+
+    def refuse(self, status, code):
+        self.answer(status, {"X-Error-Code": code, "X-Error-Message": code})
+
+    def file(self, repository, name, is_large):
+        """Answers with a file, or the requested part of it."""
+        contents = bytearray((self.hub.folders[repository] / name).read_bytes())
+        total = len(contents)
+        if name in self.hub.corrupt:
+            contents[total // 2] ^= 1
+        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
+        start = int(found[1]) if found else 0
+        if start >= total:
+            self.answer(416, {"Content-Range": f"bytes */{total}"})
+        elif found:
+            part = {"Content-Range": f"bytes {start}-{total - 1}/{total}"}
+            self.answer(206, part, contents[start:], is_large)
+        else:
+            self.answer(200, {}, contents, is_large)
+
+    def answer(self, status, headers, body=b"", is_large=False):
+        """Sends an answer, with the accidents that the hub has for large files."""
+        self.send_response(status)
+        for name, value in {"Content-Length": len(body), **headers}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        for start in range(0, len(body), PIECE):
+            if is_large and self.hub.break_after is not None and start >= self.hub.break_after:
+                self.hub.break_after, self.close_connection = None, True
+                self.connection.close()
+                return
+            self.wfile.write(body[start : start + PIECE])
+            self.entry["sent"] += len(body[start : start + PIECE])
+            if is_large and self.hub.seconds:
+                time.sleep(self.hub.seconds)
 
 
 @contextlib.contextmanager
@@ -118,7 +194,9 @@ def loopback_hub():
     try:
         yield hub
     finally:
-        hub.close()
+        for server in hub.servers:
+            server.shutdown()
+            server.server_close()
 
 
 def write_card(folder, **metadata):
