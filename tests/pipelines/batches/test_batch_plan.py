@@ -92,12 +92,6 @@ def test_an_evaluation_holds_every_example_in_the_order_of_lengths():
     assert all(len(examples) <= rows for examples, _, rows in batches)
 
 
-def test_different_examples_are_left_over_in_different_epochs():
-    plan = BatchPlan(np.full((21, 2), 5), BatchConfig(tokens=100, max_length=10), seed=1)
-    assert plan.left_over == 5
-    assert {*np.concatenate([epoch_of(plan, epoch)[1] for epoch in range(20)])} == {*range(21)}
-
-
 def test_a_bucket_is_divided_into_equal_batches():
     """A smaller last batch would move up to the next bucket and need more padding there."""
     lengths = np.repeat([[5, 5], [10, 10]], [250, 100], axis=0)

@@ -1,5 +1,3 @@
-import re
-
 import pytest
 
 from pipelines.batches.corpora import Corpus, corpora_in, read_corpora
@@ -26,7 +24,6 @@ def write_corpus(folder, sizes, pieces=PIECES):
         ("a:1,b:4", [("a", 1), ("b", 4)]),
         ("a:0.25,b:1e2", [("a", 0.25), ("b", 100)]),
         ("x,y:2", [("x,y:2", None)]),
-        ("z:3,d", [("z:3", None), ("d", None)]),
         ("z:3:4,x,y:2:1", [("z:3", 4), ("x,y:2", 1)]),
     ],
 )
@@ -43,9 +40,6 @@ def test_corpora_are_folders_with_or_without_weights(text, expected, tmp_path, m
         ("a:1,b", "Give a weight to each corpus or to none.* Received: a:1,b"),
         ("a:1,b:0", "with a positive number as weight.* Received: 'b:0'"),
         ("a:1,b:nan", "Received: 'b:nan'"),
-        ("a:1,b:inf", "Received: 'b:inf'"),
-        ("a:1,b:much", "Received: 'b:much'"),
-        ("a:1,:2", "Received: ':2'"),
         ("a:1,b:1,./a:3", "must be different folders. Received: a:1,b:1,./a:3"),
     ],
 )
@@ -88,11 +82,3 @@ def test_corpora_with_different_vocabularies_are_refused(tmp_path):
     message = f"b/vocabulary is a different .* {tmp_path}/b again .*={tmp_path}/a/vocabulary"
     with pytest.raises(ValueError, match=message):
         read_corpora(f"{tmp_path}/a:1,{tmp_path}/b:1")
-
-
-def test_ids_beyond_the_vocabulary_are_refused_with_the_name_of_their_corpus(tmp_path):
-    write_corpus(tmp_path / "a", [1], PIECES[:6])
-    write_corpus(tmp_path / "b", [6], PIECES[:6])
-    message = f"{tmp_path}/b has the id 9, but its vocabulary only 6 pieces"
-    with pytest.raises(ValueError, match=re.escape(message)):
-        read_corpora(f"{tmp_path}/a,{tmp_path}/b")

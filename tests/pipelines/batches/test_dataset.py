@@ -1,14 +1,12 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.text.toy_tokenizers import toy_tokenizer
 
 from pipelines.batches.assembly import assemble, batches
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.dataset import dataset, distributed, encoded
+from pipelines.batches.dataset import dataset, distributed
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.special_ids import BEGIN, END
-from pipelines.toy.grammar import pairs
 
 
 def random_store(count=400, seed=0):
@@ -49,14 +47,6 @@ def test_long_sentences_are_cut_before_their_end_id():
     assert inputs["source"].tolist() == [[5, 6, 7, END], [5, END, 0, 0]]
     assert inputs["target"].tolist() == [[BEGIN, 5, 6, 7], [BEGIN, 4, 5, 6]]
     assert labels.tolist() == [[5, 6, 7, END], [4, 5, 6, END]]
-
-
-def test_encoded_texts_form_a_store_in_memory():
-    texts, tokenizer = pairs(50), toy_tokenizer("bpe")
-    store = encoded(texts, tokenizer)
-    for column, side in enumerate(("source", "target")):
-        ids = store.gather(side, range(50), store.lengths.max())
-        assert tokenizer.decode(ids) == [pair[column] for pair in texts]
 
 
 def test_batches_from_any_step_equal_those_of_an_uninterrupted_run():

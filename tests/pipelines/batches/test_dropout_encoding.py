@@ -59,12 +59,6 @@ def test_batches_hold_the_chosen_encodings(tokenizer, store):
     assert len(seen) == 9
 
 
-def test_a_plan_without_dropout_reads_only_the_first_encoding(tokenizer, store):
-    plan, plain = BatchPlan(store.lengths + 1, CONFIG), encoded(PAIRS, tokenizer)
-    for (_, labels), (_, expected) in zip(batches(store, plan), batches(plain, plan), strict=True):
-        np.testing.assert_array_equal(labels, expected)
-
-
 def test_encodings_depend_on_the_seed_the_shard_and_the_side(tokenizer):
     sources = [source for source, _ in PAIRS[:50]]
     plain = encoded(zip(sources, sources, strict=True), tokenizer).shards[0]

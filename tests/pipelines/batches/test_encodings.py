@@ -5,7 +5,6 @@ import pytest
 
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
 from pipelines.batches.encodings import Encodings
-from pipelines.batches.mix import Mix
 
 NUMBER, EXAMPLES = 4, 3000
 
@@ -23,8 +22,8 @@ LENGTHS = random_lengths()
 CONFIG = BatchConfig(tokens=2000, max_length=50)
 
 
-def new_plan(lengths=LENGTHS, seed=1, mix=None, config=CONFIG):
-    return BatchPlan(lengths, config, seed, mix)
+def new_plan(lengths=LENGTHS, seed=1, config=CONFIG):
+    return BatchPlan(lengths, config, seed)
 
 
 def epoch_of(plan, epoch=0):
@@ -111,23 +110,8 @@ def test_truncation_prefers_the_encoding_without_dropout():
     assert not encodings[:, 0].any() and encodings[:, 1].any()
 
 
-def test_a_single_encoding_has_the_plan_of_its_lengths():
-    plan, expected = new_plan(LENGTHS[:1]), new_plan(LENGTHS[0])
-    for found, plain in zip(epoch_of(plan), epoch_of(expected), strict=True):
-        np.testing.assert_array_equal(found, plain)
-
-
 def test_an_evaluation_uses_only_the_encodings_without_dropout():
     plan = new_plan(seed=None)
     examples, encodings = epoch_of(plan)
     assert sorted(examples) == list(range(EXAMPLES)) and not encodings.any()
     assert sum(map(plan.tokens, range(plan.steps))) == LENGTHS[0].sum()
-
-
-def test_a_pair_that_a_mix_repeats_in_an_epoch_has_several_encodings():
-    mix = Mix(["general", "mine"], (2800, 200), (1, 4))
-    examples, encodings = epoch_of(new_plan(mix=mix))
-    assert (examples >= 2800).mean() == pytest.approx(0.8, abs=0.02)
-    one = np.bincount(examples).argmax()
-    assert (examples == one).sum() > 8
-    assert len(np.unique(encodings[examples == one], axis=0)) > 3

@@ -54,15 +54,6 @@ def test_without_weights_an_epoch_has_every_pair_once():
     assert set(counts_of(new_plan(seed=None), 1)) == {1}, "nor has an evaluation weights"
 
 
-def test_batch_s_of_a_mix_does_not_depend_on_the_first_step():
-    plan = new_plan()
-    for step in (0, plan.steps + 1, 5 * plan.steps - 1):
-        fresh, later = new_plan().batch(step), plan.batch(step)
-        np.testing.assert_array_equal(fresh[0], later[0])
-        assert fresh[1:] == later[1:]
-    assert not np.array_equal(plan.batch(0)[0], new_plan(seed=2).batch(0)[0])
-
-
 def test_the_widths_fit_the_mix():
     """Widths with little padding depend on how often each sentence is seen."""
     often_long, rarely_long = (new_plan(w, buckets=3).boundaries for w in ((1, 100), (100, 1)))

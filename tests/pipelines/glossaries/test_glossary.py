@@ -22,15 +22,12 @@ TERMS = {
         ("a house", ["Haus"]),
         ("houses, housed, greenhouse", []),
         ("the house-door (house)", ["Haus", "Haus"]),
-        ("house, then a house", ["Haus", "Haus"]),
         ("the  red\thouse", ["rotes Haus"]),
         ("a house and a red house", ["Haus", "Haus", "rotes Haus"]),
         ("a red house door", ["Haustür"]),
         ("Apple or apple", ["Apple", "Apfel"]),
         ("»House« of cards", ["Haus"]),
-        ("House of cards. House", ["Haus"]),
         ("Red house", ["Rotes Haus"]),
-        ("«Apple, apple", ["Apple", "Apfel"]),
         ("a House, HOUSE", []),
         ("C++ and C+++", ["C++", "C++"]),
         ("東日本語", ["Japan"]),
@@ -67,18 +64,3 @@ def test_a_mistake_is_reported_with_file_and_line(tmp_path, line, message):
         Glossary.read(path)
     with pytest.raises(ValueError, match="phrases must be strings"):
         Glossary({"a": None})
-
-
-def test_phrases_of_many_lengths_cost_few_lookups_in_a_repetitive_text():
-    class Counted(dict):
-        lookups = 0
-
-        def get(self, key):
-            self.lookups += 1
-            return super().get(key)
-
-    glossary = Glossary({" ".join("a" * count): "b" for count in range(1, 100)})
-    glossary.targets = Counted(glossary.targets)
-    assert glossary.targets_in(" ".join("a" * 400)) == ["b"] * 5
-    assert glossary.targets_in(" ".join("a" * 198)) == ["b"] * 2
-    assert glossary.targets.lookups < 20_000, "of 59,000 possible ones"

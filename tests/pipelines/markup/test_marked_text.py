@@ -1,7 +1,5 @@
 """Texts with markup, divided into text to translate and markup."""
 
-import time
-
 import pytest
 
 from pipelines.markup.marked_text import Document, Segment, pieces_of
@@ -180,16 +178,6 @@ def test_plain_text_is_one_segment_without_marks(markup):
     assert ("\x01" in escaped("\x01", markup)) == (markup != "xml")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("repeated", ["<", "<a b='", "{", "<www."])
-def test_the_time_grows_with_the_length_of_the_text(repeated):
-    text, began = "{" + repeated * (100_000 // len(repeated)), time.process_time()
-    pieces_of(text, "html")
-    Document("html").pieces_of(text)
-    without_placeholders(f"{text}%d,a " * 2, f"{text}%d,a ")
-    assert time.process_time() - began < 10
-
-
 def test_elements_of_xml_divide_the_text_unless_text_stands_beside_them():
     text = "<doc><title>A</title><para>B <term>c</term> d &foo;</para></doc>"
     assert texts_in(pieces_of(text, "xml")) == ["A", "B c d"]
@@ -202,10 +190,3 @@ def test_a_tag_that_spans_lines_may_contain_a_greater_than_sign_in_quotes(markup
         assert document.pieces_of(line) == [line]
     first, text = document.pieces_of("x='y'>B")
     assert (first, text.text) == ("x='y'>", "B")
-
-
-def test_conditions_and_namespaces_of_word_end_like_tags():
-    lines = "<![if !mso]>A<![endif]> B\n<?xml:namespace prefix=o />C\n<?xml:a\nb>D"
-    document = Document("html")
-    pieces = [piece for line in lines.split("\n") for piece in document.pieces_of(line)]
-    assert texts_in(pieces) == ["A", "B", "C", "D"]

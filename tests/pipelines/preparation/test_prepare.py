@@ -15,7 +15,6 @@ from pipelines.batches.id_store import SIDES, IdStore
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
-from pipelines.tokenizers.separated_tokens import TokenTokenizer
 
 pytestmark = pytest.mark.usefixtures("small_parts", "without_graphs")
 
@@ -86,23 +85,6 @@ def test_a_damaged_shard_is_named_and_only_a_deleted_one_is_encoded_again(prepar
     assert prepare(Pairs(CORPUS), copied, config()) == prepared[1]
     assert contents(copied) == contents(prepared[0])
     assert kept.stat().st_mtime_ns == before
-
-
-def test_a_damaged_report_is_restored_or_named(prepared, copied):
-    (copied / "report.txt").write_text("half a rep")
-    assert prepare(Pairs(CORPUS), copied, config()) == prepared[1]
-    assert contents(copied) == contents(prepared[0])
-    (copied / "report.json").write_text('{"counts": {}}')
-    with pytest.raises(ValueError, match=r"report.json is not a report .*Delete it"):
-        prepare(Pairs(CORPUS), copied, config())
-
-
-def test_a_vocabulary_and_shards_without_their_record_are_not_reused(prepared, copied):
-    for name in ("preparation.json", "report.json", "vocabulary/bpe.model"):
-        (copied / name).unlink()
-    shutil.copytree(copied / "shard-000001", copied / "shard-000000", dirs_exist_ok=True)
-    prepare(Pairs(CORPUS), copied, config())
-    assert contents(copied) == contents(prepared[0])
 
 
 def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept(
@@ -204,22 +186,7 @@ def test_sentences_are_encoded_several_times(prepared, tokenizer, tmp_path):
 def test_dropout_without_byte_pairs_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match="need a vocabulary of kind 'bpe'"):
         prepare(Pairs(CORPUS), tmp_path / "toy", config(encodings=2, kind="word_pieces"))
-    tokenizer = TokenTokenizer(["<pad>", "<s>", "</s>", "<unk>", "a"])
-    with pytest.raises(ValueError, match="a vocabulary of kind 'tokens'"):
-        prepare(Pairs(CORPUS), tmp_path / "toy", config(encodings=2), tokenizer)
     assert not (tmp_path / "toy").exists()
-
-
-def test_a_vocabulary_is_learned_from_the_sample(tokenizer, tmp_path, monkeypatch):
-    samples = []
-
-    def learn(texts, *_):
-        samples.extend(texts)
-        return tokenizer
-
-    monkeypatch.setattr(preparation, "learn", learn)
-    prepare(Pairs(CORPUS), tmp_path / "toy", config(sample_pairs=150))
-    assert len(samples) == 2 * 150 and set(samples) < {text for pair in KEPT for text in pair}
 
 
 def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):

@@ -1,12 +1,8 @@
 """A preparation that ends at any moment resumes to the same bytes."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
-from support.text import small_corpus
 from support.text.small_corpus import CORPUS, config, contents
 
 import pipelines.preparation.prepare as preparation
@@ -34,7 +30,6 @@ def interrupt(monkeypatch, owner, name, after):
     [
         (cleaned_text, "write_part", 2),
         (preparation, "learn", 0),
-        (preparation, "save_tokenizer", 0),
         (Shard, "write", 2),
         (preparation, "report_text", 0),
         (shutil, "rmtree", 9),  # the temporary folder of the first shard
@@ -73,23 +68,3 @@ def test_leftovers_of_killed_processes_are_removed(prepared, tmp_path):
     prepare(Pairs(CORPUS), folder, config())
     assert contents(folder) == contents(prepared[0])
     assert not list(folder.glob("*.unfinished"))
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("small_parts", "without_graphs")
-def test_a_killed_preparation_resumes_to_the_same_bytes(tmp_path):
-    folder, expected, encodings = tmp_path / "toy", tmp_path / "expected", 3
-    prepare(Pairs(CORPUS), expected, config(encodings))
-    code = (
-        f"import sys; sys.path[:0] = {[os.getcwd(), os.path.dirname(small_corpus.__file__)]}\n"
-        f"import small_corpus; small_corpus.prepare_one_part_and_wait({str(folder)!r}, {encodings})"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen([sys.executable, "-c", code], **pipes) as process:
-        assert process.stdout.readline() == b"encoded\n"
-        with pytest.raises(ValueError, match=rf"in use by process {process.pid}. Wait"):
-            prepare(Pairs(CORPUS), folder, config(encodings))
-        process.kill()
-    assert [path.name for path in folder.glob("shard-*")] == ["shard-000000"]
-    prepare(Pairs(CORPUS), folder, config(encodings))
-    assert contents(folder) == contents(expected)

@@ -5,7 +5,6 @@ from support.text.small_corpus import config, contents
 
 pytest.importorskip("apache_beam")
 
-import pipelines.preparation.prepare as preparation
 import pipelines.text.cleaned_text as cleaned_text
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.preparation.prepare import prepare
@@ -61,19 +60,6 @@ def prepared(files):
     return folder, prepare(source, folder, SETTINGS, languages=LANGUAGES)
 
 
-def test_every_kind_of_rule_drops_pairs_of_which_there_are_examples(prepared):
-    report = prepared[1]
-    counts, examples = report["counts"], report["examples"]
-    assert counts["read"] == len(CORPUS)
-    dropped = {name: counts.get(name, 0) for name in examples}
-    assert sum(dropped.values()) == counts["read"] - counts["kept"]
-    assert {"duplicates", "low_score", "min_digits", "other_language"} <= dropped.keys()
-    assert examples["min_digits"] == [["In 1969 a dog slept.", "Im Jahr 1475 schlief ein Hund."]]
-    text = (prepared[0] / "report.txt").read_text()
-    assert "examples of dropped pairs (more in report.json)\n" in text
-    assert "  different numbers (min_digits, 1)\n    In 1969 a dog slept.\n      → Im " in text
-
-
 @pytest.mark.long
 def test_beam_writes_the_same_store(files, prepared, tmp_path):
     """Beam reads line-aligned files here, and `prepared` is from a tab-separated one."""
@@ -85,23 +71,6 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
         assert prepare_with_beam(*made, languages=LANGUAGES) == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
     assert len(same) == 3 * 6 and same.items() <= contents(tmp_path / "beam").items()
-
-
-@pytest.mark.long
-def test_a_preparation_that_beam_began_is_resumed_without_it(
-    files, prepared, tmp_path, monkeypatch
-):
-    expected, report = prepared
-    source = scored(TabSeparatedFile(files / "all.tsv"), files)
-    with monkeypatch.context() as patch:
-        patch.setattr(preparation, "save_tokenizer", None)
-        with pytest.raises(TypeError):
-            prepare_with_beam(source, tmp_path / "data", SETTINGS, languages=LANGUAGES)
-    assert prepare(source, tmp_path / "data", SETTINGS, languages=LANGUAGES) == report
-    stores = [contents(folder) for folder in (tmp_path / "data", expected)]
-    for files_of_store in stores:
-        del files_of_store["report.json"]  # its counts are in another order
-    assert stores[0] == stores[1]
 
 
 def test_a_part_may_be_encoded_twice(prepared, tmp_path):

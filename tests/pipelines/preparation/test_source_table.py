@@ -1,21 +1,19 @@
 """Sources and cleaning rules of plug-in files."""
 
-import functools
 import json
 import pickle
 
 import pytest
 from support.text.own_tables import section, with_entries
-from support.text.small_corpus import CORPUS, PART, config, contents
+from support.text.small_corpus import CORPUS, config, contents
 
 from pipelines.checks import SourceError
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_warnings import drop_warnings
 from pipelines.preparation.source_table import own_source
-from pipelines.text.cleaned_text import all_examples, clean_all, total_counts
 from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import RULES, Cleaning
-from pipelines.text.sources import Pairs, TabSeparatedFile
+from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.sources import Pairs
 
 PLUGIN = section("pipelines/how_to_add_a_rule_or_a_source.md", "How to add a rule or a source")
 NOISY = [*CORPUS, *[(f"A DOG NUMBER {n}", f"EIN HUND NUMMER {n}") for n in range(9)]]
@@ -66,36 +64,6 @@ def test_the_example_drops_counts_records_resumes_and_notices_a_change(
             prepare(source, folder, settings(*rules), plugins=plugins)
 
 
-def test_unused_rules_of_plug_ins_change_nothing(small_parts, tmp_path):
-    prepare(Pairs(CORPUS), tmp_path / "with", config())
-    del RULES["max_capitals"]
-    prepare(Pairs(CORPUS), tmp_path / "without", config())
-    assert contents(tmp_path / "with") == contents(tmp_path / "without")
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore")  # of Apache Beam
-def test_the_workers_of_apache_beam_load_the_rules_of_plug_ins(small_parts, tmp_path):
-    beam = pytest.importorskip("pipelines.preparation.prepare_on_apache_beam")
-    (tmp_path / "text.tsv").write_text("".join("\t".join(pair) + "\n" for pair in NOISY))
-    source = TabSeparatedFile(tmp_path / "text.tsv")
-    load, options = functools.partial(exec, PLUGIN, {}), beam.PipelineOptions([])
-    cleaning, failing = (
-        Cleaning.of(CleaningConfig(rules=(f"max_capitals={most}",))) for most in ("0.5", "high")
-    )
-    clean_all(source, tmp_path / "alone", cleaning)
-    del RULES["max_capitals"]
-    in_workers = beam.WorkerCleaning(cleaning, load)
-    beam.clean_in_parts(source.chunks(PART), tmp_path / "beam", in_workers, options)
-    counts = total_counts(tmp_path / "beam")
-    assert counts == total_counts(tmp_path / "alone") and counts["max_capitals"] == 9
-    assert all_examples(tmp_path / "beam") == all_examples(tmp_path / "alone")
-    message = "^pair [0-9,]+ .*: the rule 'max_capitals' failed: TypeError: [^[]*$"
-    with pytest.raises(ValueError, match=message), beam.failures_of_rules():
-        in_workers = beam.WorkerCleaning(failing, load)
-        beam.clean_in_parts(source.chunks(PART), tmp_path / "failed", in_workers, options)
-
-
 def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
     cleaning = Cleaning.of(CleaningConfig(rules=("max_capitals=0.5",)))
     (text,) = drop_warnings(Pairs(NOISY[-9:]), {"read": 9, "max_capitals": 9}, cleaning)
@@ -111,9 +79,7 @@ def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
             r"pair 3 \('a dog' and 'ein Hund'\): .* 'own' failed: Zero.* \(mine.py, line 3\)$",
         ),
         ("return None", r"'own' of mine.py, line 2 must return True .*Received: None$"),
-        ("return 'yes'", "Received: a value of type str$"),
         ("import sys; sys.exit()", r"failed: SystemExit \(mine.py, line 3\)$"),
-        ("raise ValueError('a\\n' * 999)", "failed: ValueError: a a a .*…"),
     ],
 )
 def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, message, small_parts):
@@ -133,12 +99,8 @@ def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, mess
         (("max_capital=0.5",), "max_capitals, plain, kept \\(did you mean 'max_capitals'\\?\\). R"),
         (("max_ratio=2",), "'max_ratio' has a setting of its own, data.cleaning.max_ratio"),
         (("a=",), "must have the form"),
-        (("=1",), "must have the form"),
         (("max_capitals=1", "max_capitals"), "only once. Received: 'max_capitals' twice"),
-        (("max_capitals=nan",), "must be finite. Received: 'max_capitals=nan'"),
         ("max_capitals", "must be a tuple of texts"),
-        ((1,), "must be a tuple of texts"),
-        (("plain",), r"RULES\['plain'\] must be Rule\('reason'"),
         (("kept",), r"RULES\['kept'\] must be Rule.*not be named read, kept, "),
     ],
 )
@@ -167,10 +129,7 @@ SOURCES |= {"two": two, "list": lambda text: [("a", "b")], "none": lambda text: 
     [
         ("two:1/0", r"two:1/0 failed at pair 2: ZeroDivisionError: .* \(mine.py, line 8\)"),
         ("two:'a'", r"two:'a': Pair 2 must be \(source, target\), two texts. Received: 'a'"),
-        ("two:('a', 1)", r"Pair 2 must be .* Received: \('a', 1\)"),
         ("own:", "failed: TypeError: Object of type set is not JSON serializable"),
-        ("none:", "failed at pair 1: TypeError: 'NoneType' object is not iterable"),
-        ("exits:", r"The source exits: failed: SystemExit: None \(mine.py, line 10\)"),
         ("blocks:no.txt", r"The source blocks:no.txt failed .*: 'no.txt' \(mine.py, line \d+\)"),
         ("tow:x", r"blocks, two, list, none, own, exits \(did you mean 'two'\?\). Received: tow:x"),
         ("tfds:x", "this source has a flag of its own, --tfds"),
@@ -179,9 +138,3 @@ SOURCES |= {"two": two, "list": lambda text: [("a", "b")], "none": lambda text: 
 def test_wrong_sources_are_refused_by_name(text, message):
     with with_entries(SOURCE), pytest.raises((SourceError, ValueError), match=message):
         own_source(text).fingerprint()
-
-
-def test_a_source_may_return_a_list_and_is_read_again():
-    with with_entries(SOURCE):
-        source = own_source("list:")
-        assert [*source] == [*source] == [(b"a", b"b")]

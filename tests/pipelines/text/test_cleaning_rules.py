@@ -2,14 +2,13 @@
 
 import random
 import re
-import time
 
 import pytest
 
 from pipelines.languages.scripts import scripts_of, share_in_script
 from pipelines.text.cleaning import judge
 from pipelines.text.cleaning_config import SHARES, STRICT, CleaningConfig
-from pipelines.text.cleaning_rules import RULES, Cleaning, Pair
+from pipelines.text.cleaning_rules import Cleaning
 from pipelines.text.noise_rules import is_repetitive
 
 GOOD = (
@@ -131,20 +130,3 @@ def test_repetitions_are_those_that_a_slow_search_finds():
         for limit in (1, 2, 3):
             slow = re.search(rf"(.{{3,100}}?)\1{{{limit},}}", text + " ") is not None
             assert is_repetitive(text, limit) == slow, text
-
-
-@pytest.mark.parametrize("text", ["<a b=", "a@", "www.", "a", "'\" ", ".“", "<", "ab ", "9"])
-def test_no_text_takes_long(text):
-    texts = text * (2000 // len(text)), (text + "x") * 700
-    pair = Pair(*texts, 2000, 2000, True)
-    cleaning = rules_of(("en", "de"), **STRICT | {"html_tags": True, "max_mean_word": 9})
-    start = time.process_time()
-    for _, drops, setting in cleaning.rules():
-        drops(pair, setting)
-    assert time.process_time() - start < 0.5
-
-
-def test_rules_are_in_the_order_of_their_cost():
-    names = [*RULES]
-    assert names.index("max_words") < names.index("max_similarity") < names.index("other_language")
-    assert names[-2:] == ["low_score", "duplicates"]

@@ -70,18 +70,11 @@ def test_a_line_of_a_pipe_is_read_before_the_next_is_written(is_gzipped):
     ("contents", "message"),
     [
         ("Ein Satz.\n".encode("utf-16"), "is UTF-16, UTF-32 or not text.*iconv -f UTF-16"),
-        ("Ein Satz.\n".encode("utf-16-be"), "is UTF-16"),
-        (CHINESE.encode("utf-16-le"), "is UTF-16"),
         (CHINESE.encode("utf-16-be"), "is UTF-16"),
-        ("Ein Satz.\n".encode("utf-32"), "is UTF-16, UTF-32"),
-        (gzipped("Ein Satz.\n".encode("utf-16")), "is UTF-16"),
         (gzipped(gzipped(b"A sentence.\n")), "is compressed twice"),
         (b"\x28\xb5\x2f\xfd\x04\x58", "is compressed with zstd.*zstd -dc FILE"),
-        (b"PK\x03\x04\x14\0", "is compressed with zip.*unzip -p FILE"),
         (gzipped(TEXT)[:-9], "is compressed, but incomplete or damaged.*end-of-stream"),
         (gzipped(TEXT)[:-8] + bytes(8), "is compressed, but incomplete or damaged.*CRC"),
-        (bz2.compress(TEXT)[:60] + b"damage", "is compressed, but incomplete or damaged"),
-        (lzma.compress(TEXT)[:-30] + bytes(30), "is compressed, but incomplete or damaged"),
     ],
 )
 def test_files_that_are_no_text_are_refused_by_name(tmp_path, contents, message):

@@ -1,16 +1,12 @@
 import importlib
-import shutil
 import sys
 import textwrap
 
 import pytest
 import tensorflow_datasets as tfds
-from support.processes.in_process import ended
 
-from pipelines.batches.id_store import IdStore
 from pipelines.text.sources import SourceError
 from pipelines.text.tfds_source import TfdsPairs
-from t2t_keras.reproduction import Plan, table3, texts
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -87,17 +83,6 @@ def test_the_fingerprint_depends_on_the_languages(data_dir, source):
     assert source.fingerprint() == same != swapped
 
 
-def test_a_damaged_record_is_named(data_dir, tmp_path):
-    shutil.copytree(data_dir, tmp_path / "data")
-    source = TfdsPairs("phrasebook", data_dir=tmp_path / "data")
-    (record,) = (tmp_path / "data").rglob("*-train.tfrecord*")
-    contents = bytearray(record.read_bytes())
-    contents[200] ^= 255
-    record.write_bytes(contents)
-    with pytest.raises(SourceError, match=r"phrasebook/1.0.0 is damaged on this disk.*Delete"):
-        list(source)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -122,20 +107,3 @@ def test_the_error_for_a_failed_download_suggests_solutions(source, monkeypatch)
     )
     with pytest.raises(SourceError, match=message):
         list(source)
-
-
-@pytest.mark.long
-def test_table_3_can_be_reproduced_on_the_splits_of_a_data_set(data_dir, tmp_path, monkeypatch):
-    def prepare(folder, name, recipe, flags):
-        arguments = [*recipe.prepare_flags(), *flags, f"--output={folder}/data"]
-        assert ended("prepare", *arguments).returncode == 0
-
-    monkeypatch.setattr(texts, "prepare", prepare)
-    overrides = {"data.vocabulary.size": 280, "data.batches.tokens": 512}
-    overrides["data.batches.max_length"] = 64
-    plan = Plan("table3", tfds="tfds:phrasebook", data_dir=str(data_dir), overrides=overrides)
-    table3.check(plan)
-    text = table3.training_text(plan, tmp_path, table3.recipe_of(plan, "base"))
-    assert len(IdStore.read(text.folder)) == 25
-    for path, words in zip(text.dev, ("Sentence", "Satz"), strict=True):
-        assert path.read_text("utf-8").count(words) == 3

@@ -67,12 +67,10 @@ def test_the_form_of_leaves_among_brackets():
         ("(S XX XX )S", "(S (XX a) (XX b))"),
         ("(S XX XX", "(S (XX a) (XX b))"),
         ("(S XX )NP XX )S", "(S (XX a) (XX b))"),
-        ("(S XX )S (S XX )S", "(TOP (S (XX a)) (S (XX b)))"),
         ("(S XX XX XX XX )S", "(S (XX a) (XX b))"),
         ("(S XX )S", "(TOP (S (XX a)) (XX b))"),
         ("(S (NP )NP XX (VP (NP )NP )VP XX )S", "(S (XX a) (XX b))"),
         ("", "(TOP (XX a) (XX b))"),
-        (")S )S (", "( (XX a) (XX b))"),
     ],
 )
 def test_wrong_brackets_are_repaired(brackets, expected):
@@ -136,12 +134,9 @@ def test_traces_and_function_tags_are_removed():
     ("text", "message"),
     [
         ("(S (NN a))\n(S (NN b)))", r"line 2: '\)' is outside of all trees"),
-        ("(S (NN a))\nwords\n", "line 2: 'words' is outside of all trees"),
         ("(S (NN a))\n(S\n(NN b)\n", "line 2: the tree that begins here .*: 1 closing"),
         ("(S (NP ) (NN a))", r"line 1: the constituent \(NP\) is empty"),
-        ("(S (NN a b))", r"line 1: in \(NN …\), a word must be the only child of its tag"),
         ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be the only child"),
-        (b"(S (NN \xff))", "line 1: not UTF-8"),
         ("(S " * 3000, "line 1: more than 300 nested constituents"),
         ("", "contains no tree"),
     ],

@@ -49,10 +49,8 @@ def test_pieces_get_the_ids_of_the_table():
 def test_a_code_at_the_beginning_is_one_token():
     tokenizer, without_codes = mapped_sentencepiece(), mapped_sentencepiece(codes=False)
     (plain,) = ids_of(without_codes, "der Hund")
-    texts = [">>de<< der Hund", ">>de<<der Hund", ">>zh Hans<< der Hund", ">>fr<< der Hund"]
-    assert ids_of(tokenizer, *texts) == [[4, *plain], [4, *plain], [5, *plain], [3, *plain]]
-    assert ids_of(tokenizer, ">>de<<", ">><< der Hund") == [[4], [6, *plain]]
-    assert 4 not in ids_of(tokenizer, "der >>de<<")[0]
+    texts = [">>de<<der Hund", ">>zh Hans<< der Hund", ">>fr<< der Hund"]
+    assert ids_of(tokenizer, *texts) == [[4, *plain], [5, *plain], [3, *plain]]
     assert 4 not in ids_of(without_codes, ">>de<< der")[0]
     texts = ["", " ", "der Hund", ">>de<<"]
     with_begin = [[], [], *([1, *ids] for ids in ids_of(tokenizer, *texts[2:]))]

@@ -7,7 +7,7 @@ from support.runs.untrained import learned_tokenizer
 
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
-from pipelines.tokenizers.normalizing_sentencepiece import normalizer, normalizing
+from pipelines.tokenizers.normalizing_sentencepiece import normalizing
 
 CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
 
@@ -43,13 +43,3 @@ def test_the_pieces_stay_the_same():
     assert twin.pieces(range(twin.size)) == tokenizer.pieces(range(tokenizer.size))
     ids = [*range(4, 400)]
     assert twin.decode([ids]) == tokenizer.decode([ids])
-
-
-def test_marks_in_an_unusual_order_and_control_characters_inside_letters_remain():
-    texts = ["u\u0323\u0302 o\u0302\u0323", "u\x07\u0308", "a\0b"]
-    assert different(learned_tokenizer(), texts) == texts
-
-
-def test_the_model_does_not_name_the_file_of_its_rules():
-    rules = normalizer(Normalization())
-    assert b".tsv" not in rules and len(rules) > 10_000

@@ -25,15 +25,12 @@ def graph(tokenizer):
     [
         ("the thing", ["the_", "th", "ing_"]),
         ("the, (the.", ["the_", ",", " (_", "the_", "._"]),
-        ("the , the", ["the_", " ", ", _", "the_"]),
         ("a1b", ["a", "1", "b", "_"]),
         ("_\\", ["\\", "u", "\\", "\\", "_"]),
         ("the_the", ["the_", "\\u_", "the_"]),
         ("a€", ["a", "_", "\\8364;_"]),
-        ("\u0416", ["\\", "1", "0", "4", "6", ";", "_"]),
         ("<pad>", ["<", "_", "p", "a", "d", "_", ">", "_"]),
         ("  the \n the ", ["the_", "the_"]),
-        ("", []),
     ],
 )
 def test_tokens_are_split_escaped_and_taken_longest_first(tokenizer, text, expected):
@@ -51,21 +48,16 @@ def test_every_text_is_restored(tokenizer):
     [
         ("a_,_b_", "a,b"),
         ("a_, _b_", "a, b"),
-        ("ab", "ab"),
         ("__a____b_", "a b"),
         (" _a_ _", "a"),
         ("\\0008364;_", "€"),
-        ("\\0;a_", "\0a"),
         ("\\u\\\\u_", "_\\u"),
         ("\\\\8364;_", "\\8364;"),
         ("\\_u_", "\\u"),
         ("\\1114111;_", "\U0010ffff"),
         ("\\1114112;_", "\u3013"),
         ("\\55296;_", "\u3013"),
-        ("\\57343;\\57344;_", "\u3013\ue000"),
-        ("\\65534;\\64976;_", "\ufffe\ufdd0"),
         ("\\99999999999999999999;_", "\u3013"),
-        ("\\00000000000000000065;_", "A"),
         ("\\;a_", "\\;a"),
     ],
 )
@@ -118,12 +110,6 @@ def test_words_are_the_tokens_of_the_text(tokenizer):
     assert words(tokenizer, [*ids, 2, 0]) == [
         *[("the", 1), ("thing", 2), (", (", 2), ("the", 1), (".", 1), ("</s>", 1), ("<pad>", 1)]
     ]
-
-
-def test_long_texts_may_be_cut_before_punctuation(tokenizer):
-    cuts = {SUBWORDS[id] for id in tokenizer.begins_word.nonzero()[0]}
-    assert {", _", " (_", "._", "'"} <= cuts
-    assert not {"the_", "a", "\\8364;_", "\\u_", "_", "12", "", "<pad>"} & cuts
 
 
 @pytest.mark.parametrize(

@@ -7,39 +7,6 @@ from pipelines.text.sources import SourceError
 from pipelines.toy.documents import ToyDocuments, annotated_documents, documents
 from pipelines.toy.words import THINGS
 
-DOCUMENTS = list(itertools.islice(documents(200), 40))
-
-
-def sentences(document):
-    return re.findall(r"[^.?]+[.?]", document)
-
-
-def references():
-    """Yields the English sentence with a reference, its translation and the ones before them."""
-    for document in DOCUMENTS:
-        sides = [[each.strip() for each in sentences(side)] for side in document]
-        for before, (english, german) in itertools.pairwise(zip(*sides, strict=True)):
-            if re.search(r"\bit\b", english, re.IGNORECASE):
-                yield english, german, *before
-
-
-def test_frequent_references_have_the_gender_of_the_only_thing_in_the_sentence_before():
-    genders, forms = {thing.english: thing.gender for thing in THINGS}, set()
-    share = len(list(references())) / sum(len(english.split()) for english, _ in DOCUMENTS)
-    assert 0.01 < share < 0.1
-    plurals = {thing.english_plural for thing in THINGS}
-    for english, german, before, _ in references():
-        words = re.findall(r"[a-z]+", before)
-        (thing,) = [word for word in words if word in genders]
-        assert not plurals & set(words)
-        pronoun = german.split()[0] if english.startswith("It ") else german.split()[-1][:-1]
-        case = "nominative" if english.startswith("It ") else "accusative"
-        forms.add((case, genders[thing], pronoun))
-    assert forms == {
-        *(("nominative", "m", "Er"), ("nominative", "f", "Sie"), ("nominative", "n", "Es")),
-        *(("accusative", "m", "ihn"), ("accusative", "f", "sie"), ("accusative", "n", "es")),
-    }
-
 
 def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms():
     genders, found = {thing.english: thing.gender for thing in THINGS}, 0

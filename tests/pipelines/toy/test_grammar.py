@@ -54,27 +54,21 @@ def test_combinations_of_the_test_split_never_occur_in_training(monkeypatch):
         # Gender and case of the article.
         (r"\b(das|die|eine) Hund\b", r"\b(der|den|dem) Hund\b"),
         (r"\b(der|den|dem|einen) Kind\b(?<!dem Kind)", r"\bdas Kind\b"),
-        (r"\b(das|den|dem|einem) Katze\b", r"\b(die|der|einer) Katze\b"),
         # The ending -n of the dative plural.
         (r"\bden Kinder\b", r"\bden Kindern\b"),
         # Adjective endings after "der", after "ein" and without a determiner.
-        (r"\bdas \w+es (Kind|Buch)\b", r"\bdas \w+e (Kind|Buch)\b"),
         (r"\bein \w+e (Kind|Buch)\b", r"\bein \w+es (Kind|Buch)\b"),
-        (r"\b(einen|den) \w+e (Hund|Apfel)\b", r"\b(einen|den) \w+en (Hund|Apfel)\b"),
         # The verb at the end of a subordinate clause.
         (r", (weil|dass|obwohl) (er|sie|ich|du|wir) (hat|habe|kann|will)\b", r", weil er .* hat"),
         # Agreement of verb and pronoun.
         (r"\b[Ii]ch (hat|hast|ist|kannst|willst)\b", r"\b[Ii]ch (habe|bin|kann|will)\b"),
-        (r"\b[Ww]ir (hat|habe|ist|kann|will)\b", r"\b[Ww]ir (haben|sind|können|wollen)\b"),
         # The verb in second place.
         (r"^(Heute|Gestern|Jetzt) (der|die|das|ich|er|wir)\b", r"^(Heute|Gestern|Jetzt) \w+ "),
         # The perfect of verbs of motion, with "sein".
         (r"\b(hat|haben|habe|hast) (gekommen|gerannt)\b", r"\b(ist|sind|bin|bist) gerannt\b"),
         # English. The questions at the end of a text have an infinitive after the subject.
         (r"\b[Aa] (apple|old|expensive|umbrella)\b", r"\b[Aa]n (apple|old|expensive|umbrella)\b"),
-        (r"\b[Aa]n (dog|small|red)\b", r"\b[Aa] (dog|small|red)\b"),
         (r"\b(I|you|we|they) (sees|buys|wants|does)\b", r"\b(he|she|He|She) (buys|sees|wants)\b"),
-        (r"\b(he|she) (see|buy|want|do)\b[^?]*$", r"\bDoes (he|she) (see|buy|want)\b"),
         (r"\bthis (dogs|cats|books)\b", r"\b[Tt]hese (dogs|cats|books)\b"),
     ],
 )

@@ -3,7 +3,6 @@ from itertools import islice
 import pytest
 
 from pipelines.toy.grammar import aligned_sentences
-from pipelines.toy.links import Linked, alignment, linked
 
 ALIGNED = list(islice(aligned_sentences("test", 5), 500))
 
@@ -37,11 +36,3 @@ def test_every_word_has_a_link_and_every_index_a_word():
         places = [link.replace("p", "-").split("-") for link in links.split()]
         for side, text in enumerate((english, german)):
             assert {int(place[side]) for place in places} == set(range(len(text.split())))
-
-
-def test_commas_have_no_index_and_phrases_of_different_lengths_are_linked_at_their_ends():
-    (now, jetzt), (he, er) = linked("now", "jetzt"), linked("he", "er")
-    assert alignment([now, ",", he], [er, jetzt]) == "0-1 1-0"
-    assert alignment(*([word] for word in linked("a b c", "x z"))) == "0-0 0p1 1p0 1p1 2p0 2-1"
-    assert alignment(*([word] for word in linked("looks for", "sucht"))) == "0-0 1p0"
-    assert alignment([Linked("did", possible="f")], [Linked("hat", possible="f")]) == "0p0"

@@ -1,14 +1,10 @@
 """A small corpus that is prepared in four parts, without TensorFlow, whose graphs take long."""
 
-import sys
-
 import pipelines.text.cleaned_text as cleaned_text
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.dropout_encoding import with_dropout
 from pipelines.batches.id_store import SIDES, Shard
 from pipelines.data_config import DataConfig
-from pipelines.preparation.prepare import prepare_by
-from pipelines.text.sources import Pairs
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.tags import untagged
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -31,8 +27,8 @@ def contents(folder):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def encode_in_python(folder, tokenizer, encodings, after_part=lambda: None):
-    """Does what `encode_parts` does. Calls `after_part` after each part."""
+def encode_in_python(folder, tokenizer, encodings):
+    """Does what `encode_parts` does."""
     for part in cleaned_text.parts_in(folder / "cleaned"):
         path = cleaned_text.shard_of(part, folder)
         if not path.exists():
@@ -40,17 +36,3 @@ def encode_in_python(folder, tokenizer, encodings, after_part=lambda: None):
             sides = map(untagged(tokenizer).encode, texts)
             shard = with_dropout(Shard.of(zip(*sides, strict=True)), part, tokenizer, encodings)
             shard.with_start(tokenizer.source.start).write(path)
-            after_part()
-
-
-def wait_forever():
-    print("encoded", flush=True)
-    sys.stdin.read()
-
-
-def prepare_one_part_and_wait(folder, encodings):
-    def encode(*arguments):
-        encode_in_python(*arguments, after_part=wait_forever)
-
-    cleaned_text.PART = PART
-    prepare_by(cleaned_text.clean_all, encode, Pairs(CORPUS), folder, config(encodings))
