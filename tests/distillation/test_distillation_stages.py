@@ -13,7 +13,7 @@ from support.runs.untrained import tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
-from t2t_keras.distillation import distill, distillation_stages, inputs
+from t2t_keras.distillation import distill, distillation_stages
 from t2t_keras.runs import Run
 from t2t_keras.stages import stages
 from t2t_keras.stages.stages import StageFailed
@@ -122,27 +122,6 @@ def test_stages_do_not_depend_on_the_paths_of_their_files(
     shutil.move(tmp_path / "teacher", tmp_path / "moved")
     shutil.move(tmp_path / "student", tmp_path / "small")
     assert distilled("../" + tmp_path.name + "/moved", tmp_path / "small") == []
-
-
-def test_an_edited_plug_in_that_cleans_does_not_change_the_texts_of_a_student(
-    faked, run, toy_data, tmp_path, monkeypatch
-):
-    rules, used = write_lines(tmp_path / "mine.py", ["first"]), []
-    monkeypatch.setattr(inputs, "plugins_with", lambda entries: used)
-
-    def distilled(student):
-        distill(
-            *(run.folder, tiny_experiment(), tmp_path / student),
-            **{"data": toy_data[1], "texts": tmp_path / "texts"},
-        )
-        return faked.commands()
-
-    used.append(SimpleNamespace(path=str(rules)))
-    assert distilled("student") == ["translate", "prepare", "train"]
-    assert distilled("second") == ["train"]
-    write_lines(rules, ["edited"])
-    with pytest.raises(ValueError, match=r"student was trained on.* Changed: plug-ins that clean"):
-        distilled("third")
 
 
 @pytest.mark.parametrize("is_full", [False, True])

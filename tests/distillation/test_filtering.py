@@ -68,12 +68,6 @@ def test_no_text_left_is_one_error_with_the_counts(tmp_path):
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_files_that_are_not_parallel_are_refused(tmp_path):
-    parts = [(write(tmp_path / "a", ["one", "two"]), write(tmp_path / "b", ["eins"]))]
-    with pytest.raises(ValueError, match="must have one line for each line"):
-        filter_pairs(parts, tmp_path / "out", 0, 0)
-
-
 def test_scores_are_log_p_per_piece(tmp_path):
     scored = write(tmp_path / "scored", ["-6.0000\t4.4817\t4", "-3.0000\t20.0855\t1"])
     write_scores(scored, tmp_path / "scores")

@@ -3,8 +3,6 @@
 import io
 import json
 
-import pytest
-
 from t2t_keras.distillation import lone_times as module
 from t2t_keras.distillation import timed_system
 from t2t_keras.distillation.lone_times import SENTENCES, TURN, WARM_UP, lone_times, spread
@@ -86,12 +84,3 @@ def test_systems_take_turns_and_the_median_counts(monkeypatch, tmp_path):
     timed = 2 * [(*turn, TURN) for turn in turns]
     loaded, closed = ([(name, each) for name in "ab"] for each in ("loaded", "closed"))
     assert calls == [*loaded, *warm_up, *timed, *closed[::-1]], "one process for all beam widths"
-
-
-def test_a_process_that_ends_is_reported(tmp_path):
-    with open(tmp_path / "log", "ab") as log:
-        system = module.TimedSystem(["runs/none"], None, 1, log)
-    system.process.kill()
-    with pytest.raises(ValueError, match="runs/none cannot be timed: its process ended with code"):
-        system.receive()
-    system.close()

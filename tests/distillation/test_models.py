@@ -7,11 +7,10 @@ import pytest
 from support.runs.untrained import tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
-from t2t_keras.distillation import DistillationPlan, models
+from t2t_keras.distillation import DistillationPlan
 from t2t_keras.distillation.models import (
     GivenModel,
     check_directions,
-    check_reverse,
     given_teachers,
 )
 from t2t_keras.distillation.text_stages import translation_flags
@@ -36,11 +35,6 @@ def data(tmp_path):
     (tmp_path / "data").mkdir()
     write_json(tmp_path / "data" / "preparation.json", {"languages": ["en", "de"]})
     return tmp_path / "data"
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"TEACHER must be a run or an export\. .* is neither"):
-        GivenModel(tmp_path, "TEACHER")
 
 
 def test_a_digest_changes_with_the_weights_and_the_search(run, tmp_path):
@@ -98,12 +92,11 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
     greedy = tmp_path / "greedy"
     greedy.mkdir()
     (greedy / "model.tflite").touch()
-    write_json(greedy / "litert.json", {"dtype": "int8", "search": {"beam": 1}})
+    record = {"format": "litert", "dtype": "int8", "search": {"beam": 1}}
+    write_json(greedy / "export.json", record)
     for teacher, changes, message in (
         (run.folder, {"dtype": "int8"}, r"no export with weights in int8\. t2t-export .* writes"),
-        (run.folder, {"engine": "litert"}, r"no export .*\. t2t-export .* writes one"),
         (run.folder, {"engine": "tensorflow", "dtype": "int8"}, "computes with weights in float32"),
-        (backwards_export, {"engine": "litert"}, "is for --engine=tensorflow. Received"),
         (backwards_export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
         (backwards_export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),
         (greedy, {"dtype": "float32"}, "has weights in int8. Received: --dtype=float32"),
@@ -113,17 +106,10 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
     given_teachers(plan_for([run.folder], data, choose="reference", dtype="float32"))
 
 
-def test_a_reverse_model_of_several_languages_is_refused_before_the_work(run, monkeypatch):
-    reverse = GivenModel(run.folder, "--reverse")
-    check_reverse(reverse)
-    monkeypatch.setattr(models.RunFolder, "tags", lambda self: ["<2de>", "<2fr>"])
-    with pytest.raises(ValueError, match="--reverse must be a model that translates into one"):
-        check_reverse(reverse)
-
-
 def test_a_search_wider_than_n_best_is_kept(data, tmp_path):
     (tmp_path / "model.tflite").touch()
-    write_json(tmp_path / "litert.json", {"dtype": "float32", "search": {"beam": 12}})
+    record = {"format": "litert", "dtype": "float32", "search": {"beam": 12}}
+    write_json(tmp_path / "export.json", record)
     plan = plan_for([tmp_path], data, choose="reference")
     inputs = SimpleNamespace(teachers=given_teachers(plan))
     assert translation_flags(plan, inputs, "real") == ["--split=off", "--n_best=8"]

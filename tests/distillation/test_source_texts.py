@@ -27,22 +27,6 @@ def write_data(folder, tokenizer, *shards, **preparation):
     write_json(folder / "preparation.json", preparation)
 
 
-def test_prepared_pairs_become_the_cleaned_text_in_order(toy_data, toy_corpus, tmp_path):
-    _, data = toy_data
-    counts = write_real(tmp_path, data)
-    report = read_json(data / "report.json")
-    assert counts == {"written": report["counts"]["kept"]}
-    assert read_json(tmp_path / "real.json") == counts
-    originals = zip(
-        *(lines_in(toy_corpus / name) for name in ("train.en", "train.de")), strict=True
-    )
-    distinct = list(dict.fromkeys(originals))
-    found = zip(
-        *(lines_in(tmp_path / name) for name in ("real.txt", "real_target.txt")), strict=True
-    )
-    assert list(found) == distinct
-
-
 @pytest.mark.parametrize("chunk", [2, 1000])
 def test_shards_are_joined_and_useless_pairs_left_out(vocabulary, tmp_path, monkeypatch, chunk):
     monkeypatch.setattr(source_texts, "CHUNK", chunk)

@@ -5,7 +5,6 @@ import dataclasses
 import pytest
 
 from t2t_keras.distillation.student_record import (
-    changes,
     check_student,
     check_texts,
     record_student,
@@ -62,10 +61,3 @@ def test_a_run_that_was_trained_otherwise_is_refused(plan):
     begin(plan)
     with pytest.raises(ValueError, match="a run that t2t-distill has not begun"):
         check_student(plan, {})
-
-
-def test_long_values_are_named_alone():
-    before = {"text of --data": "0" * 32, "--to": None, "same": 1}
-    after = {"text of --data": "1" * 32, "--to": "de", "same": 1, "new": 2}
-    expected = "text of --data, --to (was None, is de), new (was None, is 2)"
-    assert changes(before, after) == expected

@@ -5,13 +5,14 @@ import json
 import pytest
 
 from t2t_keras.distillation import systems
-from t2t_keras.distillation.systems import export_in, forms_of, systems_of
+from t2t_keras.distillation.systems import forms_of, systems_of
 from t2t_keras.stages.stages import StageFailed
 
 
 def write_litert(folder, dtype="float32", beam=4, size=1000):
     folder.mkdir(parents=True)
-    (folder / "litert.json").write_text(json.dumps({"dtype": dtype, "search": {"beam": beam}}))
+    record = {"format": "litert", "dtype": dtype, "search": {"beam": beam}}
+    (folder / "export.json").write_text(json.dumps(record))
     (folder / "model.tflite").write_bytes(bytes(size))
     return folder
 
@@ -51,26 +52,6 @@ def test_an_export_is_measured_with_its_beam_width_and_greedily(tmp_path):
     assert [form.is_default for form in found] == [True, False]
     assert {form.bytes for form in found} == {1000}
     assert found[0].label == "student-litert-int8-beam6"
-
-
-def test_an_export_with_greedy_search_has_one_form(tmp_path):
-    (form,) = forms([write_litert(tmp_path / "export", beam=1)], tmp_path)
-    assert form.search == "greedy" and form.is_default
-
-
-def test_each_kind_of_export_is_recognized(tmp_path):
-    litert = write_litert(tmp_path / "litert" / "2")
-    assert export_in(tmp_path / "litert") == (litert, "litert", "float32")
-    saved = tmp_path / "saved" / "1"
-    (saved / "variables").mkdir(parents=True)
-    (saved / "saved_model.pb").touch()
-    (saved / "config.json").write_text('{"export": {"dtype": "bfloat16"}}')
-    assert export_in(tmp_path / "saved") == (saved, "tensorflow", "bfloat16")
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "model.bin").touch()
-    (other / "export.json").write_text('{"dtype": "int8"}')
-    assert export_in(other) == (other, "ctranslate2", "int8")
 
 
 def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
@@ -136,15 +117,8 @@ def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
     assert found[0].bytes == 2 * single.bytes
 
 
-@pytest.mark.parametrize("beam", [4, "wide"])
-def test_an_incomplete_export_is_refused(beam, tmp_path):
-    export = write_litert(tmp_path / "export", beam=beam)
-    if beam == 4:
-        (export / "model.tflite").unlink()
+def test_an_incomplete_export_is_refused(tmp_path):
+    export = write_litert(tmp_path / "export")
+    (export / "model.tflite").unlink()
     with pytest.raises(ValueError, match="cannot be used: it is not complete"):
         forms([export], tmp_path)
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="is not a run: it has no config"):
-        forms([tmp_path / "none"], tmp_path)

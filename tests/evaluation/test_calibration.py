@@ -20,13 +20,6 @@ def test_full_confidence_belongs_to_the_last_bin_and_no_word_has_no_calibration(
     assert calibration([], []) is None
 
 
-def test_words_that_are_right_as_often_as_their_confidence_says_have_no_error():
-    random = np.random.default_rng(0)
-    confidence = random.random(200_000)
-    result = calibration(confidence, random.random(200_000) < confidence)
-    assert len(result.bins) == 10 and result.error < 0.01
-
-
 def test_a_word_is_right_as_often_as_the_reference_has_it():
     right = right_words(["a", "b", "a", "a", "c"], ["a", "c", "d", "a"])
     assert right == [True, False, True, False, True]

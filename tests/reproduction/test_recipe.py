@@ -132,18 +132,6 @@ def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():
     assert steps["multi30k"] != steps["gnmt:multi30k"]
 
 
-@pytest.mark.long
-def test_equal_operations_count_the_batches_and_the_vocabulary_of_the_overrides():
-    def steps(**overrides):
-        overrides = {f"data.{name}": value for name, value in overrides.items()}
-        plan = Plan("table2", operations=1e14, overrides=overrides)
-        return reduced_recipe(plan, "wmt14_ende:base", reduced="multi30k").experiment.training.steps
-
-    default = load_experiment("multi30k").data.batches.tokens
-    assert steps(**{"batches.tokens": default // 4}) == pytest.approx(4 * steps(), abs=4)
-    assert steps(**{"vocabulary.size": 4000}) > 1.1 * steps()
-
-
 def test_equal_operations_count_the_vocabulary_of_prepared_data(tmp_path):
     def steps(data):
         plan = Plan("table2", operations=1e14, data=data)
@@ -151,10 +139,3 @@ def test_equal_operations_count_the_vocabulary_of_prepared_data(tmp_path):
 
     toy_tokenizer(tmp_path / "vocabulary")
     assert steps(tmp_path) > 1.1 * steps(None)
-
-
-def test_a_smaller_config_of_another_model_is_refused():
-    with pytest.raises(
-        ValueError, match=r"gnmt is a model of the kind 'gnmt'\. Received: multi30k"
-    ):
-        reduced_recipe(Plan("table2"), "gnmt", reduced="multi30k")

@@ -110,15 +110,3 @@ def test_results_of_other_settings_are_refused(tmp_path, name, no_children):
     message = f"was measured with {name}=32.* different --output. Received: {name}="
     with pytest.raises(ValueError, match=message):
         reproduce(Plan("table1", output=tmp_path, **SETTINGS))
-
-
-@pytest.mark.long
-def test_a_layer_that_cannot_be_measured_is_named(tmp_path):
-    layers = [(layer, 8, 1.0) for layer in EXPONENTS if layer != "convolutional"]
-    write_results(tmp_path, layers, kernel=10**20)
-    flags = [f"--output={tmp_path}", *FLAGS, "--lengths=8", f"--kernel={10**20}"]
-    result = command("reproduce", "table1", *flags)
-    assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert "convolutional could not be measured at n = 8 (ValueError: " in last
-    assert "leave out the longest" in last and "Traceback" not in result.stderr

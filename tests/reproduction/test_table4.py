@@ -1,14 +1,9 @@
 """Table 4: from trees to F1, at a size that trains in seconds."""
 
-import dataclasses
-import json
-
 import pytest
 from support.runs.reproduced import (
-    SEARCH,
     TINY,
     cells,
-    copying_start,
     reproduce_command,
     started_stages,
     write_lines,
@@ -24,7 +19,6 @@ from t2t_keras.reproduction.table4 import check_first_steps
 from t2t_keras.runs.parsing import tree_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
-from t2t_keras.stages import stages
 
 SHORT = "small_treebank:short"
 DETERMINERS, NOUNS, VERBS = ("the", "a"), ("dog", "cat", "bird"), ("sees", "hears", "likes", "has")
@@ -135,32 +129,7 @@ def test_trees_become_a_run_and_its_parses_are_scored(treebanks, table, tmp_path
         reproduce(Plan("table4", run=folder / "run", output=tmp_path, **given))
 
 
-@pytest.mark.nightly
-def test_an_existing_run_only_parses(treebanks, table, tmp_path, monkeypatch):
-    folder, started = table[0], []
-    monkeypatch.setattr(stages, "start_command", copying_start(folder / "dev.brackets", started))
-    trees = {name: treebanks[name] for name in ("train", "automatic", "ratio")}
-    search = SEARCH | {"search.extra_length": 9}
-    plan = Plan("table4", run=folder / "run", output=tmp_path, test=treebanks["dev"], **trees)
-    reproduce(dataclasses.replace(plan, overrides=search))
-    (command, arguments), (_, constrained) = started
-    assert arguments[-2:] != constrained[-2:] and "--constrain=tree" in constrained
-    own = json.loads((folder / "stages.json").read_text())["parse-dev"][-1]
-    assert (command, arguments[:-2]) == (own[0], own[1][:-2]), "all but the input and the output"
-    given, written = (
-        [row for row in cells(path / "table4.csv") if row["parser"] == "ours"]
-        for path in (folder, tmp_path)
-    )
-    assert written[0] == given[0] | {"scored on": "test"}
-
-
 def test_a_treebank_that_the_model_was_trained_on_is_refused(treebanks, tmp_path):
     plan = Plan("table4", train=treebanks["dev"], dev=treebanks["dev"], output=tmp_path)
     with pytest.raises(ValueError, match=r"12 of 12 sentences of .* are in the training text"):
         reproduce(plan)
-
-
-def test_a_treebank_without_words_is_refused(treebanks, tmp_path):
-    empty = write_lines(tmp_path / "empty", ["(S (-NONE- *))"])
-    with pytest.raises(ValueError, match="--dev must have a tree with words"):
-        reproduce(Plan("table4", train=treebanks["train"], dev=empty, output=tmp_path))

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import threading
 
 import pytest
 from support.processes.commands import HELPERS, running
@@ -189,14 +188,6 @@ def test_a_long_stage_reports_its_newest_message_once(tmp_path, capsys, monkeypa
     run_write(tmp_path, arguments=[code, tmp_path / "output"])
     found = re.findall("demo: write: (.*)\n", capsys.readouterr().err)
     assert found == ["step 1"], "neither an earlier call's message nor the command line"
-
-
-def test_a_stage_runs_in_any_thread(tmp_path):
-    """Only the main thread may install handlers of signals."""
-    thread = threading.Thread(target=run_write, args=[tmp_path])
-    thread.start()
-    thread.join()
-    assert run_write(tmp_path) == 1, "the stage is recorded"
 
 
 def test_a_stage_is_a_command_of_this_package_that_does_not_begin_after_its_parents_death(

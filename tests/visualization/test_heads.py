@@ -6,7 +6,6 @@ from support.models.attention_weights import (
     READ,
     SOURCE,
     WRITTEN,
-    random_weights,
     sub_layer_weights,
 )
 
@@ -18,11 +17,6 @@ def test_joined_weights_match_a_calculation_by_hand():
     expected = [[0.3, 0.7], [(0.5 + 0.3 + 0.0 + 0.4) / 2, (0.2 + 0.6) / 2]]
     # Queries: a word of one piece, then one of two. Keys: the other way round.
     np.testing.assert_allclose(joined(pieces, [1, 2], [2, 1]), expected)
-
-
-def test_weights_of_words_of_one_piece_are_unchanged():
-    weights = random_weights(5, 4)[0]
-    np.testing.assert_array_equal(joined(weights, [1] * 5, [1] * 4), weights)
 
 
 def test_words_that_do_not_fit_the_weights_are_refused():

@@ -1,6 +1,5 @@
 """Lines in panels: the same name has the same color everywhere, and NaN is left out."""
 
-import itertools
 import math
 
 import pytest
@@ -26,24 +25,6 @@ def test_a_name_has_one_color_in_all_panels(tmp_path, logarithmic):
     assert min(counts[0]) > 100
     assert counts[1][0] == pytest.approx(counts[0][0], rel=0.2)
     assert counts[1][1] > 1.5 * counts[0][1]
-
-
-@pytest.mark.parametrize("decades", [3, 9])
-def test_labels_of_a_logarithmic_axis_do_not_collide(decades):
-    figure = Figure(figsize=(4.4, 3.4), layout="constrained")
-    ax = figure.add_subplot()
-    points = {float(i): 10.0**-i for i in range(decades + 1)}
-    draw(ax, Panel("one", {"a": points}, "n", log_y=True), {"a": {"color": "k", "marker": "o"}})
-    figure.canvas.draw()
-    low, high = ax.get_ylim()
-    ticks = zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
-    boxes = sorted(
-        label.get_window_extent().extents[[1, 3]].tolist()
-        for tick, label in ticks
-        if low <= tick <= high
-    )
-    assert len(boxes) > 3
-    assert all(below[1] <= above[0] for below, above in itertools.pairwise(boxes))
 
 
 def test_panels_of_one_scale_show_the_same_range():

@@ -4,7 +4,6 @@ import json
 import re
 
 import numpy as np
-import pytest
 from support.models.attention_weights import (
     ODD_WORDS,
     READ,
@@ -37,25 +36,6 @@ def test_the_page_contains_the_weights_in_thousandths():
         assert (kind["queries"], kind["keys"]) == (heads.queries, heads.keys)
         weights = np.array(kind["layers"][heads.layer - 1]) / 1000
         np.testing.assert_allclose(weights, heads.weights, atol=0.0005001)
-
-
-@pytest.mark.nightly
-def test_the_page_opens_on_the_cross_attention_of_the_last_layer(browser, tmp_path):
-    sub_layers = heads_of(sub_layer_weights(), SOURCE, READ, WRITTEN)
-    path = tmp_path / "index.html"
-    path.write_text(page(sub_layers, "The horse", "Das Pferd"))
-
-    def view(address=""):
-        browser.get("about:blank")
-        browser.get(f"file://{path}{address}")
-        inputs = browser.find_elements("css selector", "#chooser input:checked")
-        return [each.get_attribute("value") for each in inputs]
-
-    assert view() == ["decoder-cross", "2", "all"]
-    assert view("#encoder-self") == ["encoder-self", "1", "all"]
-    assert view("#decoder-self-9-2") == ["decoder-self", "2", "2"]
-    path.write_text(page(sub_layers[:2], "The horse", ""))
-    assert view() == ["encoder-self", "2", "all"], "a model without cross-attention"
 
 
 def test_no_word_can_become_markup():

@@ -6,7 +6,6 @@ from t2t_keras.reproduction.claims.chained_text import (
     chain_paths,
     chained_lines,
     encoded_chains,
-    random_lengths,
     size,
 )
 from t2t_keras.reproduction.claims.toy_runs import ToyRuns
@@ -24,10 +23,6 @@ def test_a_line_is_filled_but_has_at_least_one_sentence():
     assert size([lines[1]]) > 30
     assert len(lines[1][0].split(". ")) > 1
     assert chained_lines([1, 60], "test") == lines
-
-
-def test_random_lengths_reach_the_longest():
-    assert set(random_lengths(500, 20)) == set(range(1, 21))
 
 
 def test_lines_of_training_evaluation_and_tests_are_written(tmp_path, monkeypatch):

@@ -64,8 +64,3 @@ def test_another_search_is_refused(tmp_path):
     plan = Plan("claims", overrides={"search.beam": 4}, output=tmp_path)
     with pytest.raises(ValueError, match=r"greedy search .* Leave out --config\.search\.beam"):
         reproduce(plan)
-
-
-def test_an_unknown_experiment_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="did you mean 'scale'"):
-        reproduce(Plan("claims", rows=["scaled"], output=tmp_path))

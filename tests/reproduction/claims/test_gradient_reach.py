@@ -44,13 +44,6 @@ def test_convolutions_reach_further_with_each_layer_and_dilation():
     assert felt(rival("bytenet")) == [(1, 1), (3, 3), (4, 4), (5, 5)], "dilations 1, 2, 1, 2"
 
 
-def test_a_model_is_unchanged_by_its_observation():
-    model = transformer()
-    felt(model)
-    for layer in (model.source_embedding, *model.encoder.blocks):
-        assert "call" not in vars(layer)
-
-
 def test_gradients_are_averaged_by_distance(monkeypatch):
     class FakeRun:
         source = property(lambda self: self)

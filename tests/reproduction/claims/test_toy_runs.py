@@ -2,8 +2,6 @@
 
 from unittest import mock
 
-import pytest
-
 from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
@@ -34,11 +32,6 @@ def test_a_model_of_another_kind_has_the_text_and_the_training_of_the_others():
     flags = theirs.train_flags()
     assert flags[0] == "--config=gnmt:multi30k"
     assert "--config.training.steps=40" in flags
-
-
-def test_a_wrong_setting_is_refused_before_anything_runs():
-    with pytest.raises(ValueError, match=r"did you mean 'model\.d_model'"):
-        ToyRuns(Plan("claims", overrides={"model.d_modle": 8}))
 
 
 def test_a_training_that_diverged_has_no_perplexity():

@@ -1,0 +1,240 @@
+"""The experiments on the claims: the runs that each trains, and its conclusions."""
+
+import csv
+import math
+
+import pytest
+from support.runs.claim_runs import UntrainedRuns
+
+from t2t_keras.experiment import differences
+from t2t_keras.models import architecture_of
+from t2t_keras.reproduction.claims import (
+    additive,
+    heads,
+    parts,
+    path_length,
+    scale,
+    sinusoids,
+    structure,
+)
+from t2t_keras.reproduction.claims.finding import write_finding
+from t2t_keras.reproduction.claims.relation_analysis import DRAWN, ROWS
+from t2t_keras.training.training_config import TrainingConfig
+
+HEADS = 8
+
+
+class RunsInFolders(UntrainedRuns):
+    """`UntrainedRuns` with a folder for each run."""
+
+    def trained(self, name, changes, text=None, config=None):
+        run = super().trained(name, changes, text, config)
+        run.folder = self.plan.folder / name / "run"
+        run.folder.mkdir(parents=True, exist_ok=True)
+        run.experiment = lambda: self.recipe(changes).experiment
+        return run
+
+
+def written(folder, experiment, runs):
+    """Returns the text of an experiment, whose picture and tables are in a folder."""
+    name = experiment.__name__.split(".")[-1]
+    text = write_finding(folder, name, experiment.finding(runs))
+    assert (folder / f"{name}.png").stat().st_size > 10_000 or experiment is parts
+    return text
+
+
+def rows(path):
+    with open(path, encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.long
+def test_additive_attention_is_measured_once_and_compared_with_dot_products(tmp_path, monkeypatch):
+    calls = []
+
+    def measure():
+        calls.append(1)
+        return {
+            name: [
+                {"forward": factor * n / 1e3, "training": factor * n / 1e3, "memory": factor * n}
+                for n in additive.LENGTHS
+            ]
+            for name, factor in {"scaled": 1, "unscaled": 1, "additive": 20}.items()
+        }
+
+    monkeypatch.setattr(additive, "measure", measure)
+    runs = UntrainedRuns(tmp_path)
+    texts = [written(tmp_path, additive, runs) for _ in range(2)]
+    assert texts[0] == texts[1] and len(calls) == 1
+    assert "takes 20.0 times as long as with scaled dot products and 20.0 times" in texts[0]
+    assert "2.00 scaled, 5.00 unscaled, 8.00 additive at d_k = 16, and 4.00 scaled" in texts[0]
+    assert len(runs.changes) == 9
+
+
+@pytest.mark.long
+def test_many_heads_and_one_head_are_each_analysed_once(tmp_path, monkeypatch):
+    def analysis(run, step):
+        """The n-th head of cross-attention costs n + 1 BLEU."""
+        count, bleu = analyses.pop(0)
+        return {
+            "bleu": bleu,
+            "heads": [
+                {
+                    "sublayer": f"decoder/0/{kind}_attention",
+                    "head": head,
+                    "entropy": 1.5 + head,
+                    "distance": 2.0 if kind == "self" else None,
+                    "agreement": 0.5 + head / 20 if kind == "cross" else None,
+                    "bleu": bleu - (1 + head) * (kind == "cross"),
+                }
+                for kind in ("self", "cross")
+                for head in range(count)
+            ],
+        }
+
+    analyses = [(8, 60.0), (1, 50.0)]
+    monkeypatch.setattr(heads, "measure", analysis)
+    texts = [written(tmp_path, heads, RunsInFolders(tmp_path)) for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert "from 1.50 to 8.50 nats, with one head from 1.50 to 1.50" in texts[0]
+    assert "BLEU 60.0 and 50.0" in texts[0]
+    removed = "at most 8.0; removing the only head of a sub-layer costs 0.5 and at most 1.0"
+    assert removed in texts[0]
+    last = rows(tmp_path / "heads.csv")[-1]
+    assert list(last.values()) == ["one head", "cross 1", "1.50", "", "0.50", "49.0"]
+
+
+def analysis_of_structure(largest):
+    """Returns an analysis in which head 2 of layer 3 is the best for everything."""
+    found = {"cases": 50, "distance": 3.0, "chance": 0.04, "offset": -1, "fixed": 0.6}
+    found |= {"untrained": 0.05, "head": [2, 1], "share": 0.7, "largest": largest}
+    found["shares"] = [0.1] * (structure.LAYERS * HEADS)
+    without = {
+        f"{name}_attention": [0.9] * HEADS
+        for layer in range(structure.LAYERS)
+        for name in (f"encoder/{layer}/self", f"decoder/{layer}/self", f"decoder/{layer}/cross")
+    }
+    without["encoder/2/self_attention"][1] = 0.6
+    without["decoder/1/self_attention"][4] = 0.4
+    return {
+        "rows": dict.fromkeys(ROWS, found),
+        "distances": {kind: {"1": 0.5, "2": 0.7} for kind, _ in ROWS.values()},
+        "pronouns": {"cases": 100, "right": 0.95, "without": without},
+        "example": {
+            "words": ["It.", "end"],
+            "links": {name: [[1, 0]] for name in DRAWN},
+            "weights": {name: [[0.5, 0.5], [1.0, 0.0]] for name in DRAWN},
+        },
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("largest", "of_seven"), [(0.9, 7), (0.2, 0)])
+def test_heads_that_follow_structure_are_told_either_way(tmp_path, monkeypatch, largest, of_seven):
+    monkeypatch.setattr(structure, "encoded_toy_documents", lambda *_: object())
+    monkeypatch.setattr(structure, "measured_once", lambda *_: analysis_of_structure(largest))
+    runs = RunsInFolders(tmp_path)
+    text = written(tmp_path, structure, runs)
+    assert runs.changes["structure"]["training.steps"] == 4000
+    assert f"For {of_seven} of 7 kinds of links" in text
+    assert "in 95% of 100 documents (always the same gender: at most 39%), and in 60%" in text
+    assert "right least often, 40%, is head 5 of decoder 2" in text
+    assert "| 3.2" in text and "60% (-1)" in text
+    assert (tmp_path / "structure-heads.png").exists()
+
+
+@pytest.mark.long
+def test_runs_with_and_without_the_division_are_compared_at_two_widths(tmp_path):
+    runs = UntrainedRuns(tmp_path)
+    text = written(tmp_path, scale, runs)
+    assert list(runs.changes.values()) == [
+        {"model.attention": attention, "model.num_heads": heads}
+        for heads in (8, 1)
+        for attention in ("scaled", "unscaled")
+    ]
+    assert "2.00 with and 3.00 without the division for heads of width 16, and of 4.00" in text
+    assert "| 1024 |" in text
+    assert "not divided,1,128,5.000,20.0" in (tmp_path / "scale-runs.csv").read_text()
+
+
+@pytest.mark.long
+def test_the_wavelengths_of_the_layer_are_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(sinusoids, "call_in_child", lambda function, *args: function(*args))
+    for name, value in {
+        "POSITIONS": 1100,
+        "STARTS": (0, 200),
+        "D_MODEL": 64,
+        "PAIRS": (0, 31),
+    }.items():
+        monkeypatch.setattr(sinusoids, name, value)
+    text = written(tmp_path, sinusoids, UntrainedRuns(tmp_path))
+    assert "from 2.00π to 14,998π" in text, "2 · 10,000^(62/64)"
+    assert '"62, 63"' in (tmp_path / "sinusoids-wavelengths.csv").read_text()
+
+
+def test_each_variant_leaves_out_one_part(tmp_path):
+    runs = UntrainedRuns(tmp_path)
+    text = written(tmp_path, parts, runs)
+    complete, *others = (runs.recipe(changes).experiment for changes in runs.changes.values())
+    assert [differences(complete, other) for other in others][:3] == [
+        {"model.residual": (True, False)},
+        {"model.layer_norm": (True, False)},
+        {"training.label_smoothing": (0.1, 0.0)},
+    ]
+    assert differences(others[3], others[4]) == {"training.warmup_steps": (200, 1)}
+    assert "the complete model are 2.00 and 50.0; they are 3.00 and 33.3 without res" in text
+    assert "6.00 and 16.7 after a warm-up and 7.00 and 14.3 without one" in text
+    assert "without residuals,3.000,+1.000,33.3,-16.7" in (tmp_path / "parts.csv").read_text()
+    end = complete.training.warmup_steps - 1  # steps count from 0
+    highest, constant = (float(each.schedule()(end)) for each in (complete, others[3]))
+    assert constant == pytest.approx(highest, rel=1e-5)
+    training = TrainingConfig(schedule="linear", learning_rate=1e-3)
+    assert parts.highest_rate(training, d_model=128) == 1e-3
+
+
+@pytest.mark.long
+def test_kinds_of_encoders_are_trained_on_the_same_lines_and_compared_by_distance(
+    tmp_path, monkeypatch
+):
+    text, reaching = object(), {"path-restricted": 39, "path-convolutional": 4}
+    monkeypatch.setattr(path_length, "encoded_chains", lambda *_: text)
+    monkeypatch.setattr(path_length, "read_lines", lambda _: ["a line"])
+
+    def gradients(run, _):
+        far, layers = reaching.get(run.name, 60), path_length.LAYERS
+        return [
+            [2 / (1 + d) if d <= far / (layers - k) else 0 for d in range(60)]
+            for k in range(layers)
+        ]
+
+    monkeypatch.setattr(path_length, "gradients", gradients)
+    runs = UntrainedRuns(tmp_path)
+    found = written(tmp_path, path_length, runs)
+    assert set(runs.texts.values()) == {text}
+    kinds = [
+        architecture_of(runs.recipe(changes, runs.configs[name]).experiment.model)
+        for name, changes in runs.changes.items()
+    ]
+    assert kinds == ["transformer", "transformer", "gnmt", "convs2s", "bytenet"]
+    assert "It is zero beyond 39 (restricted), 4 (convolutional) positions. " in found
+    assert "over 4 positions, relative to that at distance 0, is 0.2 (self-attention)" in found
+    table = {row["layers of the encoder"]: row for row in rows(tmp_path / "path_length.csv")}
+    row = table["convolutional, k = 3 (ConvS2S)"]
+    last = f"after {path_length.LAYERS}"
+    assert (row["farthest after 1 layer"], row[last]) == ("1", "4")
+    assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
+
+
+def test_the_learning_rate_is_a_share_of_any_schedules(tmp_path):
+    """A rate that suits the paper's schedule only would be refused after the other experiments."""
+    linear = {"training.schedule": "linear", "training.learning_rate": 2.4e-3}
+    for overrides, rate in ((None, 0.25), (linear, 1e-3)):
+        runs = UntrainedRuns(tmp_path, overrides)
+        training = runs.recipe(path_length.shared_changes(runs)).experiment.training
+        assert math.isclose(training.learning_rate, rate)
+
+
+def test_a_training_that_diverged_has_gradients_without_value():
+    layers = path_length.relative([[math.nan, math.nan], [0.0, 0.0], [2.0, 1.0]])
+    assert [path_length.farthest(layer) for layer in layers] == [0, 0, 1]
+    assert layers[2] == [1.0, 0.5]
