@@ -73,7 +73,7 @@ def test_every_program_can_load_models(program, tmp_path):
 def test_a_program_that_needs_no_keras_does_not_load_it():
     program = """import sys
 import t2t_keras.ops, t2t_keras.decoding.search
-import t2t_keras.translating.find, t2t_keras.serving.server
+import t2t_keras.translating.exports, t2t_keras.serving.server
 assert not {"keras", "tensorflow"} & {*sys.modules}
 """
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
@@ -119,7 +119,7 @@ assert keras.saving.get_registered_object("t2t_keras>Transformer")
 def test_two_threads_may_load_keras_and_this_package(tmp_path):
     program = """import threading, t2t_keras
 from importlib import import_module
-names = ["keras", "t2t_keras.losses", "t2t_keras.layers.attention", "t2t_keras.translating.find"]
+names = ["keras", "t2t_keras.losses", "t2t_keras.layers.attention", "t2t_keras.translating.exports"]
 threads = [threading.Thread(target=import_module, args=[name]) for name in names]
 for thread in threads: thread.start()
 for thread in threads: thread.join()

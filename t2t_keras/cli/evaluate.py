@@ -200,13 +200,9 @@ def translated(folders, references):
 
     sources = read_lines(SOURCE.value)
     check_line_counts(source=sources, reference=references)
-
-    def can(engine, to=TO.value):
-        Translator(engine, to).check(search_changes())
-
-    found = opened_model(folders, can=can, method=search_changes().get("method"))
-    can(*found[:2])
+    found = opened_model(folders, method=search_changes().get("method"))
     translator = Translator(found.engine, found.to)
+    translator.check(search_changes())
     with opened_output() as write:
         hypotheses = translate_all(translator, sources, **search_changes())
         write(hypotheses)
@@ -241,7 +237,7 @@ def evaluate_trees(arguments):
     from pipelines.text.treebank import read_trees
     from t2t_keras.runs.parsing import evaluate_lines
     from t2t_keras.runs.text_files import read_lines
-    from t2t_keras.translating.find import is_export
+    from t2t_keras.translating.exports import is_export
 
     treebank = find_files("treebank", TREEBANK.value)
     show = show_brackets

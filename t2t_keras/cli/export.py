@@ -2,19 +2,19 @@
 
 t2t-export runs/ende                       a SavedModel, text in and text out: runs/ende/export/1
 t2t-export runs/ende --dtype=int8          the next version, in a quarter of the size
-t2t-export runs/ende --ids_only            ids in and out; does not need tensorflow_text
+t2t-export runs/ende --format=ids          ids in and out; does not need tensorflow_text
 t2t-export runs/ende --format=litert       a model for LiteRT, the fastest on CPUs
-t2t-export runs/ende --format=litert --portable  the whole search, for phones and other languages
-t2t-export runs/ende --format=ctranslate2  a folder for CTranslate2
+t2t-export runs/ende --format=portable     the whole search, for phones and other languages
+t2t-export runs/ende --format=ctranslate2  a model for CTranslate2
 t2t-export runs/ende --format=argos        a package for Argos Translate, in int8
 t2t-export runs/ende --format=keras        one .keras file for keras.saving.load_model
 t2t-export runs/ende --format=hub --license=cc-by-4.0  a folder for the Hugging Face Hub
 t2t-export runs/ende --beam=1 --output=served/ende
 
-Each SavedModel becomes the next numbered version in its folder. It appears only when it is
-complete, so a server that watches the folder never loads a partial one. The search is fixed at
-export by --beam, --alpha, --extra_length, --banned, --first, --no_repeat_ngram and --constrain. A
-SavedModel cannot sample.
+Most formats are folders with numbered versions. A version appears only when it is complete, so a
+server that watches the folder never loads a partial one. The search is fixed at export by --beam,
+--alpha, --extra_length, --banned, --first, --no_repeat_ngram and --constrain. A SavedModel cannot
+sample.
 """
 
 import shlex
@@ -23,12 +23,7 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.flags.search_flags import (
-    CONSTRAINT_FLAGS,
-    SAMPLING_FLAGS,
-    SEARCH_FLAGS,
-    search_changes,
-)
+from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     imports_flag,
     load_imports,
@@ -41,7 +36,8 @@ from t2t_keras.cli.flags.shared_flags import (
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
-from t2t_keras.export.formats import CTRANSLATE2_DTYPES, SAVED_MODEL_DTYPES, versions_in
+from t2t_keras.export.formats import FORMATS
+from t2t_keras.translating.exports import versions_in
 from t2t_keras.translating.languages import Languages
 
 TO = to_flag()
@@ -57,20 +53,15 @@ OUTPUT = flags.DEFINE_string(
 FORMAT = flags.DEFINE_enum(
     "format",
     "saved_model",
-    ("saved_model", "litert", "keras", "ctranslate2", "argos", "hub"),
-    "Output format.",
+    tuple(FORMATS),
+    f"Output format: {'; '.join(f'{name}: {row.purpose}' for name, row in FORMATS.items())}.",
 )
 DTYPE = flags.DEFINE_enum(
     "dtype",
     None,
-    tuple(dict.fromkeys((*SAVED_MODEL_DTYPES, *CTRANSLATE2_DTYPES))),
+    tuple(dict.fromkeys(dtype for row in FORMATS.values() for dtype in row.dtypes)),
     "Type of the stored weights. Default: float32; int8 for argos, and for the model for LiteRT "
     "with --format=hub.",
-)
-FORCE = flags.DEFINE_bool("force", False, "Replace an existing CTranslate2 folder.")
-IDS_ONLY = flags.DEFINE_bool("ids_only", False, "Write a SavedModel that takes and returns ids.")
-PORTABLE = flags.DEFINE_bool(
-    "portable", False, "With --format=litert: write one file with the whole search, ids in and out."
 )
 LICENSE = flags.DEFINE_string(
     "license",
@@ -95,28 +86,22 @@ N_BEST = flags.DEFINE_integer(
     "Translations per text in translate_n_best, as served. Default: the beam width.",
     lower_bound=1,
 )
-# {format: flags that have no effect on it}. A CTranslate2 folder records a search without
-# constraints, because CTranslate2 does not support them.
-UNUSED = {
-    "saved_model": (FORCE, PORTABLE, LICENSE, *SAMPLING_FLAGS),
-    "litert": (FORCE, IDS_ONLY, LICENSE, *SAMPLING_FLAGS),
-    "ctranslate2": (IDS_ONLY, PORTABLE, LICENSE, *SAMPLING_FLAGS, *CONSTRAINT_FLAGS),
-    "keras": (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, LANGUAGES, N_BEST, *SEARCH_FLAGS),
-    "hub": (TO, FORCE, IDS_ONLY, PORTABLE, *SAMPLING_FLAGS),
-    "argos": (FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST, *SEARCH_FLAGS),
-}
-OPTIONS = (DTYPE, FORCE, IDS_ONLY, PORTABLE, LICENSE, N_BEST)
+# The flags that only some formats obey.
+BY_NAME = {flag.name: flag for flag in (DTYPE, TO, LANGUAGES, LICENSE, N_BEST, *SEARCH_FLAGS)}
 
 
 def main(arguments):
     folder = one_run(arguments)
     trust_given([folder])
-    refuse_unused(UNUSED[FORMAT.value], f"with --format={FORMAT.value}")
     if RENEW.value:
         renew_all(folder)
         return
-    options = search_changes()
-    options |= {flag.name: flag.value for flag in OPTIONS if flag.present}
+    row = FORMATS[FORMAT.value]
+    obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
+    unused = [flag for name, flag in BY_NAME.items() if name not in obeyed]
+    refuse_unused(unused, f"with --format={FORMAT.value}")
+    options = search_changes() | {"dtype": DTYPE.value, "license": LICENSE.value}
+    options["n_best"] = N_BEST.value
     if LANGUAGES.present:
         options["languages"] = given_languages()
     output = Path(OUTPUT.value or folder)
@@ -137,7 +122,7 @@ def main(arguments):
 
 def renew_all(folder):
     """Renews the exports of a run."""
-    given = [OUTPUT, FORMAT, WEIGHTS, TO, LANGUAGES, *OPTIONS, *SEARCH_FLAGS]
+    given = [OUTPUT, FORMAT, WEIGHTS, *BY_NAME.values()]
     refuse_unused(given, "with --renew, which repeats the options of each export")
     load_backend()
     load_imports(IMPORTS.value)

@@ -63,15 +63,12 @@ def main(arguments):
     with contextlib.ExitStack() as files:
         pairs, count, interactive = given_pairs(files)
         output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
-        recorded = output.recorded() or {}
-        model, identity = opened_scorer(arguments, recorded, TO)
+        model, identity = opened_scorer(arguments, TO)
         reverse = None
         if REVERSE.value:
             folders = split_list(REVERSE.value)
             check_directions(arguments, folders)
-            reverse, identity["reverse"] = opened_scorer(
-                folders, recorded.get("reverse"), REVERSE_TO
-            )
+            reverse, identity["reverse"] = opened_scorer(folders, REVERSE_TO)
         output.begin(identity | output_format())
         score = functools.partial(scored_lines, model=model, reverse=reverse)
         if interactive:
@@ -81,9 +78,9 @@ def main(arguments):
     show_total(total)
 
 
-def opened_scorer(folders, recorded, to):
+def opened_scorer(folders, to):
     """Returns the `Scorer` of a run, an ensemble or an export, and its identity."""
-    found = opened_model(folders, recorded, to=to)
+    found = opened_model(folders, to=to)
     from t2t_keras.translating.scoring import Scorer
     from t2t_keras.translating.translator import Translator
 

@@ -158,7 +158,7 @@ LIMITS = (
 def main(arguments):
     from t2t_keras.cli.served_versions import find_models, split_name, with_glossaries
     from t2t_keras.runs.exports.freshness import warn_if_stale
-    from t2t_keras.translating.find import is_export, needs_tensorflow
+    from t2t_keras.translating.exports import engine_of, is_export
 
     show_info("%(asctime)s %(message)s")
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
@@ -177,7 +177,7 @@ def main(arguments):
         newest = [versions[max(versions)] for each in models if (versions := each.versions())]
         for version in newest:
             warn_if_stale(version)
-        if any(map(needs_tensorflow, newest)):
+        if any(engine_of(version) == "tensorflow" for version in newest):
             load_backend()
             add_thread()
         else:

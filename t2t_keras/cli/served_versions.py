@@ -4,18 +4,20 @@ import functools
 import re
 from pathlib import Path
 
-from pipelines.atomic_files import read_json
-from t2t_keras.export.formats import LITERT_RECORD, versions_in
-from t2t_keras.runs.exports.engine_choice import NoExport, fitting_versions, has_gpu
-from t2t_keras.runs.plugins.plugin_files import load_method
+from absl import logging
+
+from t2t_keras.export.formats import FORMATS
+from t2t_keras.runs.exports.fitting import (
+    NoExport,
+    fitting_versions,
+    has_gpu,
+    open_version,
+    requested,
+)
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.served_models import ModelSource, newest_languages
-from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, is_ctranslate2
-from t2t_keras.translating.engines.preferred import tell_fallback
-from t2t_keras.translating.export_folders import EXPORT_AGAIN, is_litert
+from t2t_keras.translating.exports import RECORD, engine_of, newest_in, record_of, versions_in
 from t2t_keras.translating.languages import is_pair, languages_in_name, languages_of
-
-LITERT = "export_litert"  # folder inside a run
 
 
 def find_models(arguments, name=None, engine="auto", dtype=None):
@@ -113,15 +115,10 @@ def find_versions(folder, engine="auto", dtype=None):
     `ModelSource`.
 
     Args:
-        folder: a run's folder, the folder of the versions itself, or a CTranslate2 folder.
+        folder: a run's folder, or the folder of an export.
         engine, dtype: values of --engine and --dtype.
     """
     folder = Path(folder)
-    of_run = folder / "export_ctranslate2"
-    if engine == "ctranslate2" and not is_ctranslate2(folder) and is_ctranslate2(of_run):
-        folder = of_run
-    if is_ctranslate2(folder) and engine in ("auto", "ctranslate2"):
-        return folder, run_name(folder), {"load": load_ctranslate2, "find": only_version}
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
     found, source = in_run(folder, engine, dtype) or (folder, {})
@@ -138,120 +135,64 @@ def find_versions(folder, engine="auto", dtype=None):
 
 
 def in_run(folder, engine, dtype):
-    """Returns the folder of versions in a run's folder and arguments of `ModelSource`, or None."""
-    saved_models, litert = folder / "export", folder / LITERT
-    must = engine == "litert" or dtype not in (None, "float32")
-    if engine in ("auto", "litert") and versions_for("litert", dtype or "float32", litert):
-        find = functools.partial(versions_of_run, RunFolder(folder), dtype or "float32")
-        try:
-            if not must and has_gpu():
-                raise NoExport("there is a GPU, which it uses")
-            find.func(*find.args)
-        except NoExport as error:
-            if must:
-                raise
-            tell_fallback(error)
-        else:
-            load = functools.partial(load_litert, RunFolder(folder))
-            return litert, {"find": functools.partial(without_errors, find), "load": load}
-    return (saved_models, {}) if engine != "litert" and versions_in(saved_models) else None
+    """Returns the folder of versions in a run's folder and arguments of `ModelSource`, or None.
 
-
-def versions_of_run(run, dtype, folder=None):
-    """Returns {number: folder} of the models for LiteRT that belong to a run's weights.
-
-    In a copy that contains only exports, these are the models with the weights of the newest
-    SavedModel, if there is one.
-
-    Args:
-        run: a `RunFolder`.
-        dtype: type of their weights.
-        folder: ignored.
-
-    Raises:
-        NoExport: the run has no such model.
+    The folder may be a copy of the exports alone, without the run's settings and weights.
     """
-    if run.config_file.exists():
-        return fitting_versions(run, "litert", dtype)
-    found = versions_for("litert", dtype, run.folder / LITERT)
-    saved_models = versions_in(run.folder / "export")
-    if saved_models:
-        newest = saved_models[max(saved_models)]
-        digest = digest_of(newest)
-        found = {number: path for number, path in found.items() if digest_of(path) == digest}
-        if not found:
-            raise NoExport(f"no export in {run.folder / LITERT} has the weights of {newest}")
-    return found
+    places = {row.engine: folder / row.place for row in FORMATS.values() if row.engine}
+    if newest_in(folder) or not any(map(versions_in, places.values())):
+        return None
+    if engine in ("tensorflow", "ctranslate2"):
+        return places[engine], {}
+    run, must = RunFolder(folder), requested(engine, dtype)[1]
+    dtype = dtype or "float32"
+
+    def find(litert=places["litert"]):
+        if run.config_file.exists():
+            return fitting_versions(run, "litert", dtype)
+        return versions_for("litert", dtype, litert)
+
+    if not versions_for("litert", dtype, places["litert"]):
+        return None if must else (places["tensorflow"], {})
+    try:
+        if not must and has_gpu():
+            raise NoExport("there is a GPU, which it uses")
+        find()
+    except NoExport as reason:
+        if must:
+            raise
+        logging.warning("TensorFlow translates, which takes longer: %s", reason)
+        return places["tensorflow"], {}
+    load = functools.partial(open_version, run)
+    return places["litert"], {"find": lambda _: without_errors(find), "load": load}
 
 
-def digest_of(version):
-    return facts_of(version).get("weights", {}).get("digest")
-
-
-def without_errors(find, folder):
+def without_errors(find):
     """Returns the versions, or none while the run or an export is being changed."""
     try:
-        return find(folder)
+        return find()
     except ValueError:
         return {}
-
-
-def load_litert(run, folder):
-    """Returns the model in a version's folder, with the run's current alignment head."""
-    from t2t_keras.serving.engine_model import EngineModel
-    from t2t_keras.translating.engines.litert import LiteRTEngine
-
-    if run.config_file.exists():
-        load_method(run.folder, run.search_settings().method)
-    engine = LiteRTEngine(folder)
-    if (head := run.alignment_head()) is not None:
-        engine.align_with(head)
-    return EngineModel(engine)
 
 
 def versions_for(engine, dtype, folder):
     """Returns {number: folder} of the versions in a folder.
 
     Args:
-        engine: "litert" or "tensorflow", or "auto" for both.
+        engine: kind of engine, or "auto" for all.
         dtype: type of their weights. None: any.
-        folder: the folder.
+        folder: the folder of the versions, or of a single one.
     """
-    found = versions_in(folder)
-    if engine != "auto":
-        found = {n: path for n, path in found.items() if is_litert(path) == (engine == "litert")}
-    if dtype is not None:
-        found = {n: path for n, path in found.items() if may_have_dtype(path, dtype)}
-    return found
-
-
-def may_have_dtype(version, dtype):
-    """Whether a version has weights of a type, or a damaged record, which loading reports."""
-    try:
-        return facts_of(version).get("dtype") == dtype
-    except (OSError, ValueError, AttributeError):
-        return True
-
-
-def facts_of(version):
-    """Returns the recorded facts about the weights of a version, as a dict."""
-    if is_litert(version):
-        return read_json(version / LITERT_RECORD, {}, EXPORT_AGAIN)
-    return read_json(version / "config.json", {}, EXPORT_AGAIN).get("export", {})
+    found = {1: folder} if newest_in(folder) == folder else versions_in(folder)
+    return {
+        number: path
+        for number, path in found.items()
+        if (path / RECORD).exists()
+        and engine in ("auto", engine_of(path))
+        and dtype in (None, record_of(path).get("dtype"))
+    }
 
 
 def run_name(export):
     path = export.resolve()
     return path.parent.name if path.name.startswith("export") else path.name
-
-
-def load_ctranslate2(folder):
-    """Returns the model in a CTranslate2 folder, which needs neither TensorFlow nor Keras."""
-    from t2t_keras.serving.engine_model import EngineModel
-
-    return EngineModel(CTranslate2Engine(folder))
-
-
-def only_version(folder):
-    """Returns a CTranslate2 folder as version 1, which is loaded again when its files change."""
-    return {1: folder} if is_ctranslate2(folder) else {}

@@ -100,7 +100,7 @@ def main(arguments):
         required = LinesBeside(REQUIRE)
         total = None if interactive else line_count(source)
         check_lines(total, [prefixes, required])
-        model = load_model(arguments, output.recorded())
+        model = load_model(arguments)
         style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}

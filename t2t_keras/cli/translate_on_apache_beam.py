@@ -88,9 +88,9 @@ def begin(files, command):
 
 def export_in(arguments):
     """Returns the absolute path of the only export among the arguments."""
-    from t2t_keras.translating.export_folders import find_export
+    from t2t_keras.translating.exports import is_export, newest_in
 
-    exports = [find_export(folder) for folder in arguments]
+    exports = [newest_in(folder) if is_export(folder) else None for folder in arguments]
     if len(exports) != 1 or exports[0] is None:
         raise ValueError(
             "--apache_beam takes one folder with an export. t2t-train and t2t-export leave one in "

@@ -59,19 +59,11 @@ class TranslationModel(NamedTuple):
     identity: dict
 
 
-def load_model(folders, recorded=None):
-    """Returns the `TranslationModel` of an export, a run or an ensemble.
-
-    Args:
-        folders: the positional arguments.
-        recorded: see `opened_model`.
-    """
+def load_model(folders):
+    """Returns the `TranslationModel` of an export, a run or an ensemble."""
     from t2t_keras.translating.translator import Translator
 
-    found = opened_model(
-        *(folders, recorded, lambda engine: planned(Translator(engine, TO.value))),
-        method=search_changes().get("method"),
-    )
+    found = opened_model(folders, method=search_changes().get("method"))
     translator = Translator(found.engine, found.to)
     options, config = planned(translator)
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}

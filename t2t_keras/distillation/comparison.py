@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pipelines.atomic_files import atomic_file, json_digest, read_json, write_json
 from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
-from t2t_keras.distillation.systems import FILES, SHOWN, Form, forms_of, systems_of
+from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
 from t2t_keras.export.ctranslate2_package import import_ctranslate2
 from t2t_keras.processor import cores, processor_text
@@ -20,7 +20,7 @@ from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
-from t2t_keras.translating.find import is_export
+from t2t_keras.translating.exports import is_export, record_of
 
 COSTS = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
 MEANINGS = ("filled: float32", "empty: other types", "small: greedy search", "large: beam search")
@@ -162,8 +162,7 @@ def settings_of(form):
     if form.folders == form.system.folders and not is_export(form.folders[0]):
         runs = map(RunFolder, form.folders)
         return [[run.settings_digest(), str(run.search_settings())] for run in runs]
-    record = FILES[form.engine][0] if form.engine in FILES else "config.json"
-    return json_digest(read_json(Path(form.folders[0]) / record, {}))
+    return json_digest(record_of(form.folders[0]))
 
 
 def timed(forms, tests, threads, work):

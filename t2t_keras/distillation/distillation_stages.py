@@ -34,7 +34,7 @@ from t2t_keras.distillation.student_record import (
 )
 from t2t_keras.distillation.text_stages import NAME, filter_texts, translated_texts
 from t2t_keras.experiment import Experiment
-from t2t_keras.runs.exports.engine_choice import NoExport, fitting
+from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.training.run_start import check_folder

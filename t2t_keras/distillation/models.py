@@ -11,12 +11,10 @@ from pipelines.atomic_files import json_digest, read_json
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import chosen_tag
-from t2t_keras.distillation.systems import beam_of, export_in
 from t2t_keras.export.ctranslate2_package import import_ctranslate2
-from t2t_keras.runs.exports.engine_choice import fitting, requested
+from t2t_keras.runs.exports.fitting import fitting, requested
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.translating.export_folders import find_export
-from t2t_keras.translating.find import check_kind, is_export
+from t2t_keras.translating.exports import check_kind, engine_of, is_export, newest_in, record_of
 from t2t_keras.translating.languages import Languages, languages_of
 
 
@@ -31,7 +29,7 @@ class GivenModel:
     def __init__(self, folder, flag):
         self.name, self.flag = folder, flag
         self.is_export = is_export(folder)
-        self.folder = (find_export(folder) if self.is_export else None) or Path(folder)
+        self.folder = newest_in(folder) if self.is_export else Path(folder)
         if not self.is_export and not RunFolder(folder).config_file.exists():
             raise ValueError(
                 f"{flag} must be a run or an export. {folder} is neither: it has no config.json. "
@@ -40,9 +38,7 @@ class GivenModel:
 
     @property
     def vocabulary(self):
-        """The folder of the vocabulary. A CTranslate2 folder is its own."""
-        inside = self.folder / "vocabulary"
-        return inside if inside.is_dir() else self.folder
+        return self.folder / "vocabulary"
 
     def tokenizer(self):
         return load_tokenizer(self.vocabulary)
@@ -54,8 +50,7 @@ class GivenModel:
     def beam(self):
         """Returns the beam width that the model translates with by default."""
         if self.is_export:
-            export, engine, _ = export_in(self.name)
-            return beam_of(export, engine)
+            return record_of(self.folder)["search"]["beam"]
         return RunFolder(self.name).search_settings().beam
 
     def digest(self):
@@ -87,7 +82,7 @@ def given_teachers(plan):
                 "The teachers of an ensemble need the same vocabulary. Received: "
                 f"{' '.join(plan.teachers)}"
             )
-    if plan.apache_beam and not (len(teachers) == 1 and find_export(teachers[0].name)):
+    if plan.apache_beam and not (len(teachers) == 1 and teachers[0].is_export):
         raise ValueError(
             "--apache_beam needs one teacher that is an export. t2t-train and t2t-export leave one "
             f"in RUN/export_litert. Received: {' '.join(plan.teachers)}"
@@ -100,8 +95,8 @@ def given_teachers(plan):
 def check_export(plan, teacher):
     """Rejects an engine, a type of weights or a beam width that the teacher has no export for."""
     if teacher.is_export:
-        export, engine, dtype = export_in(teacher.name)
-        check_kind(export, engine, dtype, plan.engine, plan.dtype)
+        export, engine = teacher.folder, engine_of(teacher.folder)
+        check_kind(export, plan.engine, plan.dtype)
     else:
         engine, must = requested(plan.engine, plan.dtype)
         if engine == "tensorflow" or not must:
@@ -110,7 +105,7 @@ def check_export(plan, teacher):
     if engine == "ctranslate2":  # its beam may have any width
         import_ctranslate2("Translating on CTranslate2")
         return
-    widest, beam = beam_of(export, engine), max(plan.beam or 1, plan.n_best or 1)
+    widest, beam = record_of(export)["search"]["beam"], max(plan.beam or 1, plan.n_best or 1)
     if beam > widest:
         name, value = ("beam", plan.beam) if plan.beam else ("n_best", plan.n_best)
         remedy = f"Export its run again with t2t-export --beam={beam}"

@@ -9,19 +9,15 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import FULL_DISK, read_json
-from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
-from t2t_keras.runs.exports.engine_choice import NoExport, fitting
+from pipelines.atomic_files import FULL_DISK
+from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.stages.stages import StageFailed, Stages
-from t2t_keras.translating.engines.ctranslate2 import is_ctranslate2
-from t2t_keras.translating.export_folders import EXPORT_AGAIN, find_export, is_litert, search_of
-from t2t_keras.translating.export_record import RECORD, unusable
-from t2t_keras.translating.find import is_export
+from t2t_keras.translating.exports import engine_of, is_export, newest_in, record_of, unusable
 
 DTYPES = ("float32", "int8")
-# {engine: (record, weights) in its exports}
-FILES = {"litert": (LITERT_RECORD, LITERT_MODEL), "ctranslate2": (RECORD, "model.bin")}
+# {engine: files with the weights in its exports}
+FILES = {"litert": "*.tflite", "ctranslate2": "model.bin", "tensorflow": "variables/*"}
 REFUSED = 2  # exit code of a command that cannot do what is asked
 NO_SPACE = [os.strerror(number) for number in FULL_DISK]
 SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "TensorFlow"}
@@ -117,7 +113,7 @@ def forms_of(system, engines, folder, notes):
         found = of_run(system, engines[:1], DTYPES[:1], folder, [])
         return [form for form in found if form.is_default]
     if is_export(system.folders[0]):
-        return of_export(system, *export_in(system.folders[0]))
+        return of_export(system, newest_in(system.folders[0]))
     return of_run(system, engines, DTYPES, folder, notes)
 
 
@@ -133,7 +129,7 @@ def of_run(system, engines, dtypes, folder, notes):
                     raise
                 notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
             else:
-                found += of_export(system, export, engine, dtype)
+                found += of_export(system, export)
     if "tensorflow" in engines or not found:
         found += on_tensorflow(system)
     return found
@@ -167,41 +163,16 @@ def exported(system, engine, dtype, folder):
         depends_on=[run.settings_digest(), str(run.search_settings())],
         replaces=output,
     )
-    return find_export(output) or output
+    return newest_in(output) or output
 
 
-def export_in(folder):
-    """Returns (folder, engine, type of weights) of the export in a folder."""
-    if is_ctranslate2(folder):
-        record = read_json(Path(folder) / RECORD, {})
-        return Path(folder), "ctranslate2", record.get("dtype", "float32")
-    export = find_export(folder)
-    if is_litert(export):
-        return export, "litert", read_json(export / LITERT_RECORD, {}).get("dtype", "float32")
-    settings = read_json(export / "config.json", {}).get("export", {})
-    return export, "tensorflow", settings.get("dtype", "float32")
-
-
-def beam_of(export, engine):
-    """Returns the beam width of an export for an engine."""
-    if engine == "tensorflow":
-        search = search_of(export)
-        return search.beam if search else 1
-    beam = (read_json(export / FILES[engine][0], {}).get("search") or {}).get("beam", 1)
-    if type(beam) is not int:
-        raise unusable(export, "it is not complete", EXPORT_AGAIN)
-    return beam
-
-
-def of_export(system, export, engine, dtype):
-    """Returns the forms of an export: its own beam width, and greedy search."""
-    own = beam_of(export, engine)
-    if engine == "tensorflow":
-        files = sorted((export / "variables").glob("*"))
-    else:
-        files = [export / FILES[engine][1]]
-    if not files or not all(path.is_file() for path in files):
-        raise unusable(export, "it is not complete", EXPORT_AGAIN)
+def of_export(system, export):
+    """Returns the forms of a version of an export: its own beam width, and greedy search."""
+    record, engine = record_of(export), engine_of(export)
+    files = sorted(export.glob(FILES[engine]))
+    if not files:
+        raise unusable(export, "it is not complete")
+    own, dtype = record["search"]["beam"], record["dtype"]
     size = sum(path.stat().st_size for path in files)
     return forms(system, [str(export)], engine, dtype, own, files, size)
 

@@ -41,7 +41,7 @@ def use_cores(count):
 
 def loaded(request):
     """Returns the `Translator` of a request; loads TensorFlow only if it is needed."""
-    from t2t_keras.translating.find import is_export, load_translator
+    from t2t_keras.translating.exports import is_export, load_translator
 
     folders, to = request["folders"], request["to"]
     if is_export(folders[0]):

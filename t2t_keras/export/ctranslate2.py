@@ -4,8 +4,6 @@ Using such a folder requires neither this package nor TensorFlow. For the differ
 CTranslate2's search and ours, see `export/how_to_match_ctranslate2.md`.
 """
 
-import shutil
-import uuid
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +14,6 @@ from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.rows import BEGIN, END, PADDING
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES
-from t2t_keras.export.replacement import replace_folder, restore
 from t2t_keras.layers.decoder import DecoderBlock
 from t2t_keras.layers.encoder import EncoderBlock
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
@@ -43,62 +40,37 @@ def save_ctranslate2(
     quantization=None,
     source_pieces=None,
     source_begin=False,
-    files=(),
-    force=False,
-    finish=lambda folder: None,
     alignment=None,
 ):
-    """Writes a model for `ctranslate2.Translator`. The folder is complete or absent.
+    """Writes the files of a model for `ctranslate2.Translator`.
 
     Args:
         model: a `Transformer`.
         pieces: the text of each id, in the order of the ids.
-        folder: path of the new folder.
+        folder: the folder to write to.
         quantization: type of the stored weights: "float32", "bfloat16" or "float16" (half the
             size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
             compute in that type, CTranslate2 converts the weights on loading. None: "float32".
         source_pieces: the text of each source id. None: equal to `pieces`.
         source_begin: whether a source begins with the begin token.
-        files: paths of further files to copy into the folder, such as the sub-word model.
-        force: whether an existing CTranslate2 model may be replaced.
-        finish: function that adds files to the finished folder before it gets its final name.
         alignment: the `AlignmentHead` for CTranslate2's `return_attention`, which does not support
             shifted heads. None: the default head.
 
     Raises:
-        ValueError: ctranslate2 is not installed, a setting is wrong, or the folder exists.
+        ValueError: ctranslate2 is not installed, or a setting is wrong.
     """
     ctranslate2 = import_ctranslate2(PURPOSE)
     refuse_quantized(model, "An export for CTranslate2")
     quantization = "float32" if quantization is None else quantization
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
-    folder = Path(folder)
-    check_free(folder, force)
     spec = specification(ctranslate2.specs, model, alignment or AlignmentHead())
     register_vocabularies(spec, model.config, pieces, source_pieces, source_begin)
-    for path in files:
-        spec.register_file(str(path))
     spec.validate()
     if quantization == "bfloat16":  # CTranslate2's own rounding to bfloat16 needs PyTorch
         round_to_bfloat16(spec)
     spec.optimize(quantization=quantization)
-    save_whole(spec, folder, force, finish)
-
-
-def check_free(folder, force):
-    """Rejects an existing folder, unless `force` is set and it contains a CTranslate2 model."""
-    restore(folder)
-    if not folder.exists():
-        return
-    if not force:
-        raise ValueError(
-            f"{folder} already exists. Choose another folder, or replace it with --force "
-            "(in Python: force=True)"
-        )
-    if not import_ctranslate2(PURPOSE).contains_model(str(folder)):
-        raise ValueError(
-            f"{folder} is not a CTranslate2 model, so it is not replaced. Choose another folder"
-        )
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    spec.save(str(folder))
 
 
 def specification(specs, model, alignment):
@@ -281,18 +253,3 @@ def round_to_bfloat16(spec):
     for variable in spec.variables().values():
         if not variable.is_scalar():
             variable.array = variable.array.astype(bfloat16)
-
-
-def save_whole(spec, folder, force, finish):
-    """Writes to a temporary folder and renames it, so that no reader sees a partial model."""
-    unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
-    unfinished.mkdir(parents=True)
-    try:
-        spec.save(str(unfinished))
-        finish(unfinished)
-        if force:
-            replace_folder(unfinished, folder)
-        else:
-            unfinished.rename(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)

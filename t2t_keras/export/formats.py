@@ -1,20 +1,111 @@
-"""The export formats: weight types, files, numbered folders. Importable without TensorFlow."""
+"""The export formats, as a table. Importable without TensorFlow."""
+
+import importlib
+from typing import NamedTuple
+
+from t2t_keras.decoding.search_config import settings_in
 
 ENGINES = ("auto", "litert", "tensorflow", "ctranslate2")  # choices of --engine
 SAVED_MODEL_DTYPES = ("float32", "bfloat16", "int8")
 CTRANSLATE2_DTYPES = ("float32", "bfloat16", "float16", "int8")
 LITERT_DTYPES = ("float32", "int8")
+LITERT_MODEL, PORTABLE_MODEL = "model.tflite", "portable.tflite"
 
-LITERT_MODEL, LITERT_RECORD = "model.tflite", "litert.json"
-PORTABLE_MODEL, PORTABLE_RECORD = "portable.tflite", "portable.json"
+SEARCH = ("method", "beam", "alpha", "penalty", "extra_length")  # settings fixed in an export
+CONSTRAINTS = settings_in("constraint")  # further ones, which CTranslate2 lacks
+RECORDED = ("to", "languages", "n_best")
 
 
-def versions_in(folder):
-    """Returns {version: path} of the numbered subfolders, one for each version of an export."""
-    if not folder.is_dir():
-        return {}
-    return {
-        int(path.name): path
-        for path in folder.iterdir()
-        if path.name.isascii() and path.name.isdecimal() and path.is_dir()
-    }
+class ExportFormat(NamedTuple):
+    """A format in which t2t-export writes a run's model.
+
+    Args:
+        purpose: what such an export is, for messages.
+        place: the export's folder or file inside the run. "": the writer names it.
+        writer: function that writes it, as "module:function". For numbered versions, it takes a
+            `Prepared` and the new folder of a version; for others, see `runs.exports.exporting`.
+        dtypes: types of the stored weights, the default first. Empty: float32 alone.
+        options: names of the flags that it obeys, besides --output, --weights and --dtype.
+        engine: kind of the engine that opens it. None: only other programs open it.
+        has_versions: whether the place is a folder of numbered versions, each with a record.
+    """
+
+    purpose: str
+    place: str
+    writer: str
+    dtypes: tuple
+    options: tuple
+    engine: str | None = None
+    has_versions: bool = True
+
+    def write(self, *arguments, **options):
+        module, function = self.writer.split(":")
+        module = importlib.import_module(f"t2t_keras.runs.exports.{module}")
+        return getattr(module, function)(*arguments, **options)
+
+
+# The small ones first, in case the disk is full when all are renewed.
+FORMATS = {
+    "litert": ExportFormat(
+        "model for LiteRT, which translates on CPUs",
+        "export_litert",
+        "litert:write_model",
+        LITERT_DTYPES,
+        (*RECORDED, *SEARCH, *CONSTRAINTS),
+        "litert",
+    ),
+    "portable": ExportFormat(
+        "portable file with the search, which programs open with LiteRT",
+        "export_portable",
+        "litert:write_portable",
+        LITERT_DTYPES,
+        (*RECORDED, *SEARCH, *CONSTRAINTS),
+    ),
+    "ctranslate2": ExportFormat(
+        "model for CTranslate2",
+        "export_ctranslate2",
+        "ctranslate2:write_model",
+        CTRANSLATE2_DTYPES,
+        (*RECORDED, *SEARCH),
+        "ctranslate2",
+    ),
+    "saved_model": ExportFormat(
+        "SavedModel with text in and text out",
+        "export",
+        "saved_model:write_text_model",
+        SAVED_MODEL_DTYPES,
+        (*RECORDED, *SEARCH, *CONSTRAINTS),
+        "tensorflow",
+    ),
+    "ids": ExportFormat(
+        "SavedModel with ids in and ids out, which TensorFlow Serving serves",
+        "export_ids",
+        "saved_model:write_ids_model",
+        SAVED_MODEL_DTYPES,
+        (*RECORDED, *SEARCH, *CONSTRAINTS),
+    ),
+    "keras": ExportFormat(
+        "Keras model, which keras.saving.load_model opens after `import t2t_keras`",
+        "model.keras",
+        "keras_file:write",
+        (),
+        ("to",),
+        has_versions=False,
+    ),
+    "argos": ExportFormat(
+        "package for Argos Translate, which opens it",
+        "",
+        "argos_package:write",
+        ("int8", *CTRANSLATE2_DTYPES[:-1]),
+        ("to", "languages"),
+        has_versions=False,
+    ),
+    "hub": ExportFormat(
+        "folder for the Hugging Face Hub",
+        "export_hub",
+        "hub_folder:export_hub",
+        LITERT_DTYPES[::-1],
+        ("languages", "n_best", "license", *SEARCH, *CONSTRAINTS),
+        has_versions=False,
+    ),
+}

@@ -1,15 +1,8 @@
-"""Loads SavedModels, including those that take text, and verifies the digests of their files.
-
-TensorFlow verifies only the variables, so a flipped bit in the graph may go unnoticed. Therefore
-an export lists the SHA-256 of each of its files in `assets.extra`, a folder that TensorFlow
-reserves for files that it ignores.
-"""
+"""Loads SavedModels, including those that take text, after checking their operations."""
 
 import contextlib
-import hashlib
 import importlib
 import importlib.util
-import json
 import os
 import re
 import sys
@@ -19,7 +12,6 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
-MANIFEST = Path("assets.extra") / "sha256.json"
 # Operations that access files, the network or Python. No export contains one.
 FORBIDDEN = frozenset(
     {
@@ -27,46 +19,6 @@ FORBIDDEN = frozenset(
         *("Save", "SaveSlices", "ImportEvent", "CreateSummaryFileWriter", "RpcCall", "RpcClient"),
     }
 )
-
-
-def write_manifest(folder):
-    """Records the digests of all files in a finished SavedModel."""
-    folder = Path(folder)
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    digests = {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
-    (folder / MANIFEST).parent.mkdir(exist_ok=True)
-    (folder / MANIFEST).write_text(json.dumps(digests, indent=2) + "\n", encoding="utf-8")
-
-
-def sha256(path):
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def check_manifest(folder):
-    """Raises `ValueError` if a file of a SavedModel was altered since its export.
-
-    A SavedModel of a different program has no manifest and is not verified.
-    """
-    folder = Path(folder)
-    if not os.path.lexists(folder / MANIFEST):
-        return
-    try:
-        digests = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        if "saved_model.pb" not in dict(digests):
-            raise ValueError(f"{MANIFEST} does not list saved_model.pb")
-        altered = [name for name, digest in digests.items() if digest != digest_in(folder, name)]
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise damaged(folder, error) from error
-    if altered:
-        raise damaged(folder, f"{altered[0]} does not match its SHA-256 in {MANIFEST}")
-
-
-def digest_in(folder, name):
-    """Returns the digest of a file in the manifest. The file must be inside the folder."""
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        raise ValueError(f"{MANIFEST} names a file outside: {name}")
-    return sha256(folder / name)
 
 
 def load(folder):
@@ -101,7 +53,6 @@ def checked_graph(folder):
     Raises:
         ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
     """
-    check_manifest(folder)
     try:
         contents = (Path(folder) / "saved_model.pb").read_bytes()
         saved_model = saved_model_pb2.SavedModel.FromString(contents)

@@ -139,7 +139,7 @@ class CTranslate2Folder:
             weights.by_path,
             *pieces,
             search={} if vocabularies.own else SEARCH,
-            own_vocabulary=self.folder if vocabularies.own else None,
+            own_vocabulary=self.folder / "vocabulary" if vocabularies.own else None,
             notes=[*vocabularies.notes, *self.note_about_integers()],
         )
 

@@ -33,11 +33,7 @@ class Vocabularies:
 
     def __init__(self, folder, settings, attributes, given, is_complete=False):
         self.folder, self.settings, self.attributes = folder, settings, attributes
-        # Our export writes our vocabulary files next to the model. Hugging Face's files have the
-        # same names, but different contents.
-        names = "tokenizer.json", "source.tokenizer.json"
-        found = (read_json_file(folder / name, {}) for name in names)
-        self.own = any({"kind", "normalization"} <= contents.keys() for contents in found)
+        self.own = (folder / "vocabulary").is_dir()  # written by our export
         if self.own and given:
             raise ValueError(
                 f"{folder} is an export of this package, which says how its source begins and "

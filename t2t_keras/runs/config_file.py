@@ -7,20 +7,17 @@ from pipelines.atomic_files import read_json, with_tuples
 from pipelines.batches.corpora import corpora_in
 from pipelines.batches.id_store import SIDES
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.export_folders import other_export
+from t2t_keras.translating.exports import for_other_programs
 
 NOT_A_RUN = "not a run: it has no config.json. t2t-train creates runs"
-RESTORE = (
-    "Restore it from a copy; each export contains one. If you edited it on purpose, delete its "
-    'entry "checksum"'
-)
+RESTORE = 'Restore it from a copy. If you edited it on purpose, delete its entry "checksum"'
 
 
 def read_config(path):
     """Returns the contents of a config.json written by `write_settings`."""
     contents = read_json(path, remedy=RESTORE)
     if contents is None:
-        raise ValueError(f"{path.parent} is {other_export(path.parent) or NOT_A_RUN}")
+        raise ValueError(f"{path.parent} is {for_other_programs(path.parent) or NOT_A_RUN}")
     if not isinstance(contents.get("experiment"), dict):
         raise invalid(path, "it has no settings of an experiment")
     return contents

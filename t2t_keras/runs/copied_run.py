@@ -4,13 +4,12 @@ import shutil
 
 from pipelines.atomic_files import full_disk_named, read_json, write_json
 from pipelines.tokenizers import load_tokenizer
-from t2t_keras.export.formats import LITERT_RECORD, versions_in
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.importing.import_folder import UNFINISHED, check_new, clear
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import read_settings
-from t2t_keras.translating.export_record import read_record
+from t2t_keras.translating.exports import verified_record, versions_in
 
 
 def copy_run(source, run):
@@ -48,7 +47,6 @@ def checked(folder):
         raise ValueError(f"{folder} has no averaged.json, which says what its weights are")
     run.averaged.check()
     load_tokenizer(folder / "vocabulary")
-    remedy = "Delete the repository's folder in the cache and run the same command again"
     for version in versions_in(folder / "export_litert").values():
-        read_record(version, remedy, LITERT_RECORD)
+        verified_record(version)
     return experiment

@@ -13,7 +13,7 @@ RUN/
   alignment.json       the layer and head for word alignment, if they were chosen
   export/              numbered SavedModels
   export_litert/       numbered models for LiteRT
-  export_ctranslate2/  a CTranslate2 folder, if it was exported
+  export_ctranslate2/  numbered models for CTranslate2, if there are any
 """
 
 import contextlib
@@ -23,15 +23,14 @@ from absl import logging
 from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
-from t2t_keras.runs.exports.engine_choice import chosen_engine
-from t2t_keras.runs.exports.export_record import weights_digest
+from t2t_keras.runs.exports.exporting import export, renew
+from t2t_keras.runs.exports.fitting import fastest_engine
 from t2t_keras.runs.run_folder import RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.trained_model import TrainedModel
 from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.training.logs.metrics_file import MetricsFile
-from t2t_keras.translating.engines.preferred import PreferredEngine
 from t2t_keras.translating.request import listed
 
 
@@ -91,10 +90,6 @@ class Run(RunFolder, TrainedModel):
 
     # Weights
 
-    def weights_digests(self, weights=None):
-        """Returns a list with a digest of the weights."""
-        return [weights_digest(self.loaded(weights))]
-
     def model(self, weights=None):
         """Returns the trained model, a Keras model.
 
@@ -115,17 +110,8 @@ class Run(RunFolder, TrainedModel):
             dtype,
             repr((self.search(), self.alignment_choice())),
         )
-        return self.keep("fastest", key, lambda: self.newly_chosen(weights, engine, dtype))
-
-    def newly_chosen(self, weights, engine, dtype):
-        """Returns the result of `fastest` for the exports that exist now."""
-        choice = chosen_engine(self.folder, engine, dtype, weights)
-        if choice.engine is None:
-            choice.tell()
-            return self.engine(weights)
-        if engine != "auto":
-            return choice.engine
-        return PreferredEngine(choice.engine, lambda: self.engine(weights))
+        choices = self, engine, dtype, weights, lambda: self.engine(weights)
+        return self.keep("fastest", key, lambda: fastest_engine(*choices))
 
     def load_weights(self, model, weights=None):
         """Assigns the run's weights to a model; see `model`."""
@@ -253,13 +239,10 @@ class Run(RunFolder, TrainedModel):
 
         Args:
             folder: output folder, or output file for "keras". None: a path inside the run.
-            format: "saved_model", "litert", "ctranslate2", "keras" or "hub".
+            format: one of `FORMATS` in `t2t_keras.export.formats`.
             weights: see `TrainedModel`.
-            **options: `dtype`, `ids_only`, `portable`, `force`, `license`, and search settings,
-                depending on the format; see the module `exports.exporting`.
+            **options: depending on the format; see `exports.exporting.export`.
         """
-        from t2t_keras.runs.exports.exporting import export
-
         with full_disk_named(folder or self.folder):
             return export(self, folder, format, weights, **options)
 
@@ -271,10 +254,8 @@ class Run(RunFolder, TrainedModel):
         Args:
             show: called with a line about each export.
         """
-        from t2t_keras.runs.exports.exporting import renew
-
         with full_disk_named(self.folder):
-            renew(self, show, at_least=("export_litert",))
+            renew(self, show, at_least=("litert",))
 
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.

@@ -1,11 +1,8 @@
 """Several runs that translate together as an ensemble."""
 
 from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.runs.exports.export_record import weights_digest
-from t2t_keras.runs.exports.freshness import warn_if_stale
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.trained_model import TrainedModel
-from t2t_keras.translating import find
 
 
 class RunEnsemble(TrainedModel):
@@ -51,10 +48,6 @@ class RunEnsemble(TrainedModel):
     def model(self, weights=None):
         return Ensemble([run.model(weights) for run in self.runs])
 
-    def weights_digests(self, weights=None):
-        """Returns a list with a digest of each model's weights."""
-        return [weights_digest(model) for model in self.loaded(weights).models]
-
     def weights_key(self, weights):
         return tuple(run.weights_key(weights) for run in self.runs)
 
@@ -71,20 +64,3 @@ def load_runs(folders, to=None, trust=False):
     for folder in folders:
         Run(folder, trust=trust).experiment()  # raises a clear error if the folder is not a run
     return Run(folders[0], to) if len(folders) == 1 else RunEnsemble(folders, to)
-
-
-def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, trust=False):
-    """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
-
-    Args:
-        *folders: paths of the folders.
-        weights: see `TrainedModel`; for runs only.
-        to: see `Run`.
-        engine, dtype: see `TrainedModel.translator`.
-        trust: see `Run`. An export executes no plug-in file.
-    """
-    if len(folders) == 1 and weights is None and find.is_export(folders[0]):
-        translator = find.load_translator(folders[0], to, engine, dtype)
-        warn_if_stale(translator.engine.name)
-        return translator
-    return load_runs(folders, to, trust).translator(weights, engine, dtype)

@@ -13,7 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.progress import Progress
 from t2t_keras.runs.text_files import line_text
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import TextError
 
 POLL = 5.0  # seconds between two checks of the outputs

@@ -8,12 +8,11 @@ from typing import NamedTuple
 
 from absl import logging
 
-from t2t_keras.export.formats import LITERT_MODEL, versions_in
 from t2t_keras.serving import versions
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.versions import Versions
-from t2t_keras.translating.export_folders import is_litert, is_saved_model
+from t2t_keras.translating.exports import engine_of, open_export, versions_in
 from t2t_keras.translating.languages import Languages, languages_of
 
 
@@ -157,12 +156,8 @@ def load_model(folder, **options):
         folder: folder with a SavedModel or a LiteRT model.
         **options: options of `ServedSavedModel`, used only for a SavedModel.
     """
-    if is_litert(folder):
-        from t2t_keras.translating.engines.litert import LiteRTEngine  # loads LiteRT
-
-        return EngineModel(LiteRTEngine(folder))
-    if not is_saved_model(folder):  # perhaps it is just being copied
-        raise ValueError(f"{folder} contains no model: no {LITERT_MODEL} and no saved_model.pb")
+    if engine_of(folder) != "tensorflow":
+        return EngineModel(open_export(folder))
     from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
 
     return ServedSavedModel(folder, **options)

@@ -17,11 +17,11 @@ from typing import NamedTuple
 
 from absl import logging
 
-from t2t_keras.export.formats import versions_in
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.call_batching import CallBatcher, method_of
 from t2t_keras.serving.language_pairs import pairs_of
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.exports import versions_in
 from t2t_keras.translating.languages import languages_of
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete

@@ -12,6 +12,6 @@ def __getattr__(name):
     # Imported lazily, because only opening an export needs the engines.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from t2t_keras.translating.find import load_translator
+    from t2t_keras.translating.exports import load_translator
 
     return load_translator

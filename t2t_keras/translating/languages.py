@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
 from pipelines.languages.language_codes import language_name, normalized
-from t2t_keras.export.formats import LITERT_RECORD, PORTABLE_RECORD
-from t2t_keras.translating.export_record import RECORD
 
-RECORDS = ("config.json", LITERT_RECORD, RECORD, PORTABLE_RECORD)
+RECORDS = ("config.json", "export.json")  # of a run, and of a version of an export
 KEY = "languages"  # key in each of these files
 
 

@@ -11,6 +11,7 @@ from support.processes.in_process import refused
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "broken" / "1").mkdir(parents=True)
+    (tmp_path / "broken" / "1" / "export.json").write_text("{}")
     (tmp_path / "k").write_text("key\n")
 
 

@@ -5,8 +5,8 @@ import pytest
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
 from t2t_keras.cli.served_versions import find_models, find_versions, with_glossaries
-from t2t_keras.export.formats import LITERT_RECORD
-from t2t_keras.runs.exports.engine_choice import NoExport
+from t2t_keras.runs.exports.fitting import NoExport
+from t2t_keras.translating.exports import RECORD
 
 
 @pytest.fixture(autouse=True)
@@ -14,16 +14,17 @@ def no_gpu(monkeypatch):
     monkeypatch.setattr(served_versions, "has_gpu", lambda: False)
 
 
-def saved_model(folder, digest="a", dtype="float32"):
+def version(folder, format, dtype="float32"):
     folder.mkdir(parents=True)
-    (folder / "saved_model.pb").touch()
-    facts = {"dtype": dtype, "weights": {"digest": digest}}
-    write_json(folder / "config.json", {"export": facts})
+    write_json(folder / RECORD, {"format": format, "dtype": dtype})
 
 
-def litert(folder, digest="a", dtype="float32"):
-    folder.mkdir(parents=True)
-    write_json(folder / LITERT_RECORD, {"dtype": dtype, "weights": {"digest": digest}})
+def saved_model(folder, dtype="float32"):
+    version(folder, "saved_model", dtype)
+
+
+def litert(folder, dtype="float32"):
+    version(folder, "litert", dtype)
 
 
 def found(folder, *options):
@@ -36,15 +37,14 @@ def found(folder, *options):
 @pytest.fixture
 def copy(tmp_path):
     """The exports of a run in another place, without its weights."""
-    saved_model(tmp_path / "mine/export/1", "old")
+    saved_model(tmp_path / "mine/export/1")
     saved_model(tmp_path / "mine/export/2")
-    litert(tmp_path / "mine/export_litert/1", "old")
-    litert(tmp_path / "mine/export_litert/2", "a", "int8")
+    litert(tmp_path / "mine/export_litert/2", "int8")
     litert(tmp_path / "mine/export_litert/3")
     return tmp_path / "mine"
 
 
-def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(copy, monkeypatch):
+def test_a_copy_of_exports_is_served_with_litert_on_a_cpu(copy, monkeypatch):
     assert found(copy) == ("export_litert", [3])
     assert found(copy, "auto", "int8") == ("export_litert", [2])
     assert found(copy, "litert") == ("export_litert", [3])
@@ -53,10 +53,6 @@ def test_a_copy_of_exports_is_served_with_litert_if_both_have_the_same_weights(c
         patches.setattr(served_versions, "has_gpu", lambda: True)
         assert found(copy) == ("export", [1, 2])
         assert found(copy, "litert") == ("export_litert", [3])
-    saved_model(copy / "export/3", "new")
-    assert found(copy) == ("export", [1, 2, 3])
-    with pytest.raises(NoExport, match=r"has the weights of .*export/3"):
-        find_versions(copy, "litert")
 
 
 def test_each_model_may_have_a_glossary(copy, tmp_path):
@@ -87,11 +83,11 @@ def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
     def fitting_versions(run, kind, dtype):
         if (copy / "trained on").exists():
             raise NoExport("other weights")
-        return {1: copy / "export_litert" / "1"}
+        return {3: copy / "export_litert" / "3"}
 
     monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
     write_json(copy / "config.json", {})
-    assert found(copy) == ("export_litert", [1])
+    assert found(copy) == ("export_litert", [3])
     _, _, source = find_versions(copy)
     (copy / "trained on").touch()
     assert found(copy) == ("export", [1, 2])
@@ -103,16 +99,14 @@ def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
 def test_a_folder_of_versions_is_served_as_it_is_or_for_one_engine(tmp_path):
     folder = tmp_path / "mine"
     saved_model(folder / "1")
-    litert(folder / "2", dtype="int8")
-    saved_model(folder / "3", dtype="int8")
+    litert(folder / "2", "int8")
+    saved_model(folder / "3", "int8")
     assert found(folder) == (".", [1, 2, 3])
     assert found(folder, "litert") == (".", [2])
     assert found(folder, "tensorflow") == (".", [1, 3])
     assert found(folder, "tensorflow", "int8") == (".", [3])
     with pytest.raises(ValueError, match="no export for --engine=litert --dtype=float32"):
         find_versions(folder, "litert", "float32")
-    (folder / "2" / LITERT_RECORD).write_text('{"broken')
-    assert found(folder, "auto", "float32") == (".", [1, 2]), "loading reports the damage"
 
 
 def test_what_is_no_folder_of_exports_is_refused(tmp_path):

@@ -17,7 +17,7 @@ from t2t_keras.experiment import differences
 from t2t_keras.runs import Run
 from t2t_keras.runs.training import train as training
 from t2t_keras.runs.training.run_start import begin
-from t2t_keras.translating.export_folders import find_export
+from t2t_keras.translating.exports import newest_in
 
 STEP = r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  step 4/4  epoch \d+\.\d\d  loss \d"
 
@@ -48,7 +48,7 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl", "training.jsonl"),
         *("averaged.weights.h5", "averaged.json", "export", "export_litert"),
     }
-    assert find_export(folder / "export") == folder / "export" / "1"
+    assert newest_in(folder / "export") == folder / "export" / "1"
 
 
 class Trained:

@@ -212,7 +212,7 @@ MISTAKES = {
     "{0} --constrain=tree": "cannot write trees with --constrain=tree: it was not trained on trees",
     "{0} {1}/other": "has a different vocabulary than",
     "{0} {1}/export": "an export cannot join an ensemble",
-    "{1}/export": "is not a SavedModel that t2t-export wrote. Write one with t2t-export RUN",
+    "{1}/export": "export/1 cannot be used: export.json",
     "{0} --glossary={1}/text": "text, line 1: must be a source phrase, a tab",
 }
 
@@ -222,7 +222,7 @@ def test_a_mistake_is_named(run, tmp_path, line, message):
     (tmp_path / "text").write_text("The dog sleeps.\n")
     (tmp_path / "two").write_text("a\nb\n")
     (tmp_path / "export" / "1").mkdir(parents=True)
-    (tmp_path / "export" / "1" / "saved_model.pb").touch()
+    (tmp_path / "export" / "1" / "export.json").write_text("{}")
     shutil.copytree(run.folder, tmp_path / "other")
     save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other" / "vocabulary")
     assert message in refused("translate", line, run.folder, tmp_path, stdin="a\n")

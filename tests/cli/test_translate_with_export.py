@@ -1,16 +1,14 @@
 """t2t-translate with an export, and with a run that has one."""
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from support.models.fake_engine import FakeEngine
 from support.processes.in_process import call, parsed_flags
 
-from t2t_keras.runs.exports import engine_choice
-from t2t_keras.runs.exports.engine_choice import Choice, NoExport
+from t2t_keras.runs.exports import fitting
 from t2t_keras.translating.engines.engine import Unsupported
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import load_translator
 
 TEXTS = ["The dog sleeps. Yes, the dog.", "", "<p>The <b>cat</b> {x} sleeps.</p>"]
 LINES = "".join(f"{text}\n" for text in TEXTS)
@@ -89,43 +87,22 @@ class Narrow(FakeEngine):
 
 @pytest.fixture
 def opened(run, monkeypatch):
-    """A function that opens the run, with flags and the identity of an interrupted command.
+    """A function that opens the run with flags, and searches once."""
 
-    It returns the kind of the engine, and the engines that were asked for.
-    """
-
-    def opened(*flags, recorded=None, gone=()):
-        asked = []
-
-        def choose(folder, engine, dtype, *_):
-            asked.append((engine, dtype))
-            if engine in gone:
-                raise NoExport("no export")
-            return Choice(None if engine == "tensorflow" else Narrow(), "")
-
-        monkeypatch.setattr(engine_choice, "chosen_engine", choose)
+    def opened(*flags):
+        monkeypatch.setattr(fitting, "fitting", lambda *_: "version")
+        monkeypatch.setattr(fitting, "open_version", lambda *_: Narrow())
         with parsed_flags("translate", *flags) as command:
-            model = command.load_model([run.folder], recorded)
-        return SimpleNamespace(kind=model.identity["engine"], asked=asked)
+            model = command.load_model([run.folder])
+        return model.translator.engine
 
     return opened
 
 
 def test_a_run_is_opened_with_its_export_unless_that_cannot_do_what_is_asked(opened, caplog):
-    assert opened().kind == "litert" and not caplog.text
-    assert opened("--beam=6").kind == "tensorflow"
+    assert opened().other is None and not caplog.text
+    assert opened("--beam=6").other.kind == "tensorflow"
     assert caplog.text.count("TensorFlow translates, which takes longer: `beam` must be") == 1
     with pytest.raises(ValueError, match="`beam` must be at most 4"):
         opened("--beam=6", "--engine=litert")
     assert opened("--engine=tensorflow").kind == "tensorflow"
-
-
-def test_an_interrupted_command_is_resumed_by_its_engine(opened):
-    recorded = {"asked": ["auto", None], "engine": "tensorflow", "dtype": "float32"}
-    found = opened(recorded=recorded)
-    assert (found.kind, found.asked) == ("tensorflow", [("tensorflow", "float32")])
-    found = opened("--engine=litert", recorded=recorded)
-    assert (found.kind, found.asked) == ("litert", [("litert", None)]), "a different command"
-    recorded["engine"] = "litert"
-    found = opened(recorded=recorded, gone=["litert"])
-    assert found.asked == [("litert", "float32"), ("auto", None)], "its export is gone"

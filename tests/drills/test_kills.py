@@ -20,7 +20,8 @@ from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, running
 from support.runs.trained_run import results_of
 
 from pipelines.toy.grammar import pairs
-from t2t_keras.export.loading import check_manifest, load
+from t2t_keras.export.loading import load
+from t2t_keras.translating.exports import verified_record
 
 pytestmark = pytest.mark.drill
 TEXTS = ["The dog sleeps.", "Two cats saw a big house.", "", "é中🙂"]
@@ -109,7 +110,7 @@ def results_of_training(run):
     """Returns what must be equal of a run: all but times and the layout of its graphs."""
     unfinished = sorted(path.name for path in run.rglob("*") if path.suffix == ".unfinished")
     versions = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
-    check_manifest(run / "export" / "1")
+    verified_record(run / "export" / "1")
     exported = answers(run / "export" / "1")
     return results_of(run), contents(run / "vocabulary"), unfinished, versions, exported
 
@@ -182,8 +183,7 @@ def test_export(trained, tmp_path):
         versions = [path for path in export.iterdir() if path.is_dir()]
         assert all(re.fullmatch(r"\d+", path.name) for path in versions), versions
         for path in versions:
-            check_manifest(path)
-            assert (path / "assets.extra" / "sha256.json").exists()
+            verified_record(path)
         files = sorted(str(path.relative_to(export / "1")) for path in (export / "1").rglob("*"))
         return answers(export / "1") | {"files": files, "variables": variables_of(export / "1")}
 

@@ -44,8 +44,8 @@ def model():
 def folder(tmp_path_factory, model, pieces, tokenizer):
     """The exported model, with its SentencePiece model."""
     parent = tmp_path_factory.mktemp("ctranslate2")
-    (parent / "bpe.model").write_bytes(tokenizer.model)
-    save_ctranslate2(model, pieces, parent / "model", files=[parent / "bpe.model"])
+    save_ctranslate2(model, pieces, parent / "model")
+    (parent / "model" / "bpe.model").write_bytes(tokenizer.model)
     return parent / "model"
 
 
@@ -182,20 +182,6 @@ def test_quantized_models_are_smaller_and_score_nearly_the_same(
     check_log_p(tmp_path / "model", model, pieces, source[:2], error)
 
 
-def test_only_force_replaces_a_folder_and_only_a_ctranslate2_model(tmp_path, model, pieces):
-    folder = tmp_path / "model"
-    save_ctranslate2(model, pieces, folder)
-    with pytest.raises(ValueError, match="already exists"):
-        save_ctranslate2(model, pieces, folder, "int8")
-    before = (folder / "model.bin").stat().st_size
-    save_ctranslate2(model, pieces, folder, "int8", force=True)
-    assert (folder / "model.bin").stat().st_size < before
-    (tmp_path / "letters").mkdir()
-    with pytest.raises(ValueError, match="is not a CTranslate2 model, so it is not replaced"):
-        save_ctranslate2(model, pieces, tmp_path / "letters", force=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["letters", "model"]
-
-
 NUMBERS = [str(id) for id in range(SIZE)]
 
 
@@ -207,7 +193,6 @@ NUMBERS = [str(id) for id in range(SIZE)]
         ({"pieces": ["a"] * SIZE}, "Received: 400 strings, 1 of them distinct"),
         ({"source_pieces": NUMBERS}, r"`source_pieces\[2\]` must be '</s>'"),
         ({"source_pieces": NUMBERS, "source_begin": True}, r"`source_pieces\[1\]` must be '<s>'"),
-        ({"files": ["absent"]}, "absent does not exist"),
         ({"alignment": AlignmentHead(0, 2)}, "`head` must be from 0 to 1 .* Received: head=2"),
     ],
 )

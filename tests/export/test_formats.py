@@ -1,5 +1,5 @@
-from t2t_keras.export.formats import versions_in
 from t2t_keras.export.signature_names import read_batchable, write_batchable
+from t2t_keras.translating.exports import versions_in
 
 
 def test_only_numbered_folders_are_versions(tmp_path):

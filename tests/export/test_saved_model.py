@@ -16,7 +16,7 @@ from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.signature_graphs import INITIALIZE, SignatureGraphs
 from t2t_keras.export.signature_names import NO_SCORE, is_served, read_batchable
 from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.scoring import Scorer
 
@@ -89,7 +89,7 @@ def translator(folder):
 @pytest.fixture(scope="module")
 def folder_for_ids(sharp_run, tmp_path_factory):
     folder = tmp_path_factory.mktemp("export") / "ids"
-    return sharp_run.export(folder, ids_only=True, n_best=2, dtype="int8")
+    return sharp_run.export(folder, "ids", n_best=2, dtype="int8")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ def test_one_folder_is_a_run_and_several_are_an_ensemble_with_the_settings_of_th
     ensemble = load_runs([run.folder, run.folder])
     assert isinstance(ensemble, RunEnsemble)
     assert ensemble.experiment().flat() == run.experiment().flat()
-    assert ensemble.weights_digests() == run.weights_digests() * 2
+    assert ensemble.engine().digest()["weights"] == run.engine().digest()["weights"] * 2
     with pytest.raises(ValueError, match=rf"{run.folder} does not record the leaf symbol"):
         leaf_symbol(ensemble, None)
 

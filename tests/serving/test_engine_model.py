@@ -4,10 +4,10 @@ import pytest
 from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
 
 from pipelines.atomic_files import write_json
-from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
+from t2t_keras.translating.exports import RECORD
 
 TEXT = "The dog sleeps. The cat sleeps!"
 TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
@@ -45,7 +45,7 @@ def test_ctranslate2_takes_prefixes_markup_alignments_and_confidence(run, tmp_pa
 
 
 def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
-    write_json(tmp_path / LITERT_RECORD, {"languages": ["en", "de"]})
+    write_json(tmp_path / RECORD, {"languages": ["en", "de"]})
     model = EngineModel(EchoEngine(folder=tmp_path, name=tmp_path))
     assert model.engine.name == "this model" and model.engine.languages() == ("en", "de")
 

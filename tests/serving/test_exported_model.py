@@ -3,10 +3,10 @@
 import pytest
 from support.serving.served_engine import predictions
 
-from t2t_keras.export.formats import versions_in
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.models import EXPECTED, ServedSavedModel
+from t2t_keras.translating.exports import versions_in
 from t2t_keras.translating.translator import Translator
 
 pytestmark = pytest.mark.long

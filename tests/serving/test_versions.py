@@ -15,7 +15,6 @@ from support.serving.serving_client import get, metric, predict, until
 from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, CompiledShapes, Shape
-from t2t_keras.export.formats import LITERT_RECORD
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.engine_model import EngineModel
@@ -23,6 +22,7 @@ from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.serving.versions import Versions
+from t2t_keras.translating.exports import RECORD
 
 COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
 
@@ -287,9 +287,9 @@ def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_
 def test_a_damaged_record_leaves_the_languages_unknown(tmp_path):
     versions = {number: tmp_path / str(number) for number in (1, 2)}
     add(tmp_path, 1, 2)
-    write_json(versions[1] / LITERT_RECORD, {"languages": ["en", "de"]})
+    write_json(versions[1] / RECORD, {"languages": ["en", "de"]})
     assert newest_languages({1: versions[1]}) == ("en", "de")
-    (versions[2] / LITERT_RECORD).write_text("{")
+    (versions[2] / RECORD).write_text("{")
     assert newest_languages(versions) is newest_languages({}) is None
 
 

@@ -20,7 +20,7 @@ def test_other_texts_are_no_pair(text):
 
 
 def test_records_may_name_the_languages(tmp_path):
-    for name in ("config.json", "litert.json", "export.json"):
+    for name in ("config.json", "export.json"):
         assert languages_of(tmp_path) is None
         (tmp_path / name).write_text(json.dumps({"languages": ["EN", "pt_br"]}))
         found = languages_of(tmp_path)

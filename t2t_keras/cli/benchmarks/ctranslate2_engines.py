@@ -19,7 +19,7 @@ def engines(save):
     ctranslate2 = import_ctranslate2("--beside=ctranslate2")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary) / "model"
-        save(folder)
+        folder = save(folder) or folder
         return {
             system: ctranslate2.Translator(
                 str(folder), device="cpu", compute_type=dtype, intra_threads=cores()

@@ -170,12 +170,10 @@ _t2t_words() {
         banned=
         beam=
         constrain=tree
-        dtype=float32|bfloat16|int8|float16
+        dtype=float32|int8|bfloat16|float16
         extra_length=
         first=
-        force
-        format=saved_model|litert|keras|ctranslate2|argos|hub
-        ids_only
+        format=litert|portable|ctranslate2|saved_model|ids|keras|argos|hub
         imports=@file
         languages=
         license=
@@ -184,7 +182,6 @@ _t2t_words() {
         no_repeat_ngram=
         output=@folder
         penalty=gnmt|marian
-        portable
         renew
         sample
         seed=

@@ -340,12 +340,10 @@ _t2t() {
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
-        '--dtype=[Type of the stored weights]:dtype:(float32 bfloat16 int8 float16)' \
+        '--dtype=[Type of the stored weights]:dtype:(float32 int8 bfloat16 float16)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
-        '--force[Replace an existing CTranslate2 folder]' \
-        '--format=[Output format]:format:(saved_model litert keras ctranslate2 argos hub)' \
-        '--ids_only[Write a SavedModel that takes and returns ids]' \
+        '--format=[Output format: litert: model for LiteRT, which translates on CPUs; portable: portable file with the search, which programs open with LiteRT; ctranslate2: model for CTranslate2; saved_model: SavedModel with text in and text out; ids: SavedModel with ids in and ids out, which TensorFlow Serving serves; keras: Keras model, which keras.saving.load_model opens after `import t2t_keras`; argos: package for Argos Translate, which opens it; hub: folder for the Hugging Face Hub]:format:(litert portable ctranslate2 saved_model ids keras argos hub)' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
@@ -354,7 +352,6 @@ _t2t() {
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
-        '--portable[With --format=litert: write one file with the whole search, ids in and out]' \
         '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights, settings or code of the model]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \

@@ -52,16 +52,6 @@ def load_backend(with_keras=True, on_jax=False):
         prepare_devices()
 
 
-def load_backend_of(folder):
-    """Imports the backend that the export in a folder needs."""
-    from t2t_keras.translating.find import needs_tensorflow
-
-    if needs_tensorflow(folder):
-        load_backend(with_keras=False)
-    else:
-        stderr_filter()
-
-
 def chosen_backend(on_jax):
     """Returns Keras' backend, "tensorflow" or "jax", without importing Keras.
 

@@ -6,17 +6,16 @@ from pipelines.atomic_files import atomic_file
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from pipelines.tokenizers.normalizing_sentencepiece import normalizing
-from t2t_keras.checks import check_choice
 from t2t_keras.export.argos import MODEL, SUFFIX, argos_code, package_name, save_argos
-from t2t_keras.export.formats import CTRANSLATE2_DTYPES
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.exports.engine_exports import export_ctranslate2
+from t2t_keras.runs.exports.ctranslate2 import write_model
+from t2t_keras.runs.exports.exporting import prepare
 from t2t_keras.translating.languages import Languages
 
 PURPOSE = "is not exported for Argos Translate"
 
 
-def export_argos(run, path=None, weights=None, dtype="int8", languages=None):
+def write(run, path=None, weights=None, dtype="int8", languages=None):
     """Writes a package for Argos Translate, and returns its path.
 
     Args:
@@ -26,7 +25,6 @@ def export_argos(run, path=None, weights=None, dtype="int8", languages=None):
         dtype: type of the stored weights, as for CTranslate2.
         languages: codes of source and target, such as "en,de". None: as the run records.
     """
-    check_choice("dtype", dtype, CTRANSLATE2_DTYPES)
     languages = languages_of(run, languages)
     codes = [*map(argos_code, languages)]
     path = path or run.folder / f"{package_name(codes)}{SUFFIX}"
@@ -40,7 +38,8 @@ def export_argos(run, path=None, weights=None, dtype="int8", languages=None):
             parts.unlink()
         shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed
         try:
-            export_ctranslate2(run, parts / MODEL, weights, dtype)
+            write_model(prepare(run, "ctranslate2", weights, dtype)[0], parts / MODEL)
+            shutil.rmtree(parts / MODEL / "vocabulary")  # the package has its own
             count = sum(parameter_counts(run.experiment().model).values())
             package = parts / "package.zip"
             names = languages.names

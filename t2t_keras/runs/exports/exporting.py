@@ -1,139 +1,106 @@
-"""Exports of a run's trained model, in the formats of `EXPORTS`."""
+"""Exports of a run's trained model, in the formats of `FORMATS`."""
 
+import dataclasses
+import functools
 import json
-import shutil
-import zipfile
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from pipelines.atomic_files import (
-    atomic_file,
-    atomic_folder,
-    check_links,
-    only_one,
-    write_json,
-)
-from pipelines.tokenizers import graphs_of, save_tokenizer
-from t2t_keras.checks import check_choice
-from t2t_keras.export.formats import versions_in
-from t2t_keras.export.loading import write_manifest
-from t2t_keras.export.saved_model import save_ids_model, save_text_model
-from t2t_keras.export.text_signatures import Language
-from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.exports.argos_package import export_argos
-from t2t_keras.runs.exports.engine_exports import export_ctranslate2, export_litert, loaded
-from t2t_keras.runs.exports.export_record import facts_of, remove_unfinished
-from t2t_keras.runs.exports.freshness import PLACES, is_default, records_in, stale
-from t2t_keras.runs.exports.hub_folder import export_hub
-from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.translating.export_record import RECORD
+from pipelines.atomic_files import check_links
+from pipelines.tokenizers.tags import tag_before
+from t2t_keras.checks import check_choice, nearest
+from t2t_keras.decoding.search_config import as_recorded
+from t2t_keras.export.formats import FORMATS
+from t2t_keras.export.model_code import code_of
+from t2t_keras.models import model_class
+from t2t_keras.runs.exports.freshness import asked_for, is_default, records_in, stale
+from t2t_keras.translating.engines.model import weights_digest
+from t2t_keras.translating.exports import write_version
 
 
-def export(run, folder=None, format="saved_model", weights=None, **options):
-    """Writes a run's trained model in one of the `EXPORTS` formats, and returns the path.
+class Prepared(NamedTuple):
+    """What a writer needs to write a version of an export.
+
+    Args:
+        run: the `Run`.
+        model: its model.
+        config: the `SearchConfig`, which returns the n-best lists of the export.
+        dtype: type of the stored weights.
+    """
+
+    run: Any
+    model: Any
+    config: Any
+    dtype: str
+
+
+def export(run, output=None, format="saved_model", weights=None, **options):
+    """Writes a run's trained model, and returns the path of the new version, folder or file.
 
     Args:
         run: a `Run`.
-        folder: output folder, or output file for "keras" and "argos". None: a path inside the run.
-        format: one of `EXPORTS`.
+        output: parent of the numbered versions; folder or file for other formats. None: a path
+            inside the run.
+        format: one of `FORMATS`.
         weights: see `TrainedModel`.
-        **options: passed to the function for the format.
+        **options: `dtype`, type of the stored weights; `languages`, the `Languages` to record if
+            not those of the run; `n_best`, size of the n-best lists of t2t-serve if not the beam
+            width; `license`; and changes to the run's search settings, which become the defaults of
+            the export, or its fixed settings.
     """
-    check_choice("format", format, EXPORTS)
+    check_choice("format", format, FORMATS)
+    row = FORMATS[format]
     run.experiment()  # raises a clear error if the folder is not a run
     check_links(run.folder)
-    return EXPORTS[format](run, folder and Path(folder), weights, **options)
+    options = {name: value for name, value in options.items() if value is not None}
+    check_options(row, format, options)
+    if output is None and row.place:
+        output = run.folder / row.place
+    output = output and Path(output)
+    if not row.has_versions:
+        return row.write(run, output, weights, **options)
+    prepared, facts = prepare(run, format, weights, **options)
+    return write_version(output, functools.partial(row.write, prepared), facts)
 
 
-def export_saved_model(
-    run,
-    folder=None,
-    weights=None,
-    dtype="float32",
-    ids_only=False,
-    n_best=None,
-    languages=None,
-    **search,
-):
-    """Writes the next version of a SavedModel, and returns the version's folder.
+def check_options(row, format, options):
+    """Rejects options that a format does not have."""
+    allowed = (*(["dtype"] if row.dtypes else []), *row.options)
+    for name in options:
+        if name not in allowed:
+            raise ValueError(
+                f"format={format!r} has no option {name!r}{nearest(name, allowed)}. It has: "
+                f"{', '.join(allowed)}"
+            )
+    if "dtype" in options:
+        check_choice("dtype", options["dtype"], row.dtypes)
 
-    Args:
-        run: a `Run`.
-        folder: parent of the numbered versions. None: `export` inside the run, or `export_ids`
-            with `ids_only`.
-        weights: see `TrainedModel`.
-        dtype: type of the stored weights.
-        ids_only: write a model that takes and returns ids instead of text.
-        n_best: size of the n-best lists. None: the beam width.
-        languages: the `Languages`, for the record. None: those of the run.
-        **search: changes to the run's search settings.
-    """
+
+def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, **search):
+    """Returns the `Prepared` export of a run and its record; arguments as in `export`."""
+    dtype = dtype or FORMATS[format].dtypes[0]
     config = run.search(**search).with_results(n_best)
-    tokenizer, trees = run.tokenizer(), tree_constraint(run, config)
-    options = {"n_best": n_best, "languages": languages, "ids_only": ids_only, **search}
-    model, facts = loaded(run, weights, config, dtype, options)
-    folder = folder or run.folder / ("export_ids" if ids_only else "export")
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
-        remove_unfinished(folder)
-        version = folder / str(max(versions_in(folder), default=0) + 1)
-        with atomic_folder(version) as unfinished:
-            if ids_only:
-                save_ids_model(unfinished, model, config, dtype, trees)
-            else:
-                target = tokenizer.target
-                follows = target.ends_phrase() if target.ends_word is None else None
-                options = dtype, run.alignment_choice(), trees, follows
-                save_text_model(unfinished, model, config, *graph_languages(tokenizer), *options)
-            save_tokenizer(tokenizer, unfinished / "vocabulary")
-            settings = read_config(run.config_file)
-            if languages:
-                settings["languages"] = list(languages)
-            write_json(unfinished / "config.json", settings | {"export": facts})
-            write_manifest(unfinished)
-    return version
-
-
-def graph_languages(tokenizer):
-    """Returns source and target as the `Language`s of an exported graph."""
-    result = []
-    sides = tokenizer.source, tokenizer.target
-    for side, graph in zip(sides, graphs_of(tokenizer), strict=True):
-        pieces = enumerate(side.pieces(range(side.size)))
-        marks = side.marks
-        pieces = [marks.get(id, piece) for id, piece in pieces]
-        leading = side.start, bool(side.begin or side.codes)
-        result.append(Language(graph, pieces, side.begins_word, *leading))
-    return result
-
-
-def export_keras(run, path=None, weights=None):
-    """Writes one file for `keras.saving.load_model`, which needs this package to be installed."""
-    path = path or run.folder / "model.keras"
-    if path.suffix != ".keras":
-        raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
-    model, steps = run.loaded_with_steps(weights)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_name(f"{path.stem}.unfinished.keras")
-    with atomic_file(path) as output:  # at most one process writes it
-        try:
-            model.save(unfinished)
-            with zipfile.ZipFile(unfinished, "a") as file:
-                file.writestr(RECORD, json.dumps(facts_of(model, steps)))
-            with open(unfinished, "rb") as file:
-                shutil.copyfileobj(file, output)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    return path
-
-
-EXPORTS = {
-    "saved_model": export_saved_model,
-    "litert": export_litert,
-    "ctranslate2": export_ctranslate2,
-    "keras": export_keras,
-    "argos": export_argos,
-    "hub": export_hub,
-}
+    config.validate()
+    model, steps, file = run.loaded_with_file(weights)
+    tokenizer, choice = run.tokenizer(), run.alignment_choice()
+    options = {"languages": languages, "n_best": n_best, "dtype": dtype, **search}
+    facts = {
+        "format": format,
+        "dtype": dtype,
+        "search": dataclasses.asdict(config),
+        "longest": model.longest,
+        "split": not run.prepared_with("leaves"),
+        "languages": languages or run.languages(),
+        "tags": list(run.tags()),
+        "tag": tag_before(tokenizer),
+        "alignment": choice and dataclasses.asdict(choice),
+        "weights": {"steps": steps, "digest": weights_digest(model), "file": file},
+        "settings": run.settings_digest(),
+        "search_of_run": as_recorded(run.search_settings()),
+        "code": code_of(model_class(run.experiment().model)),
+        "asked": asked_for(run, weights, **options),
+    }
+    return Prepared(run, model, config, dtype), facts
 
 
 def renew(run, show, at_least=()):
@@ -142,14 +109,14 @@ def renew(run, show, at_least=()):
     Args:
         run: a `Run`.
         show: called with a line about each export, or with the reason for not exporting.
-        at_least: names in `PLACES`, where an export with the run's own search, in float32, is also
-            written if there is none.
+        at_least: formats in which an export with the run's own search, in float32, is also written
+            if there is none.
 
     Returns:
-        {name in `PLACES`: path of the newest export that was written}.
+        {format: path of the newest export that was written}.
     """
     written = {}
-    for name, place in PLACES.items():
+    for name, row in FORMATS.items():
         records = {json.dumps(record["asked"]): record for record in records_in(run, name)}
         again = [record["asked"] for record in records.values() if stale(run, record)]
         if name in at_least and not any(map(is_default, records.values())):
@@ -157,9 +124,8 @@ def renew(run, show, at_least=()):
         for asked in again:
             each = run if asked["to"] == run.to else type(run)(run.folder, asked["to"])
             try:
-                options = {"format": place.format, "weights": asked["weights"], **asked["options"]}
-                written[name] = each.export(**options)
-                show(f"{written[name]}: {place.purpose}")
+                written[name] = each.export(None, name, asked["weights"], **asked["options"])
+                show(f"{written[name]}: {row.purpose}")
             except ValueError as error:
-                show(f"Not exported as a {place.purpose}: {error}")
+                show(f"Not exported as a {row.purpose}: {error}")
     return written

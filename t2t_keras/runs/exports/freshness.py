@@ -7,77 +7,41 @@ model. This module imports neither TensorFlow nor Keras.
 import contextlib
 import shlex
 from pathlib import Path
-from typing import NamedTuple
 
 from absl import logging
 
-from pipelines.atomic_files import read_json
 from t2t_keras.decoding.search_config import as_recorded
-from t2t_keras.export.formats import LITERT_RECORD, PORTABLE_RECORD, versions_in
+from t2t_keras.export.formats import FORMATS
 from t2t_keras.export.model_code import changed_code
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.translating.export_record import RECORD
+from t2t_keras.translating.exports import record_of, versions_in
 
 
-class Place(NamedTuple):
-    """A folder inside a run for one kind of export.
+def records_in(run, format):
+    """Returns the records of a run's own exports in a format, oldest first.
 
-    Args:
-        record: name of the file with the record of an export.
-        format: the argument of `Run.export`.
-        purpose: purpose of such an export, for messages.
+    Damaged ones are left out: they are reported when they are used.
     """
-
-    record: str
-    format: str
-    purpose: str
-
-
-# The small ones first, in case the disk is full.
-PLACES = {
-    "export_litert": Place(LITERT_RECORD, "litert", "model for LiteRT, which translates on CPUs"),
-    "export_portable": Place(PORTABLE_RECORD, "litert", "portable file with the search"),
-    "export_ctranslate2": Place(RECORD, "ctranslate2", "folder for CTranslate2"),
-    "export": Place("config.json", "saved_model", "SavedModel with text in and text out"),
-    "export_ids": Place("config.json", "saved_model", "SavedModel with ids in and ids out"),
-}
+    row = FORMATS[format]
+    versions = versions_in(run.folder / row.place) if row.has_versions else {}
+    records = [record_of(version) for _, version in sorted(versions.items())]
+    return [record for record in records if "asked" in record]
 
 
-def records_in(run, name):
-    """Returns the records of the exports in one of the `PLACES` of a run, oldest first."""
-    folder = run.folder / name
-    versions = {1: folder} if name == "export_ctranslate2" else versions_in(folder)
-    records = []
-    for _, version in sorted(versions.items()):
-        with contextlib.suppress(OSError, ValueError):  # a damaged one is reported when it is used
-            record = record_of(version, name)
-            if "asked" in record:
-                records.append(record)
-    return records
-
-
-def record_of(version, name):
-    """Returns the record of an export in one of the `PLACES`; {} if it has none."""
-    record = read_json(version / PLACES[name].record, {})
-    return record.get("export", {}) if "experiment" in record else record
-
-
-def asked_for(run, weights, dtype, **options):
+def asked_for(run, weights, **options):
     """Returns what an export was asked for, for its record.
 
     Args:
         run: the `RunFolder`.
-        weights, dtype, **options: arguments of `Run.export`.
+        weights, **options: arguments of `Run.export`.
     """
-    given = {
-        name: value for name, value in options.items() if value is not None and value is not False
-    }
-    return {"weights": weights, "to": run.to, "options": given | {"dtype": dtype}}
+    options = {name: value for name, value in options.items() if value is not None}
+    return {"weights": weights, "to": run.to, "options": options}
 
 
 def is_default(record):
     """Returns whether an export has the weights and the search that its run has by default."""
-    asked, free = record["asked"], {"n_best", "languages", "dtype", "force"}
+    asked, free = record["asked"], {"n_best", "languages", "dtype"}
     is_float32 = record["dtype"] == "float32"
     return is_float32 and asked["weights"] is None and {*asked["options"]} <= free
 
@@ -110,10 +74,10 @@ def warn_if_stale(version, weights=None):
         weights: see `stale`.
     """
     version = Path(version).resolve()
-    for place in (version, version.parent):
-        if place.name in PLACES and (place.parent / "config.json").is_file():
-            run = RunFolder(place.parent)
-            with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
-                if reason := stale(run, record_of(version, place.name), weights):
-                    command = shlex.join(["t2t-export", str(run.folder), "--renew"])
-                    logging.warning("%s: %s. %s exports it again", version, reason, command)
+    run, record = RunFolder(version.parent.parent), record_of(version)
+    row = FORMATS.get(record.get("format"))
+    if row and version.parent.name == row.place and run.config_file.is_file():
+        with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
+            if reason := stale(run, record, weights):
+                command = shlex.join(["t2t-export", str(run.folder), "--renew"])
+                logging.warning("%s: %s. %s exports it again", version, reason, command)

@@ -11,12 +11,9 @@ import shutil
 
 from pipelines.atomic_files import atomic_folder, only_one, write_text
 from pipelines.toy.grammar import pairs
-from t2t_keras.checks import check_choice
-from t2t_keras.export.formats import LITERT_DTYPES
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.exports.engine_choice import comparable
-from t2t_keras.runs.exports.engine_exports import export_litert
+from t2t_keras.runs.exports.fitting import comparable
 from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.exports.published_run import search_entry, write_published
 from t2t_keras.runs.exports.speed import SENTENCES, measured
@@ -32,7 +29,7 @@ ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for patt
 
 def export_hub(
     run,
-    folder=None,
+    folder,
     weights=None,
     dtype="int8",
     license=None,
@@ -44,7 +41,7 @@ def export_hub(
 
     Args:
         run: a `Run`.
-        folder: the new folder. None: `export_hub` inside the run.
+        folder: the new folder.
         weights: see `TrainedModel`.
         dtype: type of the weights of the model for LiteRT, "int8" or "float32".
         license: identifier of the license, such as "apache-2.0". None: that of the imported model
@@ -53,8 +50,6 @@ def export_hub(
         n_best: size of the n-best lists of t2t-serve. None: the beam width.
         **search: changes to the run's search settings.
     """
-    check_choice("dtype", dtype, LITERT_DTYPES)
-    folder = folder or run.folder / "export_hub"
     if folder.exists():
         raise ValueError(f"{folder} exists already. Delete it, or give a new folder with --output")
     license = chosen_license(run, license)
@@ -76,7 +71,7 @@ def export_hub(
         published = type(run)(unfinished)
         speed = None
         try:
-            version = export_litert(published, None, None, dtype, n_best)
+            version = published.export(None, "litert", dtype=dtype, n_best=n_best)
             speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
         except NotConvertible:  # it is published without; the card says so
             shutil.rmtree(unfinished / "export_litert")

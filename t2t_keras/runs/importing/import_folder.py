@@ -7,8 +7,8 @@ import re
 import shlex
 import shutil
 
-from t2t_keras.export.formats import versions_in
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.translating.exports import versions_in
 
 UNFINISHED = "config.json.unfinished"
 UNPACKED = "unpacked"  # folder for the contents of a zip file

@@ -3,8 +3,6 @@
 import collections.abc
 import contextlib
 import shutil
-import tempfile
-from pathlib import Path
 from typing import NamedTuple
 
 import keras
@@ -138,23 +136,11 @@ def tokenizer_of(imported):
 
 def new_tokenizer(imported):
     if imported.own_vocabulary is not None:
-        return exported_tokenizer(imported.own_vocabulary)
+        return load_tokenizer(imported.own_vocabulary)
     if imported.source is imported.target:
         return TOKENIZERS[imported.target.kind](imported.target)
     sides = imported.source, imported.target
     return SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
-
-
-def exported_tokenizer(folder):
-    """Returns the tokenizer in an export's folder; see `engine_exports.vocabulary_files`."""
-    with tempfile.TemporaryDirectory() as temporary:
-        for path in folder.iterdir():
-            side, _, name = path.name.partition(".")
-            if side in SIDES and name:
-                (Path(temporary) / side).mkdir(exist_ok=True)
-                shutil.copyfile(path, Path(temporary) / side / name)
-        separate = (folder / "source.tokenizer.json").exists()
-        return load_tokenizer(temporary if separate else folder)
 
 
 # Neither composes nor removes characters, because the model may have learned them.

@@ -28,7 +28,7 @@ def finish(run, trainer, export, show):
     final = FinalWeights(run, trainer.held_out)
     chosen = final.choose_if_missing(show)
     scored = score_if_missing(run, final, show)
-    exported = renew(run, show, at_least=("export", "export_litert")) if export else {}
+    exported = renew(run, show, at_least=("saved_model", "litert")) if export else {}
     if not any((averaged, chosen, scored, exported)):
         if trainer.stopped_early:
             show(
@@ -37,7 +37,7 @@ def finish(run, trainer, export, show):
             )
         else:
             show(f"{run.folder} is already trained to its last step, {trainer.step:,}")
-    return exported.get("export")
+    return exported.get("saved_model")
 
 
 def average_if_missing(run, trainer, show):

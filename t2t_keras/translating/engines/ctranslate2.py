@@ -5,16 +5,13 @@ after little more than a second.
 """
 
 import copy
-from pathlib import Path
 
 import numpy as np
 
-from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import BEGIN, PADDING, Rows
-from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.ctranslate2_package import UNKNOWN, import_ctranslate2
-from t2t_keras.export.replacement import restore
 from t2t_keras.processor import cores
 from t2t_keras.translating.engines.ctranslate2_search import (
     CTranslate2Search,
@@ -23,10 +20,7 @@ from t2t_keras.translating.engines.ctranslate2_search import (
     log_p,
 )
 from t2t_keras.translating.engines.engine import Engine
-from t2t_keras.translating.export_record import RECORD, read_record, unusable
-
-EXPORT_AGAIN = "Export the run again with t2t-export --format=ctranslate2 --force"
-
+from t2t_keras.translating.exports import EXPORT_AGAIN
 
 FORBIDDING = ("banned", "first", "no_repeat_ngram", "constrain")  # settings that forbid tokens
 
@@ -45,22 +39,9 @@ class CTranslate2Engine(Engine):
     offers = tuple(name for name in ROW_OPTIONS if name not in FORBIDDING)
 
     def __init__(self, folder):
-        self.name = self.folder = Path(folder)
-        restore(self.folder)  # in case a replacement was interrupted
-        self.record = read_record(self.folder, EXPORT_AGAIN)
-        try:
-            self.use(SearchConfig(**self.record["search"]))
-            self.longest, self.dtype = self.record["longest"], self.record.get("dtype", "float32")
-        except (KeyError, TypeError, ValueError) as error:
-            raise unusable(self.folder, f"{RECORD}: {error}", EXPORT_AGAIN) from error
-        self.split = "auto" if self.record.get("split", True) else "off"
-        self.tokenizer = load_tokenizer(self.folder)
+        self.open(folder)
         self.pieces = Pieces(self.tokenizer)
         self.translator = load_ctranslate2(self.folder)
-
-    def digest(self):
-        """Returns the digests of the weights and of all files."""
-        return {"ctranslate2": {name: self.record[name] for name in ("weights", "files")}}
 
     def check(self, config, prefix, phrases):
         check_search(config, phrases)
@@ -81,11 +62,6 @@ class CTranslate2Engine(Engine):
         sides = [[row[row != PADDING] for row in ids] for ids in (source, target)]
         found = log_p(self.translator, self.pieces, *sides)
         return stacked(found, target.shape[1:])
-
-    def check_attention(self):
-        if "alignment" not in self.record:
-            reason = "it cannot align words: an earlier version wrote it"
-            raise unusable(self.folder, reason, EXPORT_AGAIN)
 
     def attention(self, source, target):
         weights = []
@@ -139,18 +115,5 @@ def load_ctranslate2(folder):
         return ctranslate2.Translator(str(folder), device="cpu", intra_threads=cores())
     except (RuntimeError, ValueError, MemoryError) as error:
         raise ValueError(
-            f"{folder} cannot be loaded by CTranslate2 ({error}). Export the run again with "
-            "t2t-export --format=ctranslate2 --force"
+            f"{folder} cannot be loaded by CTranslate2 ({error}). {EXPORT_AGAIN}"
         ) from error
-
-
-def is_ctranslate2(folder):
-    """Returns whether a folder contains a CTranslate2 model, complete or not.
-
-    If a replacement of the folder was interrupted, restores the folder first.
-    """
-    folder = Path(folder)
-    restore(folder)
-    if (folder / "model.bin").exists():
-        return True
-    return (folder / RECORD).exists() and not (folder / "saved_model.pb").exists()

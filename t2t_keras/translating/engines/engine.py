@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from t2t_keras.decoding.search_config import ROW_OPTIONS
+from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.translating.exports import RECORD, unusable, verified_record
 from t2t_keras.translating.languages import languages_of
 
 
@@ -99,7 +101,7 @@ class Engine:
 
     def digest(self):
         """Returns digests that identify the weights and the search, in JSON types."""
-        raise NotImplementedError
+        return {name: self.record[name] for name in ("weights", "files")}
 
     def warm_up(self):
         """Makes a first call, because the first call takes longer."""
@@ -107,10 +109,26 @@ class Engine:
     def close(self):
         """Frees the resources of the engine."""
 
-    def use(self, config):
-        """Sets the `SearchConfig` of an export, but returns n-best lists only on request."""
-        config.validate()
-        self.config, self.most = config.changed(n_best=1), config.n_best
+    def open(self, version):
+        """Sets the attributes that the record of an export contains.
+
+        Args:
+            version: folder of the version.
+        """
+        self.name = self.folder = Path(version)
+        self.record = record = verified_record(self.folder)
+        try:
+            check_record(record)
+            config = SearchConfig(**record["search"])
+            config.validate()
+            # N-best lists are only returned on request.
+            self.config, self.most = config.changed(n_best=1), config.n_best
+            self.dtype, self.longest = record["dtype"], record["longest"]
+            self.split = "auto" if record["split"] else "off"
+            self.tags, self.tag = record["tags"], record.get("tag")
+            self.tokenizer = load_tokenizer(self.folder / "vocabulary")
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise unusable(self.folder, f"{RECORD}: {error}") from error
 
     def own_options(self):
         """Returns row options that yield the same results as a search without options."""
@@ -121,3 +139,20 @@ class Engine:
         """Returns whether a search without options returns enough results for a `SearchConfig`."""
         counted = self.config.changed(n_best=config.n_best)
         return counted == config and config.n_best <= self.most
+
+
+def check_record(record):
+    """Rejects a record whose entries have wrong types."""
+    longest, tags = record["longest"], record["tags"]
+    kinds = {
+        "longest": longest is None or is_size(longest),
+        "split": type(record["split"]) is bool,
+        "tags": all(tag is None or isinstance(tag, str) for tag in tags),
+        "tag": isinstance(record.get("tag"), str | None),
+    }
+    if wrong := [name for name, is_right in kinds.items() if not is_right]:
+        raise ValueError(f"wrong {wrong[0]!r}")
+
+
+def is_size(value):
+    return type(value) is int and 0 < value < 2**31

@@ -6,11 +6,9 @@ all options of a run except trees, with beams up to the exported width.
 
 import copy
 import threading
-from pathlib import Path
 
 import numpy as np
 
-from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search_with_options import (
@@ -23,15 +21,13 @@ from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSe
 from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import METHODS, check_method, method_of, needs_draws
-from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
-from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
+from t2t_keras.decoding.search_config import ROW_OPTIONS
+from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
-from t2t_keras.translating.engines.engine import Engine, Unsupported
+from t2t_keras.translating.engines.engine import Engine, Unsupported, is_size
 from t2t_keras.translating.engines.litert_model import loaded_models, model_for
-from t2t_keras.translating.export_record import read_record, unusable
+from t2t_keras.translating.exports import RECORD, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
-
-EXPORT_AGAIN = "Delete the folder and export the run again with t2t-export --format=litert"
 
 
 class LiteRTEngine(Engine):
@@ -48,21 +44,14 @@ class LiteRTEngine(Engine):
     batch_tokens = 1024  # larger batches are no faster, and LiteRT never frees their memory
 
     def __init__(self, folder, threads=None):
-        self.name = self.folder = Path(folder)
-        self.record = read_record(self.folder, EXPORT_AGAIN, LITERT_RECORD)
+        self.open(folder)
+        self.width = self.config.beam
         try:
-            check_record(self.record)
-            self.use(SearchConfig(**self.record["search"]))
-            self.longest = self.record["longest"]
-            self.layout, self.dtype = self.record["layout"], self.record["dtype"]
-            head = self.record["alignment"]
+            self.layout, head = self.record["layout"], self.record["alignment"]
+            check_layout(self.layout)
             self.align_with(head and AlignmentHead(**head))
-            self.split = "auto" if self.record["split"] else "off"
-            self.tags, self.tag = self.record["tags"], self.record.get("tag")
-            self.width = self.config.beam
-            self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise unusable(self.folder, f"{LITERT_RECORD}: {error}", EXPORT_AGAIN) from error
+            raise unusable(self.folder, f"{RECORD}: {error}") from error
         if self.config.method not in METHODS:
             raise ValueError(
                 f"{self.folder} searches with the method {self.config.method!r}, of a plug-in "
@@ -75,11 +64,10 @@ class LiteRTEngine(Engine):
             )
         except (ValueError, RuntimeError, OSError) as error:
             if not isinstance(error.__cause__, ImportError):
-                raise unusable(self.folder, f"{LITERT_MODEL}: {error}", EXPORT_AGAIN) from error
+                raise unusable(self.folder, f"{LITERT_MODEL}: {error}") from error
             raise
         if not all(self.models[0].has_step(beams) for beams in {1, self.width}):
-            reason = f"{LITERT_MODEL} does not have the programs of {LITERT_RECORD}"
-            raise unusable(self.folder, reason, EXPORT_AGAIN)
+            raise unusable(self.folder, f"{LITERT_MODEL} does not have the programs of {RECORD}")
         self.lock = threading.Lock()  # a program has one set of inputs
 
     def align_with(self, head):
@@ -87,10 +75,6 @@ class LiteRTEngine(Engine):
         self.alignment = head or AlignmentHead()
         if "cross" in self.attention_sizes():
             self.alignment.check_counts(*self.attention_sizes()["cross"])
-
-    def digest(self):
-        """Returns the digests of the weights and of all files."""
-        return {"litert": {name: self.record[name] for name in ("weights", "files")}}
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
@@ -234,14 +218,9 @@ class LiteRTEngine(Engine):
         self.models = None
 
 
-def check_record(record):
-    """Rejects a record whose entries have wrong types."""
-    layout = record["layout"]
+def check_layout(layout):
+    """Rejects a layout whose entries have wrong types."""
     kinds = {
-        "longest": is_size(record["longest"]) or record["longest"] is None,
-        "split": type(record["split"]) is bool,
-        "tags": all(tag is None or isinstance(tag, str) for tag in record["tags"]),
-        "tag": isinstance(record.get("tag"), str | None),
         "kept": is_size(layout["kept"]) or layout["kept"] is None,
         "attention": all(
             isinstance(sizes, list) and len(sizes) == 2 and all(map(is_size, sizes))
@@ -255,7 +234,3 @@ def check_record(record):
     }
     if wrong := [name for name, is_right in kinds.items() if not is_right]:
         raise ValueError(f"wrong {wrong[0]!r}")
-
-
-def is_size(value):
-    return type(value) is int and 0 < value < 2**31

@@ -1,7 +1,9 @@
 """The engine of a Keras model: its search, probabilities and attention as TensorFlow graphs."""
 
 import functools
+import hashlib
 
+import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between, check_attends
@@ -49,6 +51,10 @@ class ModelEngine(Engine):
         self.others[key] = self.others.pop(key)  # the newest is last
         return self.others[key]
 
+    def digest(self):
+        models = getattr(self.model, "models", [self.model])
+        return {"weights": [weights_digest(model) for model in models]}
+
     @functools.cached_property
     def ordinary(self):
         return graph_search(self.model, self.config, trees=self.trees(self.config))
@@ -68,6 +74,16 @@ class ModelEngine(Engine):
 
     def attention(self, source, target):
         return self.graphs.attention(source, target)
+
+
+def weights_digest(model):
+    """Returns a digest of a model's weights. Files with equal weights may differ."""
+    digest = hashlib.blake2b(digest_size=16)
+    for weight in model.weights:
+        array = weight.numpy()
+        digest.update(repr((array.dtype.name, array.shape)).encode())
+        digest.update(np.ascontiguousarray(array))
+    return digest.hexdigest()
 
 
 class Graphs:

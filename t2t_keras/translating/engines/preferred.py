@@ -4,10 +4,6 @@ from absl import logging
 
 from t2t_keras.translating.engines.engine import Engine, Unsupported
 
-# Attributes that are copied from the preferred engine.
-SAME = ("name", "kind", "dtype", "tokenizer", "tags", "tag", "config", "longest", "phrase_room")
-SAME += ("split", "varies", "most", "offers", "batch_tokens")
-
 
 class PreferredEngine(Engine):
     """Behaves like the preferred engine, but chooses between two engines for each search.
@@ -18,8 +14,10 @@ class PreferredEngine(Engine):
     """
 
     def __init__(self, first, make_other):
+        vars(self).update(vars(first))
         self.first, self.make_other, self.other = first, make_other, None
-        vars(self).update({name: getattr(first, name) for name in SAME})
+        self.kind, self.phrase_room, self.varies = first.kind, first.phrase_room, first.varies
+        self.offers, self.batch_tokens = first.offers, first.batch_tokens
         for name in ("check_attention", "attention_sizes", "log_p", "attention", "all_attention"):
             setattr(self, name, getattr(first, name))
 
@@ -28,7 +26,7 @@ class PreferredEngine(Engine):
             return self.first.engine_for(config, prefix, phrases)
         except Unsupported as reason:
             if self.other is None:
-                tell_fallback(reason)
+                logging.warning("TensorFlow translates, which takes longer: %s", reason)
                 self.other = self.make_other()
             return self.other.engine_for(config, prefix, phrases)
 
@@ -40,8 +38,3 @@ class PreferredEngine(Engine):
 
     def digest(self):
         return self.first.digest()
-
-
-def tell_fallback(reason):
-    """Says on standard error why TensorFlow, which is slower on CPUs, replaces another engine."""
-    logging.warning("TensorFlow translates, which takes longer: %s", reason)

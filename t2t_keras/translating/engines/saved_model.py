@@ -1,13 +1,8 @@
 """The engine of a SavedModel that t2t-export wrote. It needs TensorFlow, but not Keras."""
 
-from pathlib import Path
-
 import numpy as np
 import tensorflow as tf
 
-from pipelines.atomic_files import read_json
-from pipelines.text.sources import digest_of
-from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.rows import Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
@@ -23,7 +18,6 @@ from t2t_keras.export.signature_names import (
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.translating.engines.compiled_search import CompiledSearch
 from t2t_keras.translating.engines.engine import Engine
-from t2t_keras.translating.export_folders import EXPORT_AGAIN, longest_of, search_of, tag_of
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
 
 
@@ -43,44 +37,22 @@ class SavedModelEngine(Engine):
 
     def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
         prepare_devices()
-        self.name = self.folder = Path(folder)
-        config = search_of(self.folder)
-        if config is None:
-            raise ValueError(
-                f"{folder} is not a SavedModel that t2t-export wrote. Write one with t2t-export RUN"
-            )
+        self.open(folder)
         if signatures is None:
             # On a GPU, each graph might place the shared variables differently.
             gpus = tf.config.list_physical_devices("GPU")
             self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps the variables
             signatures = self.model.signatures if gpus else self.model
-        if IDS_SEARCH not in signatures:
-            raise ValueError(
-                f"{folder} takes no ids: it was written by an earlier version or with --ids_only. "
-                "Export the run again with t2t-export"
-            )
         # Signatures are kept, so that each imports its graph only once.
         self.signatures = {name: signatures[name] for name in signatures}
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
             self.varies, self.offers = frozenset(), ("n_best",)
-        settings = read_json(self.folder / "config.json", {}, EXPORT_AGAIN)
-        self.use(config)
-        self.dtype = settings["export"].get("dtype", "float32")
-        self.split = "auto" if settings["export"].get("split", True) else "off"
-        self.tags, self.tag = settings.get("tags") or [None], tag_of(self.folder)
-        self.tokenizer = load_tokenizer(self.folder / "vocabulary")
-        self.longest = longest_of(self.folder)
         self.plain = self.others
         if compile_shapes:
             self.plain = CompiledSearch(
                 self.others, self.small, self.longest, in_background=in_background
             )
             self.shapes = self.plain.shapes
-
-    def digest(self):
-        """Returns a digest of all files."""
-        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return {"export": digest_of(files)}
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)

@@ -16,9 +16,9 @@ from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs import Run
 from t2t_keras.runs.config_file import corpora_facts
 from t2t_keras.runs.copied_run import checked
-from t2t_keras.runs.exports import hub_folder, published_run
+from t2t_keras.runs.exports import litert, published_run
 from t2t_keras.runs.exports.card_metadata import yaml_lines
-from t2t_keras.runs.exports.engine_choice import fitting
+from t2t_keras.runs.exports.fitting import fitting
 from t2t_keras.runs.exports.hub_folder import chosen_license
 from t2t_keras.runs.exports.model_card import (
     cell,
@@ -54,7 +54,7 @@ def test_a_run_comes_back_through_the_hub_with_the_same_translations(
         result = import_run("hf:me/toy-en-de", tmp_path / "back", show=lines.append)
     back = result.run
     assert lines[0].endswith("license mit") and lines[1] == "languages: English to German"
-    assert back.weights_digests() == run.weights_digests() and back.search().beam == 2
+    assert back.engine().digest() == run.engine().digest() and back.search().beam == 2
     assert fitting(back, "litert", "int8").name == "1", "the model for LiteRT belongs to the run"
     assert read_json(back.config_file)["origin"]["hub"] == "me/toy-en-de"
     assert result.weights == sum(parameter_counts(run.experiment().model).values())
@@ -130,11 +130,10 @@ def test_metadata_are_read_as_they_were_written(tmp_path):
 def without_litert(monkeypatch):
     """Makes the export for LiteRT fail, as for a model with an operation that LiteRT lacks."""
 
-    def export(published, *_):
-        (published.folder / "export_litert").mkdir()
+    def save(*_):
         raise NotConvertible("no operation")
 
-    monkeypatch.setattr(hub_folder, "export_litert", export)
+    monkeypatch.setattr(litert, "save_litert", save)
 
 
 def test_a_model_that_litert_does_not_support_is_published_without(run, tmp_path, without_litert):
@@ -215,6 +214,6 @@ def test_the_card_tells_of_the_training_until_the_step_of_its_weights():
 
 
 def test_a_type_that_litert_lacks_is_refused(run, tmp_path):
-    with pytest.raises(ValueError, match="`dtype` must be one of 'float32', 'int8'"):
+    with pytest.raises(ValueError, match="`dtype` must be one of 'int8', 'float32'"):
         run.export(tmp_path / "x", "hub", dtype="bfloat16")
     assert not (tmp_path / "x").exists()

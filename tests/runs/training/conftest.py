@@ -3,7 +3,7 @@ import shutil
 import pytest
 
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports import engine_exports, exporting
+from t2t_keras.runs.exports import litert, saved_model
 
 
 @pytest.fixture
@@ -14,9 +14,9 @@ def empty_exports(monkeypatch):
 
 def make_exports_empty(monkeypatch):
     monkeypatch.setattr(
-        exporting, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
+        saved_model, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
     )
-    monkeypatch.setattr(engine_exports, "save_litert", lambda folder, *_: {})
+    monkeypatch.setattr(litert, "save_litert", lambda folder, *_: {})
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.evaluation.held_out import Example, TranslationResults
-from t2t_keras.runs.exports import exporting
+from t2t_keras.runs.exports import saved_model
 from t2t_keras.runs.training.finishing import finish
 
 
@@ -54,7 +54,7 @@ def test_averages_that_the_user_made_are_kept_and_exported(finished):
     version = finished.folder / "export" / "2"
     assert ended(finished) == (version, exports(finished, 2, 2))
     assert finished.averaged_weights.read_bytes() == before
-    assert read_json(version / "config.json")["export"]["weights"]["steps"] == [4]
+    assert read_json(version / "export.json")["weights"]["steps"] == [4]
     assert ended(finished) == nothing(finished)
 
 
@@ -80,7 +80,7 @@ def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish
 
     shutil.rmtree(finished.folder / "export")
     with monkeypatch.context() as patches:
-        patches.setattr(exporting, "save_text_model", interrupted)
+        patches.setattr(saved_model, "save_text_model", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ended(finished)
     assert ended(finished) == (finished.folder / "export" / "1", exports(finished, 1))

@@ -16,35 +16,14 @@ from unittest import mock
 
 from absl import app, flags, logging
 
-from t2t_keras import runs
-from t2t_keras.translating import find
-from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.export_folders import find_export
+from t2t_keras.runs import run_ensemble
 
-load_runs = runs.load_runs
-load_export = find.load_engine
+load_runs = run_ensemble.load_runs
 
 
 @functools.cache
-def kept_runs(*folders, to):
-    return load_runs(list(folders), to)
-
-
-def kept_export(folder, *options):
-    """Does what `load_engine` does, with the graphs of earlier calls.
-
-    XLA compiles none, because it rounds scores differently.
-    """
-    return (
-        load_export(folder, *options)
-        if find_export(folder) is None
-        else kept_engine(find_export(folder))
-    )
-
-
-@functools.cache
-def kept_engine(folder):
-    return SavedModelEngine(folder, compile_shapes=False)
+def kept_runs(*folders, to, trust):
+    return load_runs(list(folders), to, trust)
 
 
 def call(name, *arguments, stdin=""):
@@ -70,7 +49,9 @@ def call(name, *arguments, stdin=""):
         for stream, file in streams.items():
             patches.enter_context(mock.patch.object(sys, stream, file))
         kept = mock.patch.object(
-            runs, "load_runs", lambda folders, to=None: kept_runs(*folders, to=to)
+            run_ensemble,
+            "load_runs",
+            lambda folders, to=None, trust=False: kept_runs(*folders, to=to, trust=trust),
         )
         patches.enter_context(kept)
         module.main(positional)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import tensorflow as tf
 
+from pipelines.atomic_files import write_json
 from t2t_keras.export.signature_names import NO_SCORE, write_batchable
+from t2t_keras.translating.exports import RECORD
 
 LAYERS, HEADS, N_BEST = 2, 3, 4
 TEXT = tf.TensorSpec([None], tf.string)
@@ -132,3 +134,6 @@ def write_version(export, number):
     folder = Path(export) / str(number)
     tf.saved_model.save(model, str(folder), signatures=signatures)
     write_batchable(folder, BATCHABLE)
+    write_json(
+        folder / RECORD, {"format": "saved_model", "dtype": "float32", "search": {"beam": 1}}
+    )

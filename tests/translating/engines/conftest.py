@@ -1,4 +1,3 @@
-import json
 import os
 from types import SimpleNamespace
 
@@ -8,8 +7,9 @@ from support.runs.untrained import toy_tokenizer
 
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.formats import LITERT_MODEL
-from t2t_keras.runs.exports import engine_exports
+from t2t_keras.runs import exports
 from t2t_keras.translating.engines import litert
+from t2t_keras.translating.exports import write_version
 
 LAYOUT = {
     "caches": {"4": {"cache_0": [True, [None, 2, None, 8], "float32"]}},
@@ -35,7 +35,7 @@ def unconverted(sharp_run, tmp_path, monkeypatch):
         (folder / LITERT_MODEL).write_bytes(b"flatbuffer")
         return LAYOUT
 
-    monkeypatch.setattr(engine_exports, "save_litert", write)
+    monkeypatch.setattr(exports.litert, "save_litert", write)
     model = SimpleNamespace(has_step=lambda beams: True, longest=None)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [model])
     return sharp_run.export(tmp_path / "litert", "litert")
@@ -44,9 +44,9 @@ def unconverted(sharp_run, tmp_path, monkeypatch):
 @pytest.fixture
 def files(tmp_path):
     """The files of a SavedModel beside its graph and its weights."""
-    folder = tmp_path / "toy" / "1"
-    toy_tokenizer(folder / "vocabulary")
     search = vars(SearchConfig(beam=4, n_best=2, alpha=0.5))
-    settings = {"experiment": {"model": {}}, "export": {"search": search, "split": False}}
-    (folder / "config.json").write_text(json.dumps(settings))
-    return folder
+    facts = {"format": "saved_model", "search": search, "split": False, "dtype": "float32"}
+    facts |= {"tags": [None], "longest": None, "weights": {}}
+    return write_version(
+        tmp_path / "toy", lambda folder: toy_tokenizer(folder / "vocabulary") and None, facts
+    )

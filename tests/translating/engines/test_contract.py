@@ -16,7 +16,7 @@ from t2t_keras.translating.engines import saved_model
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 

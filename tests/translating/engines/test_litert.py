@@ -16,12 +16,12 @@ from support.processes.commands import ROOT
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import Rows
-from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
+from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.runs import Run
 from t2t_keras.serving.served_models import load_model
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.litert_model import LiteRTModel
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import RECORD, load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
@@ -51,8 +51,6 @@ def other_vocabulary(folder):
     [
         (flip, "model.tflite does not match its SHA-256"),
         (other_vocabulary, r"vocabulary/\w+.model does not match its SHA-256"),
-        (lambda folder: (folder / LITERT_RECORD).unlink(), "it has no litert.json"),
-        (lambda folder: (folder / LITERT_RECORD).write_text("{}"), "written by an earlier version"),
     ],
 )
 def test_a_damaged_folder_is_refused_by_name(unconverted, damage, message):
@@ -78,10 +76,10 @@ def test_a_damaged_folder_is_refused_by_name(unconverted, damage, message):
     ],
 )
 def test_a_crafted_record_is_refused_in_one_line(unconverted, name, value):
-    record = read_json(unconverted / LITERT_RECORD)
+    record = read_json(unconverted / RECORD)
     *outer, last = name.split(".")
     functools.reduce(dict.__getitem__, outer, record)[last] = value
-    write_json(unconverted / LITERT_RECORD, record)
+    write_json(unconverted / RECORD, record)
     with pytest.raises(ValueError, match="xport the run again") as error:
         LiteRTEngine(unconverted)
     assert "\n" not in str(error.value)
@@ -93,7 +91,7 @@ def test_the_settings_are_those_of_the_export(unconverted):
     assert (engine.split, engine.longest, engine.tags, engine.dtype) == (
         *("auto", None, [None], "float32"),
     )
-    assert engine.digest()["litert"].keys() == {"weights", "files"}
+    assert engine.digest().keys() == {"weights", "files"}
     other = engine.with_search(n_best=2, beam=3)
     assert other.most == 2 and other.models is engine.models and engine.config.beam == 4
 
@@ -110,7 +108,7 @@ def test_a_model_has_a_step_if_the_file_and_its_record_agree():
 def test_a_model_without_its_programs_is_refused(unconverted, monkeypatch):
     model = SimpleNamespace(has_step=lambda beams: beams == 1)
     monkeypatch.setattr("t2t_keras.translating.engines.litert.loaded_models", lambda *_: [model])
-    with pytest.raises(ValueError, match=r"does not have the programs of litert.json"):
+    with pytest.raises(ValueError, match=r"does not have the programs of export.json"):
         LiteRTEngine(unconverted)
 
 

@@ -12,7 +12,7 @@ from support.processes.commands import ROOT
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.find import load_translator
+from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
@@ -146,14 +146,6 @@ def test_the_settings_are_those_of_the_export(engine, files):
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
     shutil.rmtree(files)
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
-
-
-def test_a_savedmodel_without_ids_or_of_another_program_is_refused(files, tmp_path):
-    message = r"takes no ids: .* earlier version .*again with t2t-export"
-    with pytest.raises(ValueError, match=message):
-        SavedModelEngine(files, {"serving_default": None, "translate_n_best": None})
-    with pytest.raises(ValueError, match="is not a SavedModel that t2t-export wrote"):
-        SavedModelEngine(tmp_path)
 
 
 @pytest.mark.long

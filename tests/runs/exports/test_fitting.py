@@ -6,15 +6,16 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.atomic_files import read_json, write_json
-from t2t_keras.export.formats import LITERT_MODEL, LITERT_RECORD
-from t2t_keras.runs import Run, RunEnsemble
-from t2t_keras.runs.exports import engine_choice, engine_exports
-from t2t_keras.runs.exports.engine_choice import NoExport, chosen_engine, fitting, has_gpu
+from t2t_keras.export.formats import LITERT_MODEL
+from t2t_keras.runs import Run, RunEnsemble, exports
+from t2t_keras.runs.exports import fitting as fitting_module
+from t2t_keras.runs.exports.fitting import NoExport, fitting, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines import litert
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.engines.preferred import PreferredEngine
+from t2t_keras.translating.exports import RECORD
 
 LAYOUT = {"caches": {}, "kept": None, "attention": {"cross": [2, 4]}}
 MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
@@ -23,7 +24,7 @@ MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
 @pytest.fixture(autouse=True)
 def quick_exports(monkeypatch):
     """Makes models for LiteRT without programs, and hides this machine's GPU."""
-    monkeypatch.setattr(engine_exports, "save_litert", written)
+    monkeypatch.setattr(exports.litert, "save_litert", written)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [MODEL_WITH_STEPS])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
@@ -41,6 +42,11 @@ def fits(run, dtype="float32", weights=None):
         return str(error)
 
 
+def opened(run, engine="auto", dtype=None, weights=None, method=None):
+    arguments = RunFolder(run.folder), engine, dtype, weights, lambda: "TensorFlow", method
+    return fitting_module.fastest_engine(*arguments)
+
+
 def test_the_newest_export_of_these_weights_this_search_and_this_type_fits(copied):
     assert "has no export with weights in float32. t2t-export" in fits(copied)
     copied.export(format="litert", dtype="int8")
@@ -49,9 +55,9 @@ def test_the_newest_export_of_these_weights_this_search_and_this_type_fits(copie
     copied.export(format="litert", alpha=1.0)
     copied.export(format="litert", weights="2")
     assert (fits(copied), fits(copied, "int8"), fits(copied, weights="2")) == (3, 1, 5)
-    assert "has the weights of" in fits(copied, weights="4")
+    assert "no export of the run's weights" in fits(copied, weights="4")
     copied.average(last=2)
-    assert "no export in" in fits(copied) and "has the weights" in fits(copied)
+    assert "no export of the run's weights" in fits(copied)
 
 
 def test_all_that_translations_depend_on_must_be_that_of_the_export(copied):
@@ -64,8 +70,8 @@ def test_all_that_translations_depend_on_must_be_that_of_the_export(copied):
         return {"experiment": experiment | {part: experiment[part] | values}}
 
     write_json(copied.config_file, settings | changed("search", alpha=0.9))
-    assert "has the search of" in fits(copied)
-    message = "has the model, the vocabulary and the tags of"
+    assert "no export with the run's search" in fits(copied)
+    message = "no export of the run's model, vocabulary and tags"
     for entries in (
         changed("model", activation="gelu"),
         {"tags": ["<2de>"]},
@@ -80,25 +86,25 @@ def test_all_that_translations_depend_on_must_be_that_of_the_export(copied):
 
 def test_tensorflow_is_the_choice_for_a_reason(copied, monkeypatch, caplog):
     def reason(*options):
-        choice = chosen_engine(copied.folder, *options)
-        assert choice.engine is None
-        return choice.reason
+        caplog.clear()
+        assert opened(copied, *options) == "TensorFlow"
+        return caplog.text
 
-    assert "has no export" in reason()
+    assert "TensorFlow translates, which takes longer: " in reason() and "no export" in caplog.text
     copied.export(format="litert")
     assert reason("tensorflow") == ""
-    assert "has the weights" in reason("auto", None, "2")
-    monkeypatch.setattr(engine_choice, "has_gpu", lambda: True)
+    assert "the run's weights" in reason("auto", None, "2")
+    monkeypatch.setattr(fitting_module, "has_gpu", lambda: True)
     assert reason() == "", "who wants TensorFlow, or has a GPU for it, is told nothing"
-    assert chosen_engine(copied.folder, "litert").engine, "but who asks for it gets it"
+    assert type(opened(copied, "litert")) is LiteRTEngine, "but who asks for it gets it"
 
 
 def test_an_engine_has_the_search_methods_and_the_alignment_of_the_run(copied, monkeypatch):
     copied.export(format="litert")
     methods = []
-    monkeypatch.setattr(engine_choice, "load_method", lambda folder, name: methods.append(name))
+    monkeypatch.setattr(fitting_module, "load_method", lambda folder, name: methods.append(name))
     (copied.folder / "alignment.json").write_text(json.dumps({"head": {"layer": 1, "head": 3}}))
-    engine = chosen_engine(copied.folder, method="short").engine
+    engine = opened(copied, method="short")
     assert methods == ["beam", "short"]
     assert (engine.alignment.layer, engine.alignment.head) == (1, 3)
 
@@ -106,23 +112,17 @@ def test_an_engine_has_the_search_methods_and_the_alignment_of_the_run(copied, m
 def test_a_damaged_export_is_reported_and_tensorflow_used(copied, caplog):
     version = copied.export(format="litert")
     (version / LITERT_MODEL).write_bytes(b"other")
-    chosen_engine(copied.folder).tell()
-    assert "does not match its SHA-256" in caplog.text and caplog.records[-1].levelname == "WARNING"
+    assert opened(copied) == "TensorFlow" and caplog.records[-1].levelname == "WARNING"
+    assert "does not match its SHA-256" in caplog.text
     with pytest.raises(ValueError, match="does not match its SHA-256"):
-        chosen_engine(copied.folder, "litert")
+        opened(copied, "litert")
 
 
 def test_an_export_with_a_wrong_record_fits_nothing_and_harms_no_other(copied):
-    version = copied.export(format="litert")
-    record = version / LITERT_RECORD
-    for contents in ({}, {"dtype": "float32", "weights": 3}):
-        write_json(record, contents)
+    record = copied.export(format="litert") / RECORD
+    for contents in ("{}", '{"dtype": "float32"}', "{"):
+        record.write_text(contents)
         assert "no export" in fits(copied)
-    record.write_text("{")
-    assert str(record) in chosen_engine(copied.folder).reason
-    record.unlink()
-    record.mkdir()
-    assert "is no file" in fits(copied)
     copied.export(format="litert")
     assert fits(copied) == 2
 
@@ -131,7 +131,7 @@ def test_an_export_with_a_wrong_record_fits_nothing_and_harms_no_other(copied):
     ("options", "message"),
     [
         (("litert",), "has no export with weights in float32. t2t-export .* --format=litert"),
-        (("ctranslate2",), "--format=ctranslate2 --dtype=float32 --force writes one"),
+        (("ctranslate2",), "--format=ctranslate2 --dtype=float32 writes one"),
         (("tensorflow", "int8"), "--engine=tensorflow computes with weights in float32"),
         (("litert", "float16"), "`dtype` must be one of 'float32', 'int8'"),
         (("lite",), "`engine` must be one of .*did you mean 'litert'"),
@@ -139,7 +139,7 @@ def test_an_export_with_a_wrong_record_fits_nothing_and_harms_no_other(copied):
 )
 def test_what_is_asked_for_and_missing_is_an_error(copied, options, message):
     with pytest.raises(ValueError, match=message):
-        chosen_engine(copied.folder, *options)
+        opened(copied, *options)
 
 
 def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
@@ -161,7 +161,7 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
 
 def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch):
     devices = ["/dev/nvidia0"]
-    monkeypatch.setattr(engine_choice.glob, "glob", lambda pattern: devices)
+    monkeypatch.setattr(fitting_module.glob, "glob", lambda pattern: devices)
     for hidden in ("", "-1"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", hidden)
         assert not has_gpu()

@@ -1,0 +1,131 @@
+"""The exports of a run that belong to its weights and settings, and the engine that uses them.
+
+This module imports neither TensorFlow nor Keras.
+"""
+
+import glob
+import os
+
+from absl import logging
+
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.search_config import as_recorded
+from t2t_keras.export.formats import ENGINES, FORMATS, LITERT_DTYPES
+from t2t_keras.runs.exports.freshness import warn_if_stale
+from t2t_keras.runs.plugins.plugin_files import load_method
+from t2t_keras.translating.engines.preferred import PreferredEngine
+from t2t_keras.translating.exports import open_export, record_of, versions_in
+
+
+class NoExport(ValueError):
+    """A run has no export for an engine with the requested weights."""
+
+
+def fastest_engine(run, engine, dtype, weights, on_tensorflow, method=None):
+    """Returns the fastest engine for a run on this machine.
+
+    Args:
+        run: a `RunFolder`.
+        engine, dtype, weights, method: see `open_engine`.
+        on_tensorflow: function that returns the run's engine on TensorFlow.
+
+    Raises:
+        ValueError: `engine` or `dtype` requires an export that does not exist.
+    """
+    kind, must = requested(engine, dtype)
+    if kind == "tensorflow" or (not must and has_gpu()):
+        return on_tensorflow()
+    try:
+        found = open_version(run, fitting(run, kind, dtype or "float32", weights), method)
+    except NoExport as reason:
+        if must:
+            raise
+        # TensorFlow starts slower.
+        logging.warning("TensorFlow translates, which takes longer: %s", reason)
+        return on_tensorflow()
+    found.name = run.folder
+    return found if must else PreferredEngine(found, on_tensorflow)
+
+
+def requested(engine, dtype):
+    """Returns the kind of engine to try for a run, and whether TensorFlow may not replace it."""
+    check_choice("engine", engine, ENGINES)
+    must = engine != "auto" or dtype not in (None, "float32")
+    if engine == "tensorflow":
+        if dtype not in (None, "float32"):
+            raise ValueError(
+                "--engine=tensorflow computes with weights in float32. Received: "
+                f"--dtype={dtype}. Give --engine=litert, or leave out one of them"
+            )
+    elif engine != "ctranslate2" and dtype is not None:
+        check_choice("dtype", dtype, LITERT_DTYPES)
+    return "litert" if engine == "auto" else engine, must
+
+
+def has_gpu():
+    """Returns whether TensorFlow may find a GPU: an NVIDIA GPU that is not hidden from it."""
+    hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return hidden not in ("", "-1") and bool(glob.glob("/dev/nvidia[0-9]*"))
+
+
+def open_version(run, version, method=None):
+    """Returns the engine of a run's export, with the search methods and the alignment head that the
+    run has now."""
+    if run.config_file.exists():
+        for name in (run.search_settings().method, method or "beam"):
+            load_method(run.folder, name)
+    try:
+        engine = open_export(version)
+        if engine.kind == "litert":
+            engine.align_with(run.alignment_head())
+    except ValueError as error:
+        raise NoExport(str(error)) from error
+    warn_if_stale(version)
+    return engine
+
+
+def fitting(run, format, dtype, weights=None):
+    """Returns the newest version of a run's exports that belongs to its weights and settings.
+
+    Args:
+        run: a `RunFolder`.
+        format: one of `FORMATS`.
+        dtype: type of the stored weights.
+        weights: see `TrainedModel`.
+
+    Raises:
+        NoExport: there is no such version.
+    """
+    versions = fitting_versions(run, format, dtype, weights)
+    return versions[max(versions)]
+
+
+def fitting_versions(run, format, dtype, weights=None):
+    """Returns {number: folder} of the versions that belong to a run; see `fitting`."""
+    folder = run.folder / FORMATS[format].place
+    search, settings = comparable(run.search_settings()), run.settings_digest()
+    digest = run.weights_file_digest(weights)
+    records = {number: record_of(path) for number, path in versions_in(folder).items()}
+    fit = records
+    for lacks, has in (
+        (f"with weights in {dtype}", lambda record: record.get("dtype") == dtype),
+        ("of the run's weights", lambda record: record.get("weights", {}).get("file") == digest),
+        (
+            "of the run's model, vocabulary and tags",
+            lambda record: record.get("settings") == settings,
+        ),
+        ("with the run's search", lambda record: comparable(record.get("search", {})) == search),
+    ):
+        fit = {number: record for number, record in fit.items() if has(record)}
+        if not fit:
+            flags = f" --weights={weights}" if weights else ""
+            raise NoExport(
+                f"{folder} has no export {lacks}. t2t-export {run.folder} --format={format} "
+                f"--dtype={dtype}{flags} writes one"
+            )
+    return {number: versions_in(folder)[number] for number in fit}
+
+
+def comparable(search):
+    """Returns search settings in JSON types, without the number of results."""
+    return as_recorded(search) | {"n_best": None}

@@ -1,0 +1,85 @@
+"""`open_engine`: the one way from folders of runs or exports to the engine that translates.
+
+For a run on a CPU, this is LiteRT if the run has an export that matches its weights and settings,
+otherwise TensorFlow. This module imports neither TensorFlow nor Keras, so that a command that
+translates with LiteRT starts immediately.
+"""
+
+from t2t_keras.runs.exports.fitting import fastest_engine
+from t2t_keras.runs.exports.freshness import warn_if_stale
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.translating.exports import (
+    engine_of,
+    for_other_programs,
+    is_export,
+    newest_in,
+    open_export,
+)
+
+
+def open_engine(
+    folders,
+    engine="auto",
+    dtype=None,
+    weights=None,
+    to=None,
+    trust=False,
+    method=None,
+    loading=lambda library: None,
+):
+    """Returns the engine of an export, of a run, or of several runs as an ensemble.
+
+    Args:
+        folders: paths of the folders.
+        engine: one of `ENGINES`.
+        dtype: type of the stored weights. None: float32 for a run, any for an export.
+        weights: see `TrainedModel`; for runs only.
+        to, trust: see `Run`.
+        method: a search method to use besides the run's, which a plug-in file of the run may add.
+        loading: called before a library is loaded: "keras" with TensorFlow, "tensorflow" alone,
+            "litert" or "ctranslate2".
+    """
+    for folder in folders:
+        if what := for_other_programs(folder):
+            raise ValueError(f"{folder} is {what}")
+    if any(map(is_export, folders)):
+        if len(folders) > 1:
+            raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
+        if weights is not None:
+            raise ValueError(f"t2t-export fixed the weights of {folders[0]}: leave out --weights")
+        loading(engine_of(newest_in(folders[0])))
+        warn_if_stale(newest_in(folders[0]))
+        return open_export(folders[0], engine, dtype)
+
+    def on_tensorflow():
+        loading("keras")
+        from t2t_keras.runs.run_ensemble import load_runs
+
+        return load_runs(folders, to, trust).engine(weights)
+
+    if len(folders) == 1:
+        loading("litert")
+        run = RunFolder(folders[0], trust=trust)
+        return fastest_engine(run, engine, dtype, weights, on_tensorflow, method)
+    if engine not in ("auto", "tensorflow") or dtype not in (None, "float32"):
+        raise ValueError(
+            "--engine and --dtype are for one run or export: an ensemble is TensorFlow's. "
+            f"Received: {' '.join(map(str, folders)) or 'no run'}"
+        )
+    return on_tensorflow()
+
+
+def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, trust=False):
+    """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
+
+    Args:
+        *folders: paths of the folders.
+        weights, engine, dtype: see `open_engine`.
+        to, trust: see `Run`. An export executes no plug-in file.
+    """
+    from t2t_keras.translating.translator import Translator
+
+    if not folders:
+        raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
+    found = open_engine([*map(str, folders)], engine, dtype, weights, to, trust)
+    return Translator(found, to or found.tag)
