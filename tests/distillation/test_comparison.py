@@ -10,7 +10,6 @@ from support.processes.commands import command
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
-from t2t_keras.distillation import comparison
 from t2t_keras.distillation.comparison import (
     compare,
     notes_on,
@@ -167,9 +166,3 @@ def test_a_run_is_compared_with_an_export_and_only_what_changed_is_done_again(
 
     again, stages = compared()
     assert again == found and not stages and (tmp_path / "comparison.md").read_text() == table
-    lost = tmp_path / "comparison" / "translations" / f"{labels[1]}-toy"
-    lost.unlink()
-    assert compared() == (found, [f"{labels[1]}-toy"]), "the times are kept"
-    monkeypatch.setattr(comparison, "cores", lambda: 8)
-    compare([[run / "export_litert"]], run, tests, tmp_path, engines=["litert"], threads=2)
-    assert "with 2 threads" in (tmp_path / "comparison.md").read_text()

@@ -56,33 +56,3 @@ def test_files_in_the_folder_of_the_texts_are_never_deleted(faked, run, toy_data
         with pytest.raises(ValueError, match=message):
             distill(run.folder, folder=tmp_path / "student", **given)
         assert mine.read_text() == "Precious.\n" and not faked.started
-    shutil.rmtree(tmp_path / "texts")
-    mine = tmp_path / "other" / "distillation" / "mine.txt"
-    mine.parent.mkdir(parents=True)
-    mine.touch()
-    with pytest.raises(ValueError, match=r"it would lose other files\. Received: --run=.*other"):
-        distill(run.folder, folder=tmp_path / "other", **given | {"texts": None})
-    for student in ("student", "second"):
-        distill(run.folder, folder=tmp_path / student, **given)
-    for record in ("students.json", "settings.json"):
-        (tmp_path / "texts" / record).unlink()
-    distill(run.folder, folder=tmp_path / "third", **given)
-    assert faked.commands() == ["translate", "prepare", *["train"] * 3], "they are still known"
-
-
-def test_no_input_may_be_where_a_stage_writes(faked, run, toy_data, tmp_path):
-    texts = tmp_path / "texts"
-    (texts / "data").mkdir(parents=True)
-    shutil.copytree(run.folder, texts / "data" / "teacher")
-    file = write_lines(texts / "data" / "lines.txt", ["A line."])
-    given = {"teachers": run.folder, "data": toy_data[1], "texts": texts}
-    for changes in (
-        {"teachers": texts / "data" / "teacher"},
-        {"reverse": texts / "data" / "teacher"},
-        {"mono": file},
-        {"dev_source": file, "dev_target": file},
-        {"test": f"mine={file},{file}"},
-    ):
-        with pytest.raises(ValueError, match="are made again when the texts change"):
-            distill(experiment=tiny_experiment(), folder=tmp_path / "s", **given | changes)
-    assert not faked.started

@@ -3,7 +3,6 @@
 import gzip
 
 import numpy as np
-import pytest
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.id_store import Shard
@@ -27,9 +26,8 @@ def write_data(folder, tokenizer, *shards, **preparation):
     write_json(folder / "preparation.json", preparation)
 
 
-@pytest.mark.parametrize("chunk", [2, 1000])
-def test_shards_are_joined_and_useless_pairs_left_out(vocabulary, tmp_path, monkeypatch, chunk):
-    monkeypatch.setattr(source_texts, "CHUNK", chunk)
+def test_shards_are_joined_and_useless_pairs_left_out(vocabulary, tmp_path, monkeypatch):
+    monkeypatch.setattr(source_texts, "CHUNK", 2)
     tokenizer = load_tokenizer(vocabulary)
     texts = ["The dog sleeps.", "A cat.", "", "The cat " * 30, "A dog."]
     ids = tokenizer.encode(texts)

@@ -70,17 +70,12 @@ def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
     assert notes == [f"toy has no LiteRT in {dtype}: no such thing" for dtype in systems.DTYPES]
 
 
-@pytest.mark.parametrize("failure", [("killed", -9), ("No space left on device: model.tflite", 2)])
-def test_an_export_that_fails_for_another_reason_ends_the_comparison(
-    run, tmp_path, monkeypatch, failure
-):
-    """Otherwise a disk that fills up would leave a finished table without the row."""
-
+def test_an_export_that_fails_for_another_reason_ends_the_comparison(run, tmp_path, monkeypatch):
     def fail(*_):
-        raise StageFailed(*failure)
+        raise StageFailed("No space left on device: model.tflite", 2)
 
     monkeypatch.setattr(systems, "exported", fail)
-    with pytest.raises(ValueError, match=failure[0]):
+    with pytest.raises(ValueError, match="No space left"):
         forms([run.folder], tmp_path)
 
 
@@ -99,26 +94,9 @@ def test_a_model_of_several_languages_is_exported_with_the_tag_of_its_translatio
     assert ["--to=de" in words for words in flags] == [True, False]
 
 
-def test_a_run_of_an_ensemble_is_measured_in_one_form(run, tmp_path, monkeypatch):
-    export = write_litert(tmp_path / "export", beam=4)
-    monkeypatch.setattr(systems, "exported", lambda system, *_: export)
-    _, member, _ = systems_of([[run.folder, run.folder]], "s")
-    (form,) = forms_of(member, None, tmp_path, [])
-    assert (form.label, form.search) == ("teacher1-run1-litert-float32-beam4", "beam 4")
-    (form,) = forms_of(member, ["tensorflow"], tmp_path, [])
-    assert (form.engine, form.search) == ("tensorflow", "beam 4")
-
-
 def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
     found = forms([run.folder, run.folder], tmp_path)
     assert {form.engine for form in found} == {"tensorflow"}
     assert found[0].folders == [str(run.folder)] * 2
     (single, _) = forms([run.folder], tmp_path, engines=("tensorflow",))
     assert found[0].bytes == 2 * single.bytes
-
-
-def test_an_incomplete_export_is_refused(tmp_path):
-    export = write_litert(tmp_path / "export")
-    (export / "model.tflite").unlink()
-    with pytest.raises(ValueError, match="cannot be used: it is not complete"):
-        forms([export], tmp_path)

@@ -1,10 +1,7 @@
 """Metrics of plug-in files."""
 
-import json
-
 import pytest
 import sacrebleu
-from support.processes.in_process import call
 from support.text.own_tables import section, with_entries
 
 from t2t_keras.evaluation.bleu import compared
@@ -67,29 +64,6 @@ def test_two_systems_are_compared_by_every_metric_that_allows_it():
     assert ours[1].interval == evaluate(OURS, LINES, settings=OWN).scores[1].interval
     only, _ = compared(OURS, THEIRS, LINES, settings=MetricSettings(("length",)))
     assert [each.name for each in only] == ["length"] and only[0].interval is None
-
-
-def test_the_command_prints_them(tmp_path):
-    plugin = tmp_path / "mine.py"
-    plugin.write_text(PLUGIN)
-    for name, lines in (("out", OURS), ("other", THEIRS), ("reference", LINES)):
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
-    files = [f"--hypotheses={tmp_path}/out", f"--reference={tmp_path}/reference"]
-    files += ["--metrics=exact,length", f"--against={tmp_path}/other"]
-    with with_entries(PLUGIN, str(plugin)):
-        text = call("evaluate", *files).stdout
-        result = json.loads(call("evaluate", *files, "--json").stdout)
-        with pytest.raises(ValueError, match=r"'exact', 'f1', 'length' \(did you mean 'exact'"):
-            call("evaluate", *files[:2], "--metrics=exactly")
-        with pytest.raises(ValueError, match="--lowercase has no effect without the metrics bleu"):
-            call("evaluate", *files, "--lowercase")
-    for part in ("exact match   75.00 ± ", ", p = 0.", "\nlength       100.00  8"):
-        assert part in text
-    assert [sorted(each) for each in result["scores"]] == [
-        ["interval", "lines", "name", "p_value", "score", "signature"],
-        ["lines", "name", "score", "signature"],
-    ]
-    assert "|file:mine.py@" in result["scores"][0]["signature"]
 
 
 CODE = """

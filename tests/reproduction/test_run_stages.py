@@ -9,13 +9,11 @@ from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
-from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.run_stages import (
     ChosenWeights,
     average,
     check_same_text,
     default_weights,
-    output_folder,
     train,
     translate,
 )
@@ -98,11 +96,3 @@ def test_a_run_is_not_resumed_with_a_different_text(tmp_path):
     with pytest.raises(ValueError, match="different training text"):
         train(stages, run, mock.Mock(), folders["other"])
     stages.run_once.assert_not_called()
-
-
-def test_only_one_process_can_use_an_output_folder(tmp_path):
-    plan = Plan("table2", output=tmp_path / "new")
-    with output_folder(plan) as folder:
-        assert folder.is_dir()
-        with pytest.raises(ValueError, match="is in use by process"), output_folder(plan):
-            pass

@@ -68,10 +68,9 @@ def test_a_verdict_needs_a_difference_beyond_the_error(row, perplexity, word):
     assert (verdicts[row].word, verdicts["C_N2"].word) == (word, "agrees")
 
 
-@pytest.mark.parametrize("base", [[4.9], [4.9, math.inf]])
-def test_without_a_finite_base_of_several_seeds_there_are_no_verdicts(base):
-    assert verdicts_of({"base": base, "A_h1": [5.3] * len(base)}, PRINTED) == {}
-    assert verdicts_of({"A_h1": [5.3, 5.4]}, PRINTED) == {}
+def test_without_a_finite_base_of_several_seeds_there_are_no_verdicts():
+    for base in ([4.9], [4.9, math.inf]):
+        assert verdicts_of({"base": base, "A_h1": [5.3] * len(base)}, PRINTED) == {}
 
 
 def test_each_p_is_corrected_for_all_rows():

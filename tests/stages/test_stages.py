@@ -3,15 +3,22 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
-from support.processes.commands import HELPERS, running
-from support.processes.stages_process import start_python
 
 from t2t_keras.stages import stages as stages_module
 from t2t_keras.stages.stages import StageFailed, Stages, last_message, start_command
 
 WRITE = "import sys; open(sys.argv[1], 'a').write('written ')"
+
+
+def start_python(command, arguments, log):
+    """Starts a stage that runs Python code: its first argument, with the others in `sys.argv`."""
+    return subprocess.Popen(
+        [sys.executable, "-ISc", *arguments], stdout=log, stderr=log, start_new_session=True
+    )
 
 
 def new_stages(folder, earlier=None):
@@ -137,17 +144,6 @@ def test_a_failed_stage_is_reported_with_its_last_message(tmp_path, code, messag
     assert run_write(tmp_path) == 1
 
 
-def test_a_killed_process_resumes_with_the_stage_that_it_had_not_finished(tmp_path):
-    with running("stages_process", tmp_path, package=HELPERS) as process:
-        assert process.wait() == -signal.SIGKILL
-    assert (tmp_path / "first").exists() and not (tmp_path / "second").exists()
-    (tmp_path / "alive").touch()
-    with running("stages_process", tmp_path, package=HELPERS) as process:
-        assert process.wait() == 0, process.errors()
-        started = re.findall("demo: (.*), see", process.errors())
-    assert started == ["second", "third"]
-
-
 SAVE_WHEN_ASKED = """
 import os, signal, sys, time
 def save(number, _):
@@ -169,15 +165,6 @@ def test_a_signal_is_passed_on_to_the_stage_which_saves_first(tmp_path, sent, pa
         run_write(tmp_path, arguments=[SAVE_WHEN_ASKED, saved, sent, code])
     assert saved.read_text() == passed_on
     assert signal.getsignal(signal.Signals[sent]) == handler
-
-
-def test_a_signal_reaches_a_stage_that_is_being_started(tmp_path):
-    def start(command, arguments, log):
-        os.kill(os.getpid(), signal.SIGTERM)
-        return start_python(command, ["import signal; signal.pause()"], log)
-
-    with pytest.raises(KeyboardInterrupt):
-        run_write(tmp_path, Stages(tmp_path, "demo", start=start))
 
 
 def test_a_long_stage_reports_its_newest_message_once(tmp_path, capsys, monkeypatch):

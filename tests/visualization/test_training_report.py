@@ -29,10 +29,6 @@ from t2t_keras.visualization.training_report import (
             "rises throughout, to 1.75e-04 at step 1,000, because the warm-up has 4,000",
         ),
         (
-            {"steps": 16_000, "schedule": "constant", "learning_rate": 1e-4},
-            "It rises to 1.00e-04 during the warm-up of 4,000 steps, and stays there.",
-        ),
-        (
             {"steps": 16_000, "schedule": "linear", "learning_rate": 1e-4},
             "1.00e-04 during the warm-up of 4,000 steps, then falls linearly, to 8.33e-09 at step",
         ),
@@ -110,7 +106,6 @@ def test_the_history_has_columns_for_each_named_set():
     ("steps", "text"),
     [
         ([], "Training metrics are drawn from the evaluations."),
-        ([70, 140, 210], "Training metrics are means over 70 steps."),
         ([7, 14, 40, 80], "means over the steps since the previous point: 7 to 40 steps."),
     ],
 )

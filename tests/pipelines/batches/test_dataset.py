@@ -82,13 +82,9 @@ def test_the_rows_of_all_workers_form_the_batch(workers):
         assert not labels[rows:].any()
 
 
-@pytest.mark.parametrize("method", ["distributed", "experimental_distribute_dataset"])
-def test_the_rows_of_all_replicas_form_the_batch(replicas, method):
+def test_the_rows_of_all_replicas_form_the_batch(replicas):
     arguments = {"start_step": 1, "steps": new_plan().steps + 2}
-    if method == "distributed":
-        found = distributed(replicas, STORE, new_plan(), **arguments)
-    else:
-        found = replicas.experimental_distribute_dataset(dataset(STORE, new_plan(), **arguments))
+    found = distributed(replicas, STORE, new_plan(), **arguments)
     all_expected = list(batches(STORE, new_plan(), **arguments))
     for batch, expected in zip(list(found), all_expected, strict=True):
         parts = tf.nest.map_structure(replicas.experimental_local_results, batch)

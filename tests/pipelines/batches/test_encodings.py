@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.encodings import Encodings
 
 NUMBER, EXAMPLES = 4, 3000
 
@@ -39,18 +38,6 @@ def choices_of(plan, epoch=0):
     examples, encodings = epoch_of(plan, epoch)
     choices[examples] = encodings
     return choices
-
-
-def test_choices_are_numbers_that_stand_for_examples_and_encodings():
-    encodings, random = Encodings(LENGTHS, longest=1000), np.random.default_rng(1)
-    examples = random.permutation(EXAMPLES)[:500]
-    chosen = encodings.chosen(examples, random)
-    np.testing.assert_array_equal(encodings.examples(chosen), examples)
-    indices = encodings.indices(chosen)
-    assert set(map(tuple, indices.tolist())) == {(s, t) for s in range(4) for t in range(4)}
-    source, target = indices.T
-    expected = np.stack([LENGTHS[source, examples, 0], LENGTHS[target, examples, 1]], axis=1)
-    np.testing.assert_array_equal(encodings.lengths_of(chosen), expected)
 
 
 def test_an_epoch_has_nearly_every_pair_once_with_equally_likely_independent_encodings():

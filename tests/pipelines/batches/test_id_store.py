@@ -96,20 +96,6 @@ def test_ids_outside_the_vocabulary_are_refused():
             IdStore([each]).check_ids(tokenizers)
 
 
-def test_an_unfinished_shard_is_not_part_of_the_store(tmp_path, monkeypatch):
-    Shard.of(random_pairs()).write(tmp_path / "shard-00000")
-
-    def full_disk(*_):
-        raise OSError("no space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(np, "save", full_disk)
-        with pytest.raises(OSError, match="no space"):
-            Shard.of(random_pairs()).write(tmp_path / "shard-00001")
-    (tmp_path / "shard-00001.abc.unfinished").mkdir()
-    assert len(IdStore.read(tmp_path).shards) == 1
-
-
 def test_a_store_has_exactly_the_listed_shards(tmp_path):
     with pytest.raises(ValueError, match=r"holds no finished data: it has no store.json. Run"):
         IdStore.read(tmp_path)
