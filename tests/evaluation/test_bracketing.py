@@ -77,6 +77,8 @@ def test_a_failed_parse_misses_every_bracket():
         assert compared(gold, failed) == compared(gold, None)
     assert compared(gold, None) == Bracketing(sentences=1, failed=1, gold=3, words=5)
     assert not compared(parse("(S (NN a) (. .))"), parse("(S (NN a) (. !))")).failed
+    only_punctuation = parse("(TOP (X (. .) (NP (-NONE- *))))")
+    assert compared(only_punctuation, None) == Bracketing(skipped=1)
     assert compared(parse("(S (NN a) (. .))"), parse("(S (NN b) (. .))")).failed
 
 
@@ -100,11 +102,6 @@ def test_a_short_sentence_has_at_most_40_words_with_punctuation_without_traces()
     assert [length(gold) for gold in golds] == [40, 41, 40]
     total, short = bracketing(golds, golds)
     assert (total.sentences, short.sentences) == (3, 2)
-
-
-def test_a_sentence_of_punctuation_is_skipped():
-    gold = parse("(TOP (X (. .) (NP (-NONE- *))))")
-    assert compared(gold, None) == compared(gold, gold) == Bracketing(skipped=1)
 
 
 def test_treebanks_that_do_not_correspond_are_refused():

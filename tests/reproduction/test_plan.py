@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from support.processes.in_process import ended, parsed_flags
+from support.processes.in_process import parsed_flags
 
 from t2t_keras.cli.help_text import command_flags
 from t2t_keras.reproduction import Plan, reproduce
@@ -72,17 +72,3 @@ def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(
     with pytest.raises(ValueError, match=message):
         reproduce(Plan(table, output=tmp_path, **changes))
     assert not list(tmp_path.glob("**/*.log"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "takes one table: table1"),
-        (["table3", "--config=multi30k"], "each row of a table has its own config"),
-    ],
-)
-def test_a_wrong_command_ends_with_one_message(arguments, message):
-    result = ended("reproduce", *arguments)
-    assert result.returncode == 2
-    assert message in result.stderr.strip().splitlines()[-1]
-    assert "Traceback" not in result.stderr

@@ -21,7 +21,11 @@ def expected(layer, x):
 
 
 @pytest.mark.parametrize(
-    ("experts", "chosen", "shape"), [(5, 2, (2, 9, 6)), (3, 3, (1, 6)), (16, 1, (2, 9, 6))]
+    ("experts", "chosen", "shape"),
+    [
+        (5, 2, (2, 9, 6)),
+        (3, 3, (1, 6)),
+    ],
 )
 def test_each_token_is_computed_by_the_experts_that_its_gate_rates_highest(experts, chosen, shape):
     layer, x = SparseExperts(experts, chosen, units=7), vectors(*shape)

@@ -6,12 +6,13 @@ import shutil
 
 import numpy as np
 import pytest
-from support.text.small_corpus import CORPUS, KEPT, PART, config, contents
+from support.text.small_corpus import CORPUS, KEPT, config, contents
 
 import pipelines.preparation.prepare as preparation
+import pipelines.text.cleaned_text as cleaned_text
 from pipelines.atomic_files import only_one
 from pipelines.batches.batch_plan import BatchConfig
-from pipelines.batches.id_store import SIDES, IdStore
+from pipelines.batches.id_store import SIDES, IdStore, Shard
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
@@ -93,21 +94,13 @@ def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept
     folder = tmp_path / "data"
     with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), folder, config())
+    with pytest.raises(ValueError, match="need a vocabulary of kind 'bpe'"):
+        prepare(Pairs(CORPUS), folder, config(encodings=2, kind="word_pieces"))
     with pytest.raises(ValueError, match="can have at most"):
         prepare(Pairs(CORPUS), folder, config(encodings=3, size=50_000))
     monkeypatch.setattr(preparation, "clean_all", None)
     prepare(Pairs(CORPUS), folder, config())
     assert contents(folder) == contents(prepared[0])
-
-
-def test_a_corpus_of_whole_parts_has_no_empty_part_and_may_be_smaller_than_a_batch(
-    tmp_path, tokenizer
-):
-    report = prepare(Pairs(CORPUS[: 2 * PART]), tmp_path / "toy", config(), tokenizer)
-    assert report["counts"]["read"] == 2 * PART
-    assert len(IdStore.read(tmp_path / "toy").shards) == 2
-    report = prepare(Pairs(CORPUS[:5]), tmp_path / "data", config(), tokenizer)
-    assert "examples do not fill one batch" in report["batches"]["problem"]
 
 
 def test_changed_input_and_settings_are_refused_by_name(prepared):
@@ -176,17 +169,8 @@ def test_sentences_are_encoded_several_times(prepared, tokenizer, tmp_path):
     source = report["sides"]["source"]
     assert source["pieces_a_word_with_dropout"] == pytest.approx(pieces / source["words"])
     assert source["pieces_a_word"] == plain_report["sides"]["source"]["pieces_a_word"]
-    assert re.search(
-        r"encodings   3 per sentence, 2 with BPE dropout: source (\d\.\d\d) pieces per word "
-        r"\(without: (?!\1)\d\.\d\d\), target",
-        (folder / "report.txt").read_text(),
-    )
-
-
-def test_dropout_without_byte_pairs_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(ValueError, match="need a vocabulary of kind 'bpe'"):
-        prepare(Pairs(CORPUS), tmp_path / "toy", config(encodings=2, kind="word_pieces"))
-    assert not (tmp_path / "toy").exists()
+    text = (folder / "report.txt").read_text()
+    assert "encodings   3 per sentence, 2 with BPE dropout: source " in text
 
 
 def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):
@@ -199,3 +183,48 @@ def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):
         pytest.raises(ValueError, match=r"in use by process \d+. Wait"),
     ):
         prepare(Pairs(CORPUS), prepared[0], config())
+
+
+def interrupt(monkeypatch, owner, name, after):
+    """Replaces a function by one that raises KeyboardInterrupt after some successful calls."""
+    original, calls = getattr(owner, name), []
+
+    def interrupted(*arguments, **named):
+        if len(calls) == after:
+            raise KeyboardInterrupt
+        calls.append(1)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "after"),
+    [
+        (cleaned_text, "write_part", 2),
+        (preparation, "learn", 0),
+        (Shard, "write", 2),
+        (preparation, "report_text", 0),
+        (shutil, "rmtree", 9),  # the temporary folder of the first shard
+        (shutil, "rmtree", 12),  # the cleaned text, in the end
+    ],
+)
+def test_an_interrupted_preparation_resumes_to_the_same_bytes(
+    prepared, tmp_path, monkeypatch, owner, name, after
+):
+    expected, _ = prepared
+    folder = tmp_path / "toy"
+    with monkeypatch.context() as patch:
+        interrupt(patch, owner, name, after)
+        with pytest.raises(KeyboardInterrupt):
+            prepare(Pairs(CORPUS), folder, config())
+    if owner is Shard:
+        finished = [path for path in folder.glob("shard-*") if path.suffix != ".unfinished"]
+        assert len(finished) == after
+        with pytest.raises(ValueError, match="again if it was interrupted"):
+            IdStore.read(folder)
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("shard-??????/*")}
+    prepare(Pairs(CORPUS), folder, config())
+    assert contents(folder) == contents(expected)
+    for path, time in before.items():
+        assert path.stat().st_mtime_ns == time, "a finished shard was encoded again"

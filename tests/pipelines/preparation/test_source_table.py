@@ -9,7 +9,6 @@ from support.text.small_corpus import CORPUS, config, contents
 
 from pipelines.checks import SourceError
 from pipelines.preparation.prepare import prepare
-from pipelines.preparation.prepare_warnings import drop_warnings
 from pipelines.preparation.source_table import own_source
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.text.cleaning_rules import Cleaning
@@ -62,13 +61,6 @@ def test_the_example_drops_counts_records_resumes_and_notices_a_change(
         plugins = {"mine.py": plugin} if plugin else None
         with pytest.raises(ValueError, match=f"different input or settings. Changed: {change}"):
             prepare(source, folder, settings(*rules), plugins=plugins)
-
-
-def test_a_rule_of_a_plug_in_that_drops_much_is_warned_of():
-    cleaning = Cleaning.of(CleaningConfig(rules=("max_capitals=0.5",)))
-    (text,) = drop_warnings(Pairs(NOISY[-9:]), {"read": 9, "max_capitals": 9}, cleaning)
-    assert "were dropped: mostly capitals. The first is pair 1: 'A DOG NUMBER 0'" in text
-    assert text.endswith("Without the rule 'max_capitals', they are kept")
 
 
 @pytest.mark.parametrize(

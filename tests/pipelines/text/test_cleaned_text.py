@@ -39,14 +39,3 @@ def test_a_sample_consists_of_pairs_and_depends_on_the_seed(cleaned):
     assert sample(cleaned, sample_pairs=20) == lines
     assert sample(cleaned, sample_pairs=20, seed=2) != lines
     assert len(sample(cleaned)) == len(sample(cleaned, sample_pairs=90)) == 180
-
-
-@pytest.mark.parametrize("name", ["source", "counts.json"])
-def test_a_damaged_part_is_refused(cleaned, name):
-    path = cleaned / "part-000001" / name
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(ValueError, match=rf"{name} .*Delete {cleaned} and run"):
-        total_counts(cleaned)
-    path.unlink()
-    with pytest.raises((ValueError, FileNotFoundError), match=name):
-        total_counts(cleaned)

@@ -8,7 +8,7 @@ from pipelines.batches.corpora import read_corpora
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs
-from pipelines.tokenizers import load_tokenizer, save_tokenizer, words
+from pipelines.tokenizers import load_tokenizer, words
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 
@@ -35,13 +35,6 @@ def test_a_source_begins_with_its_tag_and_a_text_never_contains_one(tokenizer):
     assert found == [ids.tolist() for ids in plain], "graphs find no tag in texts either"
     (ids,) = tagged(tokenizer, "<2fr>").source.encode(["The dog"])
     assert [text for text, _ in words(tokenizer, ids)] == ["<2fr>", "The", "dog"]
-
-
-def test_a_vocabulary_is_stored_with_all_tags_and_without_the_chosen_one(tokenizer, tmp_path):
-    save_tokenizer(tagged(tokenizer, "<2de>"), tmp_path)
-    stored = load_tokenizer(tmp_path)
-    assert stored.contents() == tagged(tokenizer, "<2de>").contents() == tokenizer.contents()
-    assert stored.tags == tokenizer.tags and stored.source.start == ()
 
 
 @pytest.mark.parametrize(

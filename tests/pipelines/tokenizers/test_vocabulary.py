@@ -2,8 +2,10 @@ import re
 
 import pytest
 
+from pipelines.special_ids import SPECIAL_PIECES, UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.vocabulary import KINDS, VocabularyConfig, learn
+from pipelines.tokenizers.word_piece_learner import learn_word_pieces, learnable
 from pipelines.toy.grammar import pairs
 
 TEXTS = [Normalization()(side) for pair in pairs(800) for side in pair]
@@ -55,3 +57,13 @@ def test_the_errors_for_a_wrong_size_name_the_largest_and_the_smallest(kind):
     for nothing in ([], ["", ""]):
         with pytest.raises(ValueError, match="There is no text to learn"):
             learned(300, nothing)
+
+
+def test_rare_characters_get_no_piece_but_the_characters_of_long_words_do():
+    words = learnable({"aaa": 5000, "ab": 5000, "☃": 1}, VocabularyConfig(), SPECIAL_PIECES)
+    assert dict(words) == {"aaa": 5000, "ab": 5000}
+    config = VocabularyConfig(kind="word_pieces", size=10)
+    tokenizer = learn_word_pieces(["aaa bab"] * 20000 + ["☃"], config, None)
+    assert tokenizer.encode(["☃"])[0].tolist() == [UNKNOWN]
+    words = learnable({"a": 5, "b" * 60: 5}, VocabularyConfig(character_coverage=1.0), [])
+    assert dict(words) == {"a": 5, "b": 1}

@@ -25,14 +25,6 @@ def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms():
     assert found > 20
 
 
-def test_random_lengths_share_the_words_equally_between_short_and_long_documents():
-    source = ToyDocuments(count=200, words=120, shortest=15)
-    lengths = [len(english.split()) for english, _ in source]
-    assert len(lengths) == 200 and min(lengths) >= 15 and max(lengths) > 100
-    shares = [sum(n for n in lengths if low <= n < 2 * low) for low in (20, 30, 60)]
-    assert max(shares) < 1.6 * min(shares)
-
-
 def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
     source = ToyDocuments(count=2, words=30, seed=5)
     expected = itertools.islice(documents(30, seed=5), 2)
