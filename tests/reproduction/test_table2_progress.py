@@ -37,7 +37,7 @@ def test_r_drop_computes_each_batch_twice():
 
 
 @pytest.mark.parametrize(
-    ("operations", "unit", "label"), [(4e15, 1e15, "10¹⁵"), (9e14, 1e12, "10¹²"), (50, 1, "10⁰")]
+    ("operations", "unit", "label"), [(4e15, 1e15, "10¹⁵"), (9e14, 1e12, "10¹²")]
 )
 def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
     tmp_path, monkeypatch, operations, unit, label
@@ -59,8 +59,5 @@ def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
     assert (x, y) == (pytest.approx(operations / unit), 12.0)
     assert by_minutes.lines == {"ende_base": {2.0: 12.0}, "ende_moe": {1.0: 4.0}}
     assert by_minutes.bands == {"ende_base": {2.0: (11.0, 13.0)}}, "only several seeds have a range"
-
-
-def test_without_translations_there_is_no_picture(tmp_path):
     draw_progress(tmp_path / "table2.png", {"ende_base": [[RowProgress(1.0, 1.0, None)]]})
-    assert not list(tmp_path.iterdir())
+    assert len(drawn) == 1, "there is no picture without translations"
