@@ -10,13 +10,7 @@ from support.processes.commands import command
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
-from t2t_keras.distillation.comparison import (
-    compare,
-    notes_on,
-    rows_of,
-    settings_of,
-    write_results,
-)
+from t2t_keras.distillation.comparison import compare, notes_on, rows_of, settings_of, write_results
 from t2t_keras.distillation.systems import Form, System, on_tensorflow
 from t2t_keras.stages import stages as stages_module
 

@@ -18,12 +18,9 @@ def write(path, lines):
         ("The dog sleeps.", "", "empty"),
         ("The dog sleeps.", "Der Hund der Hund der Hund.", "repetitions"),
         ("The dog sleeps.", "Der Hund der Hund schläft.", None),
-        ("Ho ho ho, says the dog.", "Ho ho ho, sagt der Hund.", None),
         ("The dog sleeps.", "Der Hund schläft, schläft, schläft!", "repetitions"),
         ("The dog sleeps in the garden of the old house.", "Der Hund.", "ratio"),
         ("The dog sleeps in it.", "Ein Hund, den niemand sieht, schläft dort seit", "ratio"),
-        ("The dog sleeps in it.", "Ein Hund, den niemand sieht, schläft dort", None),
-        ("Yes.", "Ja, das stimmt.", None),
     ],
 )
 def test_the_rules_judge_single_pairs(source, translation, reason):

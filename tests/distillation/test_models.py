@@ -8,11 +8,7 @@ from support.runs.untrained import tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.distillation import DistillationPlan
-from t2t_keras.distillation.models import (
-    GivenModel,
-    check_directions,
-    given_teachers,
-)
+from t2t_keras.distillation.models import GivenModel, check_directions, given_teachers
 from t2t_keras.distillation.text_stages import translation_flags
 
 

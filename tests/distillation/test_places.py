@@ -21,10 +21,7 @@ def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
         ({"reverse": tmp_path}, "--reverse must be a run or an export"),
         ({"texts": data / "texts"}, "--texts must be a folder outside of --data"),
         ({"texts": tmp_path / "student" / "t"}, "--texts must be a folder outside of --run"),
-        (
-            {"texts": run.folder / "texts"},
-            "--texts must be a folder outside of runs",
-        ),
+        ({"texts": run.folder / "texts"}, "--texts must be a folder outside of runs"),
         ({"texts": tagged.parent}, "must be a new folder, .* it would lose other files"),
         (
             {"texts": data.parent, "data": data},

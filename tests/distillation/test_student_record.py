@@ -4,11 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from t2t_keras.distillation.student_record import (
-    check_student,
-    check_texts,
-    record_student,
-)
+from t2t_keras.distillation.student_record import check_student, check_texts, record_student
 
 
 @pytest.fixture

@@ -2,11 +2,7 @@ import re
 
 import pytest
 
-from t2t_keras.evaluation.alignment_error_rate import (
-    GoldAlignment,
-    alignment_error_rate,
-    read_gold,
-)
+from t2t_keras.evaluation.alignment_error_rate import GoldAlignment, alignment_error_rate, read_gold
 
 SURE, POSSIBLE = frozenset({(0, 0), (1, 1)}), frozenset({(0, 0), (1, 1), (1, 2)})
 

@@ -6,14 +6,7 @@ import pytest
 import sacrebleu
 from sacrebleu.significance import PairedTest
 
-from t2t_keras.evaluation.bleu import (
-    bleu,
-    chrf,
-    compared,
-    metrics_of,
-    paired_bleu,
-    sentence_bleu,
-)
+from t2t_keras.evaluation.bleu import bleu, chrf, compared, metrics_of, paired_bleu, sentence_bleu
 from t2t_keras.evaluation.metric_settings import MetricSettings
 
 LINES = [f"The small dog number {n} sees the {word} cat ." for n, word in enumerate("abcdefgh")]

@@ -10,7 +10,7 @@ def test_each_group_has_the_bleu_of_its_lines():
     outputs = [*references[:5], *["nothing at all is right"] * 8, references[13]]
     groups = bleu_by_length(sources, outputs, references, samples=50)
     assert [(group.first, group.last, group.lines) for group in groups] == [
-        *((0, 5, 2), (6, 10, 11), (101, None, 1)),
+        *((0, 5, 2), (6, 10, 11), (101, None, 1))
     ]
     assert groups[0].score == groups[2].score == pytest.approx(100)
     assert groups[1].score == bleu(outputs[2:13], references[2:13]).score < 50

@@ -86,12 +86,7 @@ FINITE = "must return a finite number at line 1 "
 @pytest.mark.parametrize(
     ("name", "line", "score", "message"),
     [
-        (
-            "line",
-            "1 / ('6' not in h)",
-            "0",
-            r"failed at line 7 \('.he \w+ dog .*, line 4\)$",
-        ),
+        ("line", "1 / ('6' not in h)", "0", r"failed at line 7 \('.he \w+ dog .*, line 4\)$"),
         ("line", "float('nan')", "0", rf"'line' of mine.py, line 3 {FINITE}.*nan$"),
         ("line", "exit()", "0", r"'line' failed at line 1 .*SystemExit: None"),
         ("corpus", "1 / 0", "0", r"'corpus' failed: ZeroDivisionError: .* \(mine.py, line 6\)$"),

@@ -17,11 +17,7 @@ from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.training.finite_checks import DIVERGED
 
-OVERRIDES = TINY | {
-    "data.toy_pairs": 400,
-    "model.dropout": 0.2,
-    "training.warmup_steps": 1,
-}
+OVERRIDES = TINY | {"data.toy_pairs": 400, "model.dropout": 0.2, "training.warmup_steps": 1}
 
 
 REDUCTIONS = {"divide": 32, "divide_layers": 6, "steps": 2}

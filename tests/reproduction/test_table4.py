@@ -1,13 +1,7 @@
 """Table 4: from trees to F1, at a size that trains in seconds."""
 
 import pytest
-from support.runs.reproduced import (
-    TINY,
-    cells,
-    reproduce_command,
-    started_stages,
-    write_lines,
-)
+from support.runs.reproduced import TINY, cells, reproduce_command, started_stages, write_lines
 
 from pipelines.atomic_files import write_json
 from pipelines.text.treebank import read_trees

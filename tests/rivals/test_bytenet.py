@@ -65,10 +65,8 @@ def test_sources_are_unfolded_exactly():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel": 1}, "`kernel` must be a whole number of at least 2"),
         ({"max_dilation": 12}, "`max_dilation` must be a power of 2"),
         ({"unfold_ratio": 0.9}, "`unfold_ratio` must be at least 1"),
-        ({"unfold_extra": -1}, "`unfold_extra` must be a whole number of at least 0"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

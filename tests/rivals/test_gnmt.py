@@ -1,12 +1,6 @@
 import numpy as np
 import pytest
-from support.models.rival_reference import (
-    check_logits,
-    logits,
-    sigmoid,
-    softmax,
-    source_matrix,
-)
+from support.models.rival_reference import check_logits, logits, sigmoid, softmax, source_matrix
 
 from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.rivals.moe import MoEConfig

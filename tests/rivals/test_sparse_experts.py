@@ -20,13 +20,7 @@ def expected(layer, x):
     return outputs
 
 
-@pytest.mark.parametrize(
-    ("experts", "chosen", "shape"),
-    [
-        (5, 2, (2, 9, 6)),
-        (3, 3, (1, 6)),
-    ],
-)
+@pytest.mark.parametrize(("experts", "chosen", "shape"), [(5, 2, (2, 9, 6)), (3, 3, (1, 6))])
 def test_each_token_is_computed_by_the_experts_that_its_gate_rates_highest(experts, chosen, shape):
     layer, x = SparseExperts(experts, chosen, units=7), vectors(*shape)
     layer.build(x.shape)

@@ -2,12 +2,7 @@
 
 import numpy as np
 import pytest
-from support.models.attention_weights import (
-    READ,
-    SOURCE,
-    WRITTEN,
-    sub_layer_weights,
-)
+from support.models.attention_weights import READ, SOURCE, WRITTEN, sub_layer_weights
 
 from t2t_keras.visualization.heads import heads_of, joined
 

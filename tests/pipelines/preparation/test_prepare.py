@@ -178,10 +178,7 @@ def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):
     with pytest.raises(ValueError, match=r"contains other files \(thesis.tex\). Give the name"):
         prepare(Pairs(CORPUS), tmp_path, config())
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
-    with (
-        only_one(prepared[0]),
-        pytest.raises(ValueError, match=r"in use by process \d+. Wait"),
-    ):
+    with only_one(prepared[0]), pytest.raises(ValueError, match=r"in use by process \d+. Wait"):
         prepare(Pairs(CORPUS), prepared[0], config())
 
 

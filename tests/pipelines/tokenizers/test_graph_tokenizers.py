@@ -3,13 +3,7 @@ import random
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.text.toy_tokenizers import (
-    IMPORTED_KINDS,
-    KINDS,
-    TOY_TEXTS,
-    UGLY_TEXTS,
-    toy_tokenizer,
-)
+from support.text.toy_tokenizers import IMPORTED_KINDS, KINDS, TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
 
 from pipelines.tokenizers import SeparateTokenizers, graphs_of
 

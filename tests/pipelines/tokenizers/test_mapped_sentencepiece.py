@@ -46,17 +46,6 @@ def test_pieces_get_the_ids_of_the_table():
     assert not {0, 1, 2} & {*written}, "no text has special ids"
 
 
-def test_a_code_at_the_beginning_is_one_token():
-    tokenizer, without_codes = mapped_sentencepiece(), mapped_sentencepiece(codes=False)
-    (plain,) = ids_of(without_codes, "der Hund")
-    texts = [">>de<<der Hund", ">>zh Hans<< der Hund", ">>fr<< der Hund"]
-    assert ids_of(tokenizer, *texts) == [[4, *plain], [5, *plain], [3, *plain]]
-    assert 4 not in ids_of(without_codes, ">>de<< der")[0]
-    texts = ["", " ", "der Hund", ">>de<<"]
-    with_begin = [[], [], *([1, *ids] for ids in ids_of(tokenizer, *texts[2:]))]
-    assert ids_of(mapped_sentencepiece(begin=True), *texts) == with_begin
-
-
 @pytest.mark.parametrize("known_to_the_model", [False, True])
 @pytest.mark.parametrize("begin", [False, True])
 def test_a_code_is_known_before_a_text_and_applies_to_all_of_its_parts(known_to_the_model, begin):
@@ -69,6 +58,7 @@ def test_a_code_is_known_before_a_text_and_applies_to_all_of_its_parts(known_to_
     assert codes == tuple(expected.values())
     assert rests[:4] == ("The dog sleeps.", "The dog", "", ">>zh Hans<< the")
     assert tokenizer.split_code("the >>de<<") == ("", "the >>de<<")
+    assert [*map(len, tokenizer.encode(["", " "]))] == [0, 0], "no begin token before no text"
     encoded = tokenizer.encode(expected)
     leads = [tokenizer.lead(ids) for ids in encoded]
     for code, lead, ids in zip(codes, leads, encoded, strict=True):

@@ -1,13 +1,7 @@
 import numpy as np
 import pytest
 from support.importing.small_sentencepiece import unigram_model
-from support.text.toy_tokenizers import (
-    IMPORTED_KINDS,
-    KINDS,
-    TOY_TEXTS,
-    UGLY_TEXTS,
-    toy_tokenizer,
-)
+from support.text.toy_tokenizers import IMPORTED_KINDS, KINDS, TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
 
 from pipelines.special_ids import BEGIN, END, PADDING, SPECIAL_PIECES, UNKNOWN
 from pipelines.text.normalization import Normalization

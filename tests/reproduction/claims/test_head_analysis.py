@@ -3,12 +3,7 @@
 import numpy as np
 from support.models.helpers import array, pairs, tiny_model
 
-from t2t_keras.reproduction.claims.head_analysis import (
-    attentions,
-    distance,
-    entropy,
-    without_head,
-)
+from t2t_keras.reproduction.claims.head_analysis import attentions, distance, entropy, without_head
 
 EVEN, OWN = np.full((3, 4), 0.25), np.eye(4)[:3]
 

@@ -17,22 +17,10 @@ from t2t_keras.visualization.diagrams.model_diagram import (
 )
 from t2t_keras.visualization.diagrams.model_structure import structure_of
 
-VARIANTS = [
-    ({}, ["Feed Forward", "Add & Norm"]),
-    (
-        {"pre_norm": True, "decoder_layers": 1, "positions": "learned", "neighbourhood": 4},
-        ["Norm", "Feed Forward", "Add"],
-    ),
-    (
-        {"residual": False, "positions": "alibi", "attention": "additive"},
-        ["Feed Forward", "Norm"],
-    ),
-]
-
 
 @pytest.mark.long
-@pytest.mark.parametrize(("settings", "boxes"), VARIANTS)
-def test_a_model_is_drawn_with_its_boxes_and_nothing_is_cut_off(settings, boxes, tmp_path):
+def test_a_model_is_drawn_with_its_boxes_and_nothing_is_cut_off(tmp_path):
+    settings = {"pre_norm": True, "decoder_layers": 1, "positions": "learned", "neighbourhood": 4}
     model = without_values(lambda: Transformer(TransformerConfig(**TINY, **settings)))
     model_diagram(tmp_path / "a.png", model)
     pixels = matplotlib.image.imread(tmp_path / "a.png")[..., :3]
@@ -40,7 +28,9 @@ def test_a_model_is_drawn_with_its_boxes_and_nothing_is_cut_off(settings, boxes,
     assert all((edge == 1).all() for edge in edges)
     assert (pixels < 0.5).all(axis=-1).sum() > 2000, "text and lines"
     structure = structure_of(model)
-    assert [title for _, title in boxes_of(structure.encoder.groups[0][1][1])] == boxes
+    assert [title for _, title in boxes_of(structure.encoder.groups[0][1][1])] == [
+        *("Norm", "Feed Forward", "Add")
+    ]
     canvas = Canvas(Figure(), 14, 10)
     top, cross = draw_stack(canvas, 5, 1, structure.decoder, "target")
     assert top == pytest.approx(module.BOTTOM + height_of(structure.decoder))
