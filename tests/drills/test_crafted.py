@@ -4,6 +4,7 @@ Nothing in them is executed, nothing outside is touched, and no memory is alloca
 claim. Every command runs with a limit of 2 GB beyond the memory that TensorFlow takes.
 """
 
+import functools
 import io
 import json
 import pickle
@@ -18,6 +19,8 @@ import tensorflow as tf
 from support.processes.accidents import contents, refusal
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
 from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
+
+from t2t_keras.translating.exports import RECORD, write_version
 
 pytestmark = pytest.mark.drill
 HUGE = 10**12
@@ -195,17 +198,13 @@ def test_exports_made_to_harm(backwards_export, tmp_path, check, outside):
         folder = tmp_path / function.__name__
         signature = [tf.TensorSpec([None], tf.string)]
         signatures = tf.function(function, input_signature=signature)
-        tf.saved_model.save(tf.Module(), folder / "1", signatures=signatures)
-        (folder / "1" / "config.json").write_text('{"export": {"search": {}}}')
-        for action, arguments in (("translate", [folder]), ("serve", [folder, "--port=0"])):
-            check("beyond the model", action=action, arguments=arguments)
-    for name in ("export.json", "assets.extra/t2t_keras.json"):
-        for text in (DEEP, '{"../../outside/secret": "0"}'):
-            folder = tmp_path / "export"
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(backwards_export, folder)
-            (folder / "1" / name).write_text(text)
-            check("1", action="serve", arguments=[folder, "--port=0"])
+        save = functools.partial(tf.saved_model.save, tf.Module(), signatures=signatures)
+        write_version(folder, save, {"format": "saved_model", "dtype": "float32", "search": {}})
+        check("beyond the model", action="serve", arguments=[folder, "--port=0"])
+    shutil.copytree(backwards_export, tmp_path / "export")
+    for text in (DEEP, '{"../../outside/secret": "0"}'):
+        (tmp_path / "export" / "1" / RECORD).write_text(text)
+        check("1", action="serve", arguments=[tmp_path / "export", "--port=0"])
 
 
 def test_data_made_to_harm(data, check, outside):

@@ -15,7 +15,6 @@ from support.processes.accidents import (
     contents,
     copied,
     empty,
-    files_in,
     is_done,
     refusal,
     remove,
@@ -59,27 +58,18 @@ def commands_of_run(run, data, texts):
     }
 
 
+ALL = ("translate", "score", "evaluate", "average", "report", "export", "train")
+# {start of a file's name: commands that read the file}
 READERS = {
-    "config.json": None,  # all
-    "vocabulary": None,
+    "config.json": ALL,
+    "vocabulary": ALL,
     "averaged.weights.h5": ("translate", "export", "train"),
     "averaged.json": ("translate", "score", "export", "train"),
     "checkpoints/best.json": ("best", "train"),
-    "checkpoints": ("newest", "average", "train"),
+    "checkpoints/step": ("newest", "average", "train"),
     "metrics.jsonl": ("report", "train"),
     "training.jsonl": ("report", "train"),
 }
-
-
-def readers(name):
-    """Returns the commands that read a file of a run; () for files that none reads."""
-    for prefix, commands in READERS.items():
-        if str(name).startswith(prefix):
-            return tuple(commands or ALL)
-    return ()
-
-
-ALL = ("translate", "score", "evaluate", "average", "report", "export", "train")
 
 
 def may_differ(name, damage, action):
@@ -112,20 +102,20 @@ def test_every_file_of_a_run(trained, toy_data, texts, tmp_path):
         if not may_differ(name, damage, action) and results(result) != expected[action]:
             return "silently different"
 
-    check_cases(
-        [
-            (name, damage, action)
-            for name in files_in(trained)
-            for damage in DAMAGES
-            for action in readers(name)
-        ],
-        problem_of,
-    )
+    cases = [
+        (name, damage, action)
+        for name in map(Path, contents(trained))
+        for start, actions_of_file in READERS.items()
+        if str(name).startswith(start)
+        for damage in DAMAGES
+        for action in actions_of_file
+    ]
+    check_cases(cases, problem_of)
 
 
 def each_damaged(folder, *actions):
     """Returns cases with each file of a folder, damage and command."""
-    return list(itertools.product(files_in(folder), DAMAGES, actions))
+    return list(itertools.product(map(Path, contents(folder)), DAMAGES, actions))
 
 
 def test_every_file_of_prepared_data(toy_corpus, toy_data, texts, tmp_path):

@@ -49,34 +49,22 @@ def flip(share):
     return flip_bit
 
 
-DAMAGES = (
-    *(truncate, empty, remove, become_folder, become_unreadable),
-    *(flip(share) for share in (0, 0.07, 0.23, 0.41, 0.61, 0.83, 0.97, 1)),
-)
-
-
-def files_in(folder):
-    """Returns the paths of all files in a folder, relative to it."""
-    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return [path.relative_to(folder) for path in paths if not path.name.endswith(".lock")]
+DAMAGES = truncate, empty, remove, become_folder, become_unreadable
+DAMAGES += tuple(map(flip, (0, 0.07, 0.23, 0.41, 0.61, 0.83, 0.97, 1)))
 
 
 def contents(folder):
-    """Returns the bytes of all files in a folder."""
-    return {str(name): (folder / name).read_bytes() for name in files_in(folder)}
-
-
-def chosen(cases, size=None):
-    """Returns a random choice of cases, always the same. Size 0 stands for all cases."""
-    cases, size = list(cases), SIZE if size is None else size
-    return random.Random(1).sample(cases, min(size, len(cases))) if size else cases
+    """Returns the bytes of all files in a folder, by path."""
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"
+    )
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 def copied(folder, to):
     """Copies a folder over an earlier copy and returns the path of the copy."""
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(folder, to)
-    return to
+    return shutil.copytree(folder, to)
 
 
 def refusal(result, *names):
@@ -115,24 +103,23 @@ def variables_of(folder):
     """Returns the stored weights of an export, sorted: their order and names may vary."""
     reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
     names = [name for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name]
-    values = [reader.get_tensor(name) for name in names]
-    return sorted(np.asarray(value).tobytes() for value in values)
+    return sorted(np.asarray(reader.get_tensor(name)).tobytes() for name in names)
 
 
 def check_cases(cases, problem_of):
-    """Checks a choice of cases, prints their number and fails if any has a problem.
+    """Checks a choice of cases, always the same, and fails if any has a problem.
 
     Args:
         cases: sequences, such as (file, damage, command).
         problem_of: function of a case's parts that returns a message, or None.
     """
-    problems, done = [], chosen(cases)
-    for case in done:
+    chosen = random.Random(1).sample(cases, min(SIZE, len(cases))) if SIZE else cases
+    problems = []
+    for case in chosen:
         if problem := problem_of(*case):
             names = (getattr(part, "__name__", str(part)) for part in case)
             problems.append(f"{', '.join(names)}: {problem}")
-            print(problems[-1], flush=True)
-    print(f"{len(done)} of {len(cases)} cases")
+    print(f"{len(chosen)} of {len(cases)} cases")
     assert not problems, "\n".join(problems)
 
 

@@ -27,28 +27,14 @@ SERVER = None
 # Flags for data of 1,200 sentences, and for a run that takes seconds.
 SMALL_CORPUS = ["--config.data.vocabulary.size=400", "--config.data.batches.tokens=4000"]
 TINY_RUN = [
-    "--config.model.num_layers=1",
-    "--config.model.d_model=16",
-    "--config.model.d_ff=16",
-    "--config.data.toy_pairs=300",
-    "--config.data.vocabulary.size=400",
-    "--config.data.dev_pairs=20",
-    "--config.search.beam=2",
-    "--config.search.extra_length=0",
-    "--config.training.log_every=2",
-    "--config.training.evaluate_every=4",
+    *(f"--config.model.{field}" for field in ("num_layers=1", "d_model=16", "d_ff=16")),
+    *("--config.data.toy_pairs=300", "--config.data.vocabulary.size=400"),
+    *("--config.data.dev_pairs=20", "--config.search.beam=2", "--config.search.extra_length=0"),
+    *("--config.training.log_every=2", "--config.training.evaluate_every=4"),
     "--config.training.checkpoint_every=2",
 ]
 # Unusual lines that a user may translate.
-UGLY = [
-    "The dog sleeps.",
-    "",
-    "   ",
-    "\u00e9\U0001f600\u4e2d",
-    "a\0b",
-    "dog " * 300,
-    "The cat sleeps.",
-]
+UGLY = ["The dog sleeps.", "", "   ", "\u00e9\U0001f600\u4e2d", "a\0b", "dog " * 300, "A cat."]
 
 
 def command(
@@ -93,12 +79,9 @@ def script(path, cwd):
 
 def completed(request):
     """Sends a request and returns the `subprocess.CompletedProcess`."""
-    code = answer_to(request)
-    out, err = (
-        (Path(request["folder"]) / name).read_text(encoding="utf-8")
-        for name in ("stdout", "stderr")
-    )
-    return subprocess.CompletedProcess(request["argv"], code, out, err)
+    code, folder = answer_to(request), Path(request["folder"])
+    streams = [(folder / name).read_text(encoding="utf-8") for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(request["argv"], code, *streams)
 
 
 class Running:
@@ -136,11 +119,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(name, *arguments, package="t2t_keras.cli.", environment=None):
-    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`.
-
-    Args:
-        environment: changes to the environment variables.
-    """
+    """Starts `t2t-NAME`, or a module of a different package, and yields a `Running`."""
     with tempfile.TemporaryDirectory() as folder:
         for stream in ("stdin", "stdout"):
             (Path(folder) / stream).touch()

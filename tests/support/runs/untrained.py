@@ -12,7 +12,7 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.runs import Run
 from t2t_keras.runs.training.run_start import begin
-from t2t_keras.training.checkpoints import named
+from t2t_keras.training.checkpoints import model_state, named
 from t2t_keras.transformer_config import TransformerConfig
 
 SMALL = {"vocab_size": 400, "num_layers": 1, "d_model": 16, "d_ff": 16, "num_heads": 2}
@@ -59,7 +59,7 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, extra_length=50, **set
     keras.utils.set_random_seed(0)
     model = experiment.new_model()
     model.embedding.bias.assign(bias)
-    model.save_weights(run.averaged_weights)
+    run.averaged.write(model_state(model), None, None)
     return run
 
 

@@ -11,6 +11,7 @@ from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
 from t2t_keras.runs.training.run_start import begin
+from t2t_keras.training.checkpoints import model_state
 from t2t_keras.transformer_config import TransformerConfig
 
 SIZE = 310
@@ -49,5 +50,5 @@ def untrained_parser(folder, leaves, extra_length=20):
     for weight in model.weights:  # large enough that outputs differ
         if len(weight.shape) == 2:
             weight.assign(random.normal(0, 0.5, weight.shape).astype("float32"))
-    model.save_weights(run.averaged_weights)
+    run.averaged.write(model_state(model), None, None)
     return run, str(treebank)
