@@ -2,17 +2,14 @@
 
 import csv
 import json
-import re
 import shutil
 
 import pytest
-from support.processes.commands import command
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.toy.grammar import pairs
 from t2t_keras.distillation.comparison import compare, notes_on, rows_of, settings_of, write_results
 from t2t_keras.distillation.systems import Form, System, on_tensorflow
-from t2t_keras.stages import stages as stages_module
 
 SOURCES, REFERENCES = (list(side) for side in zip(*pairs(40, "test"), strict=True))
 WORSE = [line.replace("d", "t") for line in REFERENCES]
@@ -118,45 +115,3 @@ def test_wrong_arguments_are_refused_before_anything_is_written(
 def write_toy(folder):
     for name, lines in (("toy.en", SOURCES), ("toy.de", REFERENCES)):
         (folder / name).write_text("".join(f"{line}\n" for line in lines))
-
-
-class Finished:
-    """A stage that has run, with the interface of `subprocess.Popen` that `Stages` uses."""
-
-    def __init__(self, name, arguments, log):
-        result = command(name, *arguments)
-        log.write((result.stdout + result.stderr).encode())
-        self.code = result.returncode
-
-    def wait(self, timeout):
-        return self.code
-
-
-@pytest.mark.nightly
-def test_a_run_is_compared_with_an_export_and_only_what_changed_is_done_again(
-    exported_toy_run, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(stages_module, "start_command", Finished)
-    write_toy(tmp_path)
-    tests = {"toy": (tmp_path / "toy.en", tmp_path / "toy.de")}
-    run = exported_toy_run[1]
-
-    def compared():
-        found = compare([[run / "export_litert"]], run, tests, tmp_path, engines=["litert"])
-        return found, re.findall(r"comparison: (\S+), see", capsys.readouterr().err)
-
-    found, stages = compared()
-    forms = ["teacher1-litert-float32", "student-litert-float32", "student-litert-int8"]
-    labels = [f"{name}-beam{beam}" for name in forms for beam in (2, 1)]
-    assert [row.form.label for row in found] == labels
-    assert stages == ["export-student-litert-int8", *(f"{label}-toy" for label in labels)]
-    assert not (run / "export_litert" / "2").exists(), "the run is not changed"
-    teacher, _, student, *_ = found
-    assert student.bleu.p_value == 1 and student.teacher.form == teacher.form
-    assert all(0 < row.milliseconds < 1000 for row in found)
-    assert student.form.bytes == (run / "export_litert" / "1" / "model.tflite").stat().st_size
-    table = (tmp_path / "comparison.md").read_text()
-    assert table.count("| export_litert | ") == 2 and (tmp_path / "comparison.png").exists()
-
-    again, stages = compared()
-    assert again == found and not stages and (tmp_path / "comparison.md").read_text() == table

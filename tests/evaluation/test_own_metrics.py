@@ -88,9 +88,7 @@ FINITE = "must return a finite number at line 1 "
     [
         ("line", "1 / ('6' not in h)", "0", r"failed at line 7 \('.he \w+ dog .*, line 4\)$"),
         ("line", "float('nan')", "0", rf"'line' of mine.py, line 3 {FINITE}.*nan$"),
-        ("line", "exit()", "0", r"'line' failed at line 1 .*SystemExit: None"),
         ("corpus", "1 / 0", "0", r"'corpus' failed: ZeroDivisionError: .* \(mine.py, line 6\)$"),
-        ("sums", "[1]", "1 / 0", r"'sums' failed in `score`: ZeroDivisionError.*mine.py, line 9"),
         ("sums", "[1] * (1 + ('6' in h))", "1", "equally many numbers .* Received: 1 and 2"),
         ("plain", "1", "1", r"METRICS\['plain'\] must be line_metric"),
         ("twice", "1", "1", "the same displayed name, 'BLEU'"),
