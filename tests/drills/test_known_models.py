@@ -55,7 +55,7 @@ def test_the_pieces_of_a_sentence_have_the_ids_of_opus_mt():
     tokenizer = MappedSentencePiece(model, pieces, codes=True)
     (found,) = tokenizer.encode(["我叫沃尔夫冈，住在柏林。"])
     assert [ids[piece] for piece in tokenizer.pieces(found)] == [
-        *(14208, 25605, 3244, 26051, 2, 9227, 18317, 9),
+        *(14208, 25605, 3244, 26051, 2, 9227, 18317, 9)
     ]
 
 

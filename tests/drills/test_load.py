@@ -32,10 +32,7 @@ FLAGS = f"--client_timeout_seconds={PATIENCE}", "--max_connections=100"
 WORDS = ["ein", "zwei", "drei", "é", "漢字", "😀", "dog"]
 # An answer of about 3 MB, more than the operating system's buffers hold.
 LARGE = post(
-    {
-        "signature_name": "attention",
-        "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
-    }
+    {"signature_name": "attention", "inputs": {"text": ["a " * 100], "translation": ["a " * 100]}}
 )
 # {status: requests that get it}
 WRONG = {

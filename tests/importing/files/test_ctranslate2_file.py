@@ -8,10 +8,7 @@ from t2t_keras.importing.files.ctranslate2_file import CTranslate2File
 
 MATRIX = np.arange(-6, 6, dtype="float32").reshape(3, 4) / 4
 SCALE = 127 / np.abs(MATRIX).max(axis=1)
-INT8 = {
-    "w": np.round(MATRIX * SCALE[:, None]).astype("int8"),
-    "w_scale": SCALE.astype("float32"),
-}
+INT8 = {"w": np.round(MATRIX * SCALE[:, None]).astype("int8"), "w_scale": SCALE.astype("float32")}
 STORED = {
     "float32": {"w": MATRIX},
     "float16": {"w": MATRIX.astype("float16")},

@@ -23,11 +23,7 @@ def add(path, header, contents=b""):
 
 
 @pytest.mark.parametrize(
-    "header",
-    [
-        "(((",
-        "{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}",
-    ],
+    "header", ["(((", "{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}"]
 )
 def test_a_malformed_header_is_refused(path, header):
     add(path, header)

@@ -42,10 +42,9 @@ def write_vocabulary(path, tokens):
         path.write_text("".join(f"{token}\n" for token in tokens))
 
 
-def random_model(source=11, target=9, d_model=16, d_ff=24, layers=(2, 1), seed=0, bias=True):
+def random_model(source=11, target=9, layers=(2, 1), seed=0, bias=True):
     """Returns the variables of a pre-norm model without attributes, as in early revisions."""
-    random = np.random.default_rng(seed)
-    variables = {}
+    random, d_model, d_ff, variables = np.random.default_rng(seed), 16, 24, {}
 
     def add(name, *shape, mean=0.0):
         variables[name] = random.normal(mean, 0.4, shape).astype("float32")

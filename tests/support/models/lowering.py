@@ -11,12 +11,6 @@ def gpu_program(function, variables, *arguments):
     """Returns the program of a function (HLO, a text) as XLA's GPU compiler receives it.
 
     An operation that XLA cannot compile for a GPU raises `ValueError`.
-
-    Args:
-        function: a plain function of tensors.
-        variables: the Keras variables that it reads. They become inputs, because TensorFlow lowers
-            no variable for a device that is missing.
-        *arguments: its arguments.
     """
 
     def stateless(values, *arguments):

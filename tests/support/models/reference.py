@@ -10,13 +10,7 @@ import numpy as np
 
 
 def forward(weights, config, source, target):
-    """Returns logits `[batch, target_length, vocabulary]`.
-
-    Args:
-        weights: a dict from path ("encoder/block_0/…/kernel") to a float64 array.
-        config: a resolved `TransformerConfig`.
-        source, target: integer ids `[batch, length]`.
-    """
+    """Returns logits `[batch, target_length, vocabulary]`."""
     return np.stack(
         [forward_pair(weights, config, s, t) for s, t in zip(source, target, strict=True)]
     )

@@ -13,13 +13,7 @@ RIVALS = {
     "gnmt": (GNMT, GNMTConfig(**TINY, num_layers=3, units=16, attention_units=8)),
     "gnmt, other widths": (
         GNMT,
-        GNMTConfig(
-            **UNTIED,
-            num_layers=1,
-            decoder_layers=2,
-            units=12,
-            attention_units=8,
-        ),
+        GNMTConfig(**UNTIED, num_layers=1, decoder_layers=2, units=12, attention_units=8),
     ),
     "gnmt, fast-forward": (
         GNMT,
@@ -54,10 +48,7 @@ RIVALS = {
             top_layers=0,
         ),
     ),
-    "bytenet": (
-        ByteNet,
-        ByteNetConfig(**TINY, num_layers=4, units=8, max_dilation=2),
-    ),
+    "bytenet": (ByteNet, ByteNetConfig(**TINY, num_layers=4, units=8, max_dilation=2)),
     "bytenet, other widths": (
         ByteNet,
         ByteNetConfig(

@@ -7,13 +7,7 @@ from support.models.rival_models import rival
 
 
 def check_logits(name, forward):
-    """Compares the logits of a rival with those of a function of one sentence pair.
-
-    Args:
-        name: name of the rival in `RIVALS`.
-        forward: function of weights by path, config, source and target; returns `[target_length,
-            vocabulary]`.
-    """
+    """Compares the logits of a rival with those of a function of one sentence pair."""
     model = rival(name)
     weights = named_weights(model)
     found = array(model(pairs(vocab_size=model.config.source_vocab_size or 50)))

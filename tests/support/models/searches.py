@@ -41,12 +41,6 @@ def run_search(
 
     The search is compiled with the weights as inputs, so that models with the same configuration
     share a compiled search.
-
-    Args:
-        model, source, prefix, indices: as for `search`.
-        length: maximum output length.
-        method_of: function from a model and a config to the search method.
-        **settings: fields of `SearchConfig`.
     """
     config = SearchConfig(**settings)
     extras = {} if prefix is None else {"prefix": ops.convert_to_tensor(prefix, "int32")}

@@ -27,16 +27,7 @@ def kept_runs(*folders, to, trust):
 
 
 def call(name, *arguments, stdin=""):
-    """Calls `main` of t2t-NAME, without the conversion of errors to messages and exit codes.
-
-    Args:
-        name: name of the command.
-        *arguments: flags, then positional arguments.
-        stdin: text or bytes.
-
-    Returns:
-        A namespace with `stdout` and `stderr`.
-    """
+    """Calls `main` of t2t-NAME, without the conversion of errors to messages and exit codes."""
     data = stdin if isinstance(stdin, bytes) else stdin.encode()
     contents = {"stdin": data, "stdout": b"", "stderr": b""}
     streams = {
@@ -94,13 +85,6 @@ def ended(name, *arguments, stdin=""):
     """Runs t2t-NAME to its end in this process: flags, config, `main`, message and exit code.
 
     For commands that end with an error, or early: they are to change nothing that later tests use.
-
-    Args:
-        name, *arguments: see `call`.
-        stdin: text.
-
-    Returns:
-        A `subprocess.CompletedProcess` with text, as from `commands.command`.
     """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     argv = [f"{name}.py", *map(str, arguments)]
@@ -131,17 +115,7 @@ def ended(name, *arguments, stdin=""):
 
 
 def refused(name, line, *places, stdin=""):
-    """Runs t2t-NAME, which must end with exit code 2, one message and no output.
-
-    Args:
-        name: name of the command.
-        line: its arguments, as in a shell.
-        *places: values for {0}, {1}, … in the arguments.
-        stdin: text.
-
-    Returns:
-        The message.
-    """
+    """Runs t2t-NAME, which must end with exit code 2, one message and no output."""
     result = ended(name, *(word.format(*places) for word in shlex.split(line)), stdin=stdin)
     assert (result.returncode, result.stdout) == (2, ""), result.stderr
     assert "Traceback" not in result.stderr

@@ -16,12 +16,7 @@ class CurveOnly:
 
 
 class UntrainedRuns(ToyRuns):
-    """Records the variants that an experiment asks for; the n-th one has the perplexity n + 1.
-
-    Args:
-        folder: output folder.
-        overrides: value by setting, see `Plan`.
-    """
+    """Records the variants that an experiment asks for; the n-th one has the perplexity n + 1."""
 
     def __init__(self, folder, overrides=None):
         super().__init__(Plan("claims", output=folder, overrides=overrides))

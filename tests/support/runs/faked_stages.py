@@ -17,11 +17,7 @@ class Ended:
 
 
 class FakedStages:
-    """Writes files that look as if the stages had run.
-
-    Args:
-        run, vocabulary: the folders that become a trained run and a learned vocabulary.
-    """
+    """Writes files that look as if the stages had run."""
 
     def __init__(self, run, vocabulary):
         self.run, self.vocabulary, self.started, self.failing = run, vocabulary, [], None

@@ -1,7 +1,6 @@
 """Tiny reproduced tables: settings, and readers of what t2t-reproduce writes."""
 
 import csv
-import subprocess
 
 from support.processes.commands import command
 
@@ -18,22 +17,6 @@ def reproduce_command(table, *flags, overrides=TINY, at_stage=()):
     """Runs t2t-reproduce with forked stages; see `command`."""
     overrides = [f"--config.{name}={value}" for name, value in overrides.items()]
     return command("reproduce", table, *flags, *overrides, at_stage=dict(at_stage))
-
-
-def copying_start(source, started):
-    """Returns a replacement of `stages.start_command` that copies a file to the stage's --output.
-
-    Args:
-        source: the file.
-        started: a list to which each stage's command and arguments are added.
-    """
-
-    def start(command, arguments, log):
-        started.append((command, arguments))
-        (output,) = (a.partition("=")[2] for a in arguments if a.startswith("--output="))
-        return subprocess.Popen(["cp", source, output])
-
-    return start
 
 
 def started_stages(messages):

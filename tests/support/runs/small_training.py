@@ -73,13 +73,7 @@ def compiled_model(strategy, dropout):
 
 
 def new_trainer(
-    folder,
-    strategy=None,
-    held_out=(),
-    callbacks=(),
-    dropout=0.2,
-    data=None,
-    **settings,
+    folder, strategy=None, held_out=(), callbacks=(), dropout=0.2, data=None, **settings
 ):
     """Returns a trainer whose model is in its initial state.
 

@@ -24,13 +24,7 @@ TREES = [
 
 
 def untrained_parser(folder, leaves, extra_length=20):
-    """Returns a `Run` with averaged weights, and the path of a treebank.
-
-    Args:
-        folder: path of a new folder.
-        leaves: how the run writes a word: "tag", "XX" or "word".
-        extra_length: setting of the search.
-    """
+    """Returns a `Run` with averaged weights, and the path of a treebank."""
     folder.mkdir(parents=True)
     treebank, data = folder / "gold.mrg", folder / "data"
     treebank.write_text("".join(f"{tree}\n" for tree in TREES))

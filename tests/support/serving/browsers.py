@@ -15,11 +15,7 @@ def set_display(driver, width, height, scheme):
 
 
 class Page:
-    """A server's web page in a browser, whose methods do what a user does.
-
-    Args:
-        driver: the browser.
-    """
+    """A server's web page in a browser, whose methods do what a user does."""
 
     def __init__(self, driver):
         self.driver = driver

@@ -25,12 +25,9 @@ class ScriptedServer(ThreadingHTTPServer):
 
     Attributes:
         predictions: the (signature, row) of each request so far.
-        addresses: the path of each request so far.
         key: the API key that requests must have. None: none is required.
-        answers_wait: requests for translations wait until this event is set.
+        answers_wait, words_wait: requests wait for these events.
         refused: {text: message}, for texts that get HTTP 400.
-        refused_words: message of HTTP 400 for requests for words. None: they are answered.
-        words_wait: requests for words wait until this event is set.
 
     Args:
         options: {input of `translate_with_options`: its default}.

@@ -102,13 +102,7 @@ class EchoEngine(Engine):
 
 
 class Client:
-    """Requests predictions from a model, in this process and without HTTP.
-
-    Args:
-        model: an engine or a loaded model.
-        split: of the `Predictor`.
-        **limits: those of `Limits`.
-    """
+    """Requests predictions from a model, in this process and without HTTP."""
 
     def __init__(self, model, split=None, **limits):
         limits = Limits(**limits)

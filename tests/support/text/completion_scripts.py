@@ -119,11 +119,7 @@ def with_parts(name, parts):
 
 
 def bash_script(modules):
-    """Returns the script for bash.
-
-    Args:
-        modules: {command without t2t-: name of its module}.
-    """
+    """Returns the script for bash."""
     cases = []
     for command, module in modules.items():
         words = [

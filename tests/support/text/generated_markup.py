@@ -43,12 +43,7 @@ OPEN = {
 
 
 class Generated:
-    """A random document of several lines; each tag has an attribute of its own.
-
-    Args:
-        seed: random seed.
-        markup: "html", "xml" or "placeholders".
-    """
+    """A random document of several lines; each tag has an attribute of its own."""
 
     def __init__(self, seed, markup):
         self.draw, self.markup, self.count = random.Random(f"{markup} {seed}"), markup, 0
@@ -111,13 +106,7 @@ def mistranslated(text, draw):
 
 
 def translated(text, markup, draw=None):
-    """Translates the lines of a text, and reorders, drops, repeats and invents words.
-
-    Args:
-        text: a document.
-        markup: "html", "xml" or "placeholders".
-        draw: random numbers. None: every translation is its source.
-    """
+    """Translates the lines of a text, and reorders, drops, repeats and invents words."""
     lines = text.split("\n")
     if markup != "placeholders":
         document = Document(markup)

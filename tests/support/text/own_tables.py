@@ -19,12 +19,7 @@ def section(page, title):
 
 @contextlib.contextmanager
 def with_entries(code, file="mine.py"):
-    """Executes a plug-in file in the block, and removes its entries at the end.
-
-    Args:
-        code: the contents of the file.
-        file: its path in messages.
-    """
+    """Executes a plug-in file in the block, and removes its entries at the end."""
     tables = RULES, SOURCES, METRICS
     before = [dict(table) for table in tables]
     try:
