@@ -31,6 +31,8 @@ def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch
     monkeypatch.setattr(dropout_encoding, "BLOCK", 7)
     separate = SeparateTokenizers(tokenizer, toy_tokenizer("bpe without bytes"))
     store, plain = encoded(PAIRS, separate, DROPOUT), encoded(PAIRS, separate)
+    with pytest.raises(ValueError, match="of kind 'bpe'"):
+        encoded(PAIRS, toy_tokenizer("word_pieces"), DROPOUT)
     assert (store.encodings, plain.encodings, len(store)) == (3, 1, 150)
     np.testing.assert_array_equal(store.lengths, plain.lengths)
     width = store.all_lengths.max()
