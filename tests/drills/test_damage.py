@@ -63,8 +63,7 @@ ALL = ("translate", "score", "evaluate", "average", "report", "export", "train")
 READERS = {
     "config.json": ALL,
     "vocabulary": ALL,
-    "averaged.weights.h5": ("translate", "export", "train"),
-    "averaged.json": ("translate", "score", "export", "train"),
+    "averaged.npz": ("translate", "score", "export", "train"),
     "checkpoints/best.json": ("best", "train"),
     "checkpoints/step": ("newest", "average", "train"),
     "metrics.jsonl": ("report", "train"),

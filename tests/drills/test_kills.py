@@ -129,7 +129,7 @@ def test_distill(toy_run, toy_data, tmp_path):
     def results():
         found = {name: (run / "distillation" / name).read_bytes() for name in files}
         found["data"] = contents(run / "distillation" / "data" / "shard-000000")
-        return found | {"weights": arrays_of_weights(run / "averaged.weights.h5")}
+        return found | {"weights": arrays_of_weights(run / "averaged.npz")}
 
     tiny = [flag for flag in TINY_RUN if "toy_pairs" not in flag and "vocabulary" not in flag]
     arguments = [toy_run[1], f"--data={toy_data[1]}", f"--run={run}", "--ratio=0"]
