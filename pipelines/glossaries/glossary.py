@@ -152,7 +152,8 @@ def in_line(number):
 
 
 def capitalized(phrase):
-    return phrase[:1].upper() + phrase[1:]
+    """Returns a phrase with a capital letter, unless its first word has one already ("iPhone")."""
+    return phrase[0].title() + phrase[1:] if phrase.split()[0].islower() else phrase
 
 
 def first_word(text, start):

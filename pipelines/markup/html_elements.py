@@ -124,8 +124,10 @@ class OpenElements:
         choice = translation_choice(attributes)
         if choice is None:
             choice = self.translated and name not in UNTRANSLATED
-        keeps_lines = name == "pre" or (bool(self.stack) and self.keeps_lines)
-        if not self.is_html and (space := PRESERVE.search(attributes)):
+        keeps_lines = self.keeps_lines if self.is_html else bool(self.stack) and self.keeps_lines
+        if self.is_html and name in BLOCKS:
+            keeps_lines = name == "pre"
+        elif not self.is_html and (space := PRESERVE.search(attributes)):
             keeps_lines = space[1] == "preserve"
         self.stack.append(OpenElement(name, choice and name not in RAW, keeps_lines))
 

@@ -29,8 +29,9 @@ IN_LINE = re.compile(f"(?!{OPEN_QUOTE})(?:{IN_TEXT.pattern})|(?P<quote>{OPEN_QUO
 VALUE = re.compile(r"(=\s*)(\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))")
 LONGEST_VALUE = 300  # characters to keep of an attribute; enough for `class` and `translate`
 LONGEST_TAG = 2000  # characters to keep of a tag that spans lines
-# White space with a line break. It divides the text in <pre> and outside all elements.
-LINE_BREAK = re.compile(r"[ \t\f\r]*\n[ \t\f\r\n]*")
+# White space with a line break. It divides text in <pre> and, in HTML, outside of all blocks, where
+# a stray tag such as `List<String>` must not join the lines that follow.
+LINE_BREAK = re.compile(r"(?<![ \t\f\r])[ \t\f\r]*+\n[ \t\f\r\n]*+")
 UNQUOTED_END = re.compile(r"=\s*[^\s\"'=]+\Z")  # <a href=http://a.example/>: slash of the URL
 
 

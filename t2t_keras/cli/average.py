@@ -1,6 +1,6 @@
 """t2t-average: writes the mean of a run's last checkpoints (§6.1: 5, or 20 for the big model).
 
-t2t-average runs/mine              averages the last 5 and writes runs/mine/averaged.weights.h5
+t2t-average runs/mine              averages the last 5 and writes runs/mine/averaged.npz
 t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as many
                                    (--config.training.keep=20)
 
@@ -9,6 +9,8 @@ is the best does not count. t2t-train keeps the averages until it takes further 
 become the run's default weights, also if others were chosen when training ended. All exports in the
 run's folder that had its earlier default weights are written again.
 """
+
+import contextlib
 
 from absl import flags
 
@@ -37,9 +39,11 @@ def main(arguments):
     from t2t_keras.runs import Run
 
     trained = Run(folder)
-    (before,) = trained.averaged.record_in_place().values() or [{}]
+    before = {}
+    with contextlib.suppress(ValueError):  # a damaged file is replaced
+        before = trained.averaged.record() or {}
     steps = trained.average(LAST.value)
-    print(f"{folder}/averaged.weights.h5: steps {', '.join(f'{step:,}' for step in steps)}")
+    print(f"{trained.averaged_weights}: steps {', '.join(f'{step:,}' for step in steps)}")
     if before.get("chosen", "averaged") != "averaged":
         print(
             "They are now the run's default weights, in place of those of step "

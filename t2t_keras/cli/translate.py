@@ -103,6 +103,8 @@ def main(arguments):
         model = load_model(arguments)
         style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
         document = None if interactive else document_for(model)
+        if document and document.is_page:
+            refuse_unused([PREFIXES], "on a page, whose sentences may span lines")
         beside = {each.flag.name: each.digest() for each in (prefixes, required)}
         output.begin(model.identity | output_format() | beside)
         if is_stream:
@@ -118,7 +120,6 @@ def main(arguments):
             phrases, numbers = phrases_of(required.take(len(lines))), range(len(lines))
             if document:
                 pieces, numbers = document.divided(lines)
-                starts = starts and [starts[number] for number in numbers]
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:

@@ -81,7 +81,7 @@ def check_options(format, options):
 
 def recognized(folder):
     """Returns the name of the format of a folder."""
-    if (folder / "checkpoints").is_dir() or (folder / "averaged.weights.h5").exists():
+    if (folder / "checkpoints").is_dir() or (folder / "averaged.npz").exists():
         raise ValueError(f"{folder} is a run of this package already: use it as it is")
     found = [name for name, format in FORMATS.items() if format.is_format(folder)]
     if len(found) == 1:

@@ -2,7 +2,7 @@
 
 import shutil
 
-from pipelines.atomic_files import full_disk_named, read_json, write_json
+from pipelines.atomic_files import full_disk_named, write_json
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.config_file import read_config
@@ -43,9 +43,7 @@ def checked(folder):
     """Returns the `Experiment` of a downloaded run. Damage raises `ValueError` with its file."""
     run = RunFolder(folder)
     experiment = read_settings(run.config_file)
-    if read_json(run.averaged.record_path) is None:
-        raise ValueError(f"{folder} has no averaged.json, which says what its weights are")
-    run.averaged.check()
+    run.averaged.state()  # fails if it is damaged
     load_tokenizer(folder / "vocabulary")
     for version in versions_in(folder / "export_litert").values():
         verified_record(version)

@@ -8,15 +8,12 @@ RUN/
   logs/                TensorBoard
   metrics.jsonl        one line per evaluation
   training.jsonl       one line per `log_every` training steps
-  averaged.weights.h5  the averaged weights
-  averaged.json        the steps of the averaged checkpoints, and the choice of weights
+  averaged.npz         the averaged weights, their steps, and the choice of weights
   alignment.json       the layer and head for word alignment, if they were chosen
   export/              numbered SavedModels
   export_litert/       numbered models for LiteRT
   export_ctranslate2/  numbered models for CTranslate2, if there are any
 """
-
-import contextlib
 
 from absl import logging
 
@@ -28,7 +25,7 @@ from t2t_keras.runs.exports.fitting import fastest_engine
 from t2t_keras.runs.run_folder import RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.trained_model import TrainedModel
-from t2t_keras.training.checkpoints import Checkpoints, DamagedCheckpoint, average, restore
+from t2t_keras.training.checkpoints import Checkpoints, average, model_part, restore
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.translating.request import listed
@@ -116,11 +113,9 @@ class Run(RunFolder, TrainedModel):
     def load_weights(self, model, weights=None):
         """Assigns the run's weights to a model; see `model`."""
         path = self.weights_file(weights)
-        if path == self.averaged_weights:
-            self.averaged.load_into(model)
-            return
-        state, _ = self.checkpoints.load(step_of(path))
-        restore(model, {name: array for name, array in state.items() if "model/" in name})
+        is_average = path == self.averaged_weights
+        state = self.averaged.state() if is_average else self.checkpoints.load(step_of(path))[0]
+        restore(model, model_part(state))
 
     def loaded_with_steps(self, weights=None):
         """Returns the model, and the steps of exactly its weights, or None if unknown."""
@@ -164,7 +159,7 @@ class Run(RunFolder, TrainedModel):
         """Returns the steps of the checkpoints that `average` can average, oldest first."""
         return self.kept_checkpoints().latest()
 
-    def average(self, last=5, made_by="t2t-average"):
+    def average(self, last=5):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
 
         The run's exports keep the earlier weights until `renew_exports`.
@@ -172,27 +167,13 @@ class Run(RunFolder, TrainedModel):
         Args:
             last: number of checkpoints. An older checkpoint that was kept because it is the best
                 does not count.
-            made_by: the command, recorded in averaged.json.
         """
         check_links(self.folder)
         checkpoints = self.kept_checkpoints()
         weights, steps = average(checkpoints, last)
-        model = self.new_model(checkpoints.path(steps[-1]))
-        restore(model, weights)
-        newest = checkpoints.digest(steps[-1])
         with only_one(checkpoints.folder):
-            self.averaged.write(model, steps=steps, newest_checkpoint=newest, made_by=made_by)
+            self.averaged.write(weights, steps, checkpoints.digest(steps[-1]))
         return steps
-
-    def adopt_averaged_weights(self):
-        """Records that averaged weights of an older version come from the present checkpoints.
-
-        The averaged weights are then kept until training continues.
-        """
-        newest, steps = None, self.checkpoints.steps()
-        with contextlib.suppress(DamagedCheckpoint):
-            newest = steps and self.checkpoints.digest(steps[-1])
-        self.averaged.adopt(newest or None)
 
     def kept_checkpoints(self):
         """Returns the run's `Checkpoints`, with the number of checkpoints that training keeps."""

@@ -1,15 +1,16 @@
 """The files of a run, read without TensorFlow and Keras."""
 
+import functools
 from pathlib import Path
 
-from pipelines.atomic_files import json_digest, read_json
+from pipelines.atomic_files import file_digest, json_digest, read_json
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.runs.config_file import preparation_of, read_config, search_in
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
-from t2t_keras.runs.training.averaged_weights import AveragedWeights, digest_of_version, file_key
-from t2t_keras.training.checkpoints import Checkpoints
+from t2t_keras.runs.training.averaged_weights import AveragedWeights
+from t2t_keras.training.checkpoints import Checkpoints, state_digest
 from t2t_keras.translating.languages import languages_in
 
 ALIGNMENT = "alignment.json"
@@ -117,11 +118,6 @@ class RunFolder:
         """
         if self.averaged_weights.exists():
             return self.chosen_weights() or "averaged"
-        if self.averaged.record_path.exists():
-            raise ValueError(
-                f"{self.averaged_weights} is missing, but {self.averaged.record_path.name} "
-                "describes it. Run t2t-average to write it again, or choose others with --weights"
-            )
         steps = self.checkpoints.steps()
         if not steps:
             read_config(self.config_file)  # raises a clear error if the folder is not a run
@@ -129,7 +125,7 @@ class RunFolder:
         return str(steps[-1])
 
     def chosen_weights(self):
-        """Returns the weights that averaged.json says were chosen, or None if there are none."""
+        """Returns the weights in the record of the average that were chosen, or None."""
         chosen = (self.averaged.record() or {}).get("chosen")
         steps = self.checkpoints.steps()
         if chosen in (None, "averaged") or chosen in map(str, steps):
@@ -162,11 +158,8 @@ class RunFolder:
         return file_key(self.weights_file(weights))
 
     def weights_file_digest(self, weights=None):
-        """Returns the digest of the file that holds the weights."""
-        path = self.weights_file(weights)
-        if path == self.averaged_weights:
-            self.averaged.check()
-        return digest_of_version(path, file_key(path))
+        """Returns the digest of the weights, computed from the checksums in their file."""
+        return state_digest(self.weights_file(weights))
 
     def weights_steps(self, weights=None):
         """Returns the steps of the checkpoints that the weights come from, or None if unknown."""
@@ -194,3 +187,17 @@ def read_head(folder):
 
 def unusable(folder, error):
     return ValueError(f"{folder / ALIGNMENT} has no usable choice ({error}). {CHOOSE_AGAIN}")
+
+
+def file_key(path):
+    """Returns a key that changes whenever a file changes while this process runs.
+
+    It includes the time of the last change, which cannot be set, unlike the modification time.
+    """
+    status = path.stat()
+    return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@functools.lru_cache(maxsize=32)
+def digest_of_version(path, key):
+    return file_digest(path)

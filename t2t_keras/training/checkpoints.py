@@ -3,7 +3,8 @@
 A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It contains the weights, the
 optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
 temporary name, synced to disk and renamed, so that older checkpoints stay usable whenever
-the process dies. Every array has a checksum, which is verified on reading.
+the process dies. Every array has a checksum, which is verified on reading. The average of
+checkpoints, `averaged.npz`, is such a file, without the optimizer.
 """
 
 import contextlib
@@ -72,26 +73,16 @@ class Checkpoints:
                 best checkpoint so far, or None.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(step)
-        unfinished = path.with_suffix(".unfinished")
         earlier = self.on_schedule(each for each in self.steps() if each < step)
         notes = {**notes, "step": step, "previous": max(earlier, default=None), "keep": self.keep}
-        notes |= {"arrays": len(state), "on_schedule": on_schedule}
-        notes = np.frombuffer(json.dumps(notes).encode(), "uint8")
         try:
-            with open(unfinished, "wb") as file:
-                write_arrays(file, {"notes": notes}, state)
-                file.flush()
-                os.fsync(file.fileno())
+            write_state(self.path(step), state, notes | {"on_schedule": on_schedule})
         except OSError as error:
-            with contextlib.suppress(OSError):
-                unfinished.unlink()
             raise OSError(
                 f"The checkpoint of step {step:,} could not be written ({error}). The newest one "
                 f"in {self.folder} is from step {max(self.steps(), default=0):,}: make room and "
                 "run the same command to resume"
             ) from error
-        unfinished.rename(path)
         self.delete_old()
 
     def delete_old(self):
@@ -126,23 +117,11 @@ class Checkpoints:
 
     def load(self, step):
         """Returns the state and the notes of a checkpoint."""
-        path = self.path(step)
-        with damage_reported(path):
-            with zipfile.ZipFile(path) as file:
-                check_stored(file)
-                if damaged := file.testzip():
-                    raise ValueError(f"wrong checksum of {damaged}")
-            with opened(path) as file:
-                state = {name: numbers(name, file[name]) for name in file.files}
-            notes = parsed_notes(state.pop("notes"))
-            if (arrays := notes["arrays"]) != len(state):
-                raise ValueError(f"it has {len(state)} of {arrays} arrays")
-        return state, notes
+        return read_state(self.path(step))
 
     def notes(self, step):
         """Returns the notes of a checkpoint without reading its arrays."""
-        with damage_reported(self.path(step)), opened(self.path(step)) as file:
-            return parsed_notes(file["notes"])
+        return read_notes(self.path(step))
 
     def shapes(self, step):
         """Returns {name: shape} of a checkpoint's arrays without reading them."""
@@ -151,10 +130,8 @@ class Checkpoints:
             return {name: shape_in(file, name) for name in names}
 
     def digest(self, step):
-        """Returns a digest of a checkpoint's contents, computed from the checksums in its file."""
-        with damage_reported(self.path(step)), zipfile.ZipFile(self.path(step)) as file:
-            entries = sorted((each.filename, each.file_size, each.CRC) for each in file.infolist())
-        return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
+        """Returns a digest of a checkpoint's state."""
+        return state_digest(self.path(step))
 
     def latest(self):
         """Returns the steps of the most recent unbroken series of checkpoints, oldest first.
@@ -215,6 +192,61 @@ class Checkpoints:
         return None
 
 
+def write_state(path, state, notes):
+    """Writes a file of arrays and notes. Its name is only ever that of a complete file.
+
+    Args:
+        path: the file.
+        state, notes: see `Checkpoints.save`.
+    """
+    unfinished = path.with_suffix(".unfinished")
+    notes = json.dumps(notes | {"arrays": len(state)}).encode()
+    try:
+        with open(unfinished, "wb") as file:
+            write_arrays(file, {"notes": np.frombuffer(notes, "uint8")}, state)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            unfinished.unlink()
+        raise
+    unfinished.rename(path)
+
+
+def read_state(path, names=NOTES):
+    """Returns the state and the notes in a file that `write_state` has written.
+
+    Args:
+        path: the file.
+        names: names that the notes must have.
+    """
+    with damage_reported(path):
+        with zipfile.ZipFile(path) as file:
+            check_stored(file)
+            if damaged := file.testzip():
+                raise ValueError(f"wrong checksum of {damaged}")
+        with opened(path) as file:
+            state = {name: numbers(name, file[name]) for name in file.files}
+        notes = parsed_notes(state.pop("notes"), names)
+        if (arrays := notes["arrays"]) != len(state):
+            raise ValueError(f"it has {len(state)} of {arrays} arrays")
+    return state, notes
+
+
+def read_notes(path, names=NOTES):
+    """Returns the notes in a file without reading its arrays; see `read_state`."""
+    with damage_reported(path), opened(path) as file:
+        return parsed_notes(file["notes"], names)
+
+
+def state_digest(path):
+    """Returns a digest of the arrays in a file, computed from the checksums in the file."""
+    with damage_reported(path), zipfile.ZipFile(path) as file:
+        members = [each for each in file.infolist() if each.filename != "notes.npy"]
+        entries = sorted((each.filename, each.file_size, each.CRC) for each in members)
+    return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
+
+
 def write_arrays(file, *mappings):
     """Writes {name: array} like `np.savez`, but reads the arrays one at a time."""
     with zipfile.ZipFile(file, "w") as archive:
@@ -255,10 +287,10 @@ def shape_in(archive, name):
         return np.lib.format.read_array_header_1_0(member)[0]
 
 
-def parsed_notes(array):
+def parsed_notes(array, names):
     notes = json.loads(array.tobytes())
-    if not isinstance(notes, dict) or not {*NOTES} <= notes.keys():
-        raise ValueError(f"its notes are not an object with {', '.join(NOTES)}")
+    if not isinstance(notes, dict) or not {*names} <= notes.keys():
+        raise ValueError(f"its notes are not an object with {', '.join(names)}")
     return notes
 
 
@@ -280,8 +312,13 @@ def damage_reported(path):
 
 def state_of(model):
     """Returns everything that training changes, as {name: array}."""
-    variables = named("model", model.variables) | named("optimizer", model.optimizer.variables)
-    return {name: variable.numpy() for name, variable in variables.items()}
+    optimizer = named("optimizer", model.optimizer.variables)
+    return model_state(model) | {name: each.numpy() for name, each in optimizer.items()}
+
+
+def model_state(model):
+    """Returns the part of `state_of` that belongs to the model."""
+    return {name: each.numpy() for name, each in named("model", model.variables).items()}
 
 
 def restore(model, state):
@@ -321,8 +358,11 @@ def average(checkpoints, last):
         )
     total = {}
     for step in steps:
-        state, _ = checkpoints.load(step)
-        for name, array in state.items():
-            if name.startswith("model/"):
-                total[name] = total.get(name, 0) + array.astype("float64") / last
-    return total, steps
+        for name, array in model_part(checkpoints.load(step)[0]).items():
+            total[name] = total.get(name, 0) + array.astype("float64") / last
+    return {name: array.astype("float32") for name, array in total.items()}, steps
+
+
+def model_part(state):
+    """Returns the arrays of a state that belong to the model."""
+    return {name: array for name, array in state.items() if name.startswith("model/")}

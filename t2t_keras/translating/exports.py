@@ -116,7 +116,8 @@ def for_other_programs(path):
     path = Path(path)
     version = newest_in(path.parent if path.is_file() else path)
     row = FORMATS.get(record_of(version).get("format")) if version else None
-    row = row or {".keras": FORMATS["keras"], ".argosmodel": FORMATS["argos"]}.get(path.suffix)
+    if row is None and not path.is_dir():
+        row = {".keras": FORMATS["keras"], ".argosmodel": FORMATS["argos"]}.get(path.suffix)
     return f"a {row.purpose}" if row and row.engine is None else None
 
 

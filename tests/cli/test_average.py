@@ -17,7 +17,7 @@ def run(new_run, tmp_path_factory):
 def test_the_averages_replace_the_weights_that_were_chosen(run):
     before = run.averaged_weights.read_bytes()
     average = ["average", run.folder, "--last=2", "--noexport"]
-    printed = f"{run.folder}/averaged.weights.h5: steps 1,000, 1,500\n"
+    printed = f"{run.averaged_weights}: steps 1,000, 1,500\n"
     assert call(*average).stdout == printed
     assert run.averaged_weights.read_bytes() != before
     run.averaged.add(run.averaged.digest(), chosen="1000")

@@ -46,7 +46,7 @@ def test_without_data_the_toy_grammar_is_learned_evaluated_averaged_and_exported
     names = {path.name for path in folder.iterdir() if path.suffix != ".lock"} - {".lock"}
     assert names == {
         *("config.json", "vocabulary", "checkpoints", "logs", "metrics.jsonl", "training.jsonl"),
-        *("averaged.weights.h5", "averaged.json", "export", "export_litert"),
+        *("averaged.npz", "export", "export_litert"),
     }
     assert newest_in(folder / "export") == folder / "export" / "1"
 

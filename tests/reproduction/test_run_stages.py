@@ -30,7 +30,7 @@ def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_p
     checkpoint.parent.mkdir()
     checkpoint.touch()
     assert default_weights(run) == ("1200", checkpoint, "the checkpoint of step 1,200")
-    run.averaged_weights.touch()
+    run.averaged.write({}, [1200], None)
     averaged = run.averaged_weights
     assert default_weights(run) == ("averaged", averaged, "the run's averaged weights")
 

@@ -1,7 +1,6 @@
 import json
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from support.runs.untrained import save_checkpoint
@@ -26,14 +25,10 @@ def test_weights_are_named_by_step_or_as_newest_best_or_averaged(copied):
         copied.weights_file("3")
 
 
-def test_without_averaged_weights_the_newest_step_is_the_default_unless_they_were_lost(copied):
+def test_without_averaged_weights_the_newest_step_is_the_default(copied):
     copied.averaged_weights.unlink()
     assert copied.default_weights() == "6"
-    write_json(copied.averaged.record_path, {"0" * 32: {"steps": [2]}})
-    with pytest.raises(ValueError, match=r"averaged.weights.h5 is missing, .* Run t2t-average"):
-        copied.default_weights()
     assert copied.weights_file("newest") == copied.checkpoints.path(6)
-    copied.averaged.record_path.unlink()
     shutil.rmtree(copied.checkpoints.folder)
     with pytest.raises(ValueError, match="has no weights yet: its first checkpoint is to come"):
         copied.weights_file()
@@ -51,20 +46,6 @@ def test_a_model_has_the_weights_of_a_checkpoint_or_the_mean_of_the_last_ones(co
     message = r"has 3 checkpoints in a row \(steps: 2, 4, 6\)\. Received: last=9\. Average fewer"
     with pytest.raises(ValueError, match=message):
         copied.average(last=9)
-
-
-def test_averaging_that_fails_leaves_the_old_averaged_weights(copied, monkeypatch):
-    before = copied.averaged_weights.read_bytes()
-
-    def fail_halfway(model, path):
-        path.write_bytes(b"half")
-        raise OSError("no space left")
-
-    monkeypatch.setattr(keras.Model, "save", fail_halfway)
-    with pytest.raises(OSError, match="no space left"):
-        copied.average(last=2)
-    assert copied.averaged_weights.read_bytes() == before
-    assert not list(copied.folder.glob("*unfinished*"))
 
 
 def test_two_processes_do_not_average_at_once(copied):

@@ -15,6 +15,7 @@ from t2t_keras.models import architecture_of
 from t2t_keras.runs import Run
 from t2t_keras.runs.settings_file import check_same_model, read_config, read_settings
 from t2t_keras.runs.training.run_start import begin
+from t2t_keras.training.checkpoints import model_state
 from t2t_keras.transformer_config import TransformerConfig
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
 from t2t_keras.translating.translator import Translator
@@ -31,7 +32,7 @@ def run(request, vocabulary, tmp_path_factory):
     run = Run(tmp_path_factory.mktemp("rivals") / request.param)
     begin(run, experiment, vocabulary)
     keras.utils.set_random_seed(0)
-    experiment.new_model().save_weights(run.averaged_weights)
+    run.averaged.write(model_state(experiment.new_model()), None, None)
     return run
 
 

@@ -15,8 +15,8 @@ from pipelines.text.opened_text import compressing
 
 # Patterns of the files of runs and exports that other commands read.
 READ_LATER = (
-    *("config.json", "metrics.jsonl", "training.jsonl", "averaged.json", "alignment.json"),
-    *("*.weights.h5", "*.keras", "saved_model.pb"),
+    *("config.json", "metrics.jsonl", "training.jsonl", "alignment.json"),
+    *("*.npz", "*.keras", "saved_model.pb"),
     *("vocabulary/*", "checkpoints/*", "variables/*", "assets/*", "export*/**/*", "[0-9]*/**/*"),
 )
 

@@ -36,9 +36,9 @@ RUN = "run"  # a run of this package, as t2t-export --format=hub writes it
 BESIDE = ("*.json", "*.txt", "*.yml", "*.yaml", "*.spm", "*.model", "*.vocab", "*vocab*")
 NEEDS = {
     RUN: Needs(
-        ("averaged.weights.h5",),
+        ("averaged.npz",),
         (
-            *("config.json", "averaged.json", "alignment.json", "metrics.jsonl"),
+            *("config.json", "alignment.json", "metrics.jsonl"),
             "imports/*.py",
             *("vocabulary/*", "vocabulary/*/*", "export_litert/*/*", "export_litert/*/*/*"),
             "export_litert/*/*/*/*",

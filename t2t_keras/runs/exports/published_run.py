@@ -9,6 +9,7 @@ from t2t_keras.runs.config_file import read_config, recorded_corpora
 from t2t_keras.runs.plugins.plugin_files import FOLDER, files_of_run
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
+from t2t_keras.training.checkpoints import model_state
 
 PATHS = ("folder", "dev_source", "dev_target")  # settings in `data`
 # A path that leads somewhere, in any text: /home/mary/train.en, ~/train.en, ../mary/train.en,
@@ -41,9 +42,8 @@ def write_published(run, folder, weights=None, with_scores=True, **facts):
         (folder / FOLDER).mkdir(exist_ok=True)
         (folder / FOLDER / file.path.name).write_bytes(file.contents)
     model, steps, _ = run.loaded_with_file(weights)
-    record = {"steps": steps, "newest_checkpoint": None, "made_by": "t2t-export"}
     scores = scores_of(run, weights) if with_scores else {}
-    AveragedWeights(folder).write(model, **record, **scores)
+    AveragedWeights(folder).write(model_state(model), steps, None, **scores)
 
 
 def scores_of(run, weights=None):

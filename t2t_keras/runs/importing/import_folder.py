@@ -16,7 +16,7 @@ STEP = 0  # step number of the checkpoint with the imported weights
 # Names of the files and folders that a killed import may leave in the run's folder.
 LEFTOVERS = (
     r"config\.json\.unfinished|vocabulary(\..*\.unfinished)?|checkpoints|export_litert|"
-    r"averaged\.(weights\.h5|json)|alignment\.json|metrics\.jsonl|imports|unpacked"
+    r"averaged\.npz|alignment\.json|metrics\.jsonl|imports|unpacked"
 )
 
 

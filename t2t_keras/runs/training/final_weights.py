@@ -30,12 +30,9 @@ class FinalWeights:
 
     def __init__(self, run, held_out):
         self.run, self.held_out = run, list(held_out)
-        self.searches = {}  # {tag of the sources: `Translator`}
 
     def choose_if_missing(self, show):
         """Compares the weights and records the choice, unless it is recorded or not needed.
-
-        If an earlier version has scored the averaged weights, the run keeps them.
 
         Args:
             show: called with a line about the comparison.
@@ -44,11 +41,10 @@ class FinalWeights:
             Whether the choice is new.
         """
         key, record = self.run.averaged.digest(), self.run.averaged.record()
-        earlier = record["made_by"] is None or "bleu" in record or "bleu_by_set" in record
         if self.run.experiment().training.average == "always":
             return self.return_to_averaged(key, record, show)
         held_out = self.held_out and len(self.held_out[0].sources) >= FEWEST
-        if earlier or "chosen" in record or not held_out:
+        if "chosen" in record or not held_out:
             return False
         candidates = self.candidates(record)
         if len(candidates) == 1:

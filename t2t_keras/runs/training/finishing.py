@@ -41,7 +41,8 @@ def finish(run, trainer, export, show):
 
 
 def average_if_missing(run, trainer, show):
-    if run.averaged.is_of(run.checkpoints.digest(trainer.step)):
+    record = run.averaged.record()
+    if record and record["newest_checkpoint"] == run.checkpoints.digest(trainer.step):
         return False
     latest = run.latest_steps()
     missing = run.checkpoints.missing() if len(latest) < LAST else None
@@ -50,7 +51,7 @@ def average_if_missing(run, trainer, show):
             "%s is missing. Only the checkpoints after it are averaged",
             run.checkpoints.path(missing),
         )
-    steps = run.average(min(LAST, len(latest)), made_by="t2t-train")
+    steps = run.average(min(LAST, len(latest)))
     listed = ", ".join(f"{step:,}" for step in steps)
     show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
     return True
@@ -65,8 +66,6 @@ def score_if_missing(run, final, show):
         show: see `finish`.
     """
     key, record = run.averaged.digest(), run.averaged.record()
-    if record["made_by"] is None:  # scored by an earlier version, which wrote no records
-        return False
     weights = run.default_weights()
     which = "" if weights == AVERAGED else weights
     named = record.get("bleu_by_set", {})

@@ -114,8 +114,6 @@ def train(
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
         with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
             trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
-        if trainer.is_chief:
-            run.adopt_averaged_weights()
         with strategy.scope():
             stopped = trainer.train()
         finished = not stopped or trainer.stopped_early

@@ -1,4 +1,4 @@
-"""Comparison of a run's weights at the end of training, as recorded in averaged.json."""
+"""Comparison of a run's weights at the end of training, as recorded with the averaged weights."""
 
 from typing import NamedTuple
 

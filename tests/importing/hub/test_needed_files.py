@@ -10,7 +10,7 @@ from t2t_keras.importing.hub.needed_files import RUN, fetch, needed_files, parse
 
 TEXTS = {"config.json", "vocab.json", "source.spm", "target.spm", "tokenizer_config.json"}
 OPUS = {"README.md", "pytorch_model.bin", "tf_model.h5", ".gitattributes", "metadata.json", *TEXTS}
-OURS = {"config.json", "averaged.json", "averaged.weights.h5", "vocabulary/bpe.model"}
+OURS = {"config.json", "averaged.npz", "vocabulary/bpe.model"}
 OURS |= {"export_litert/1/model.tflite", "export_litert/1/vocabulary/source/bpe.model"}
 
 

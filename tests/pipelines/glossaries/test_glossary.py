@@ -13,6 +13,7 @@ TERMS = {
     "C++": "C++",
     "日本": "Japan",
     "cafe\u0301": "Café",
+    "mobile": "iPhone",
 }
 
 
@@ -28,6 +29,7 @@ TERMS = {
         ("Apple or apple", ["Apple", "Apfel"]),
         ("»House« of cards", ["Haus"]),
         ("Red house", ["Rotes Haus"]),
+        ("Mobile", ["iPhone"]),
         ("a House, HOUSE", []),
         ("C++ and C+++", ["C++", "C++"]),
         ("東日本語", ["Japan"]),

@@ -124,7 +124,7 @@ def test_tags_comments_and_elements_of_a_document_span_lines():
         assert "".join(each if isinstance(each, str) else each.raw for each in pieces) == line
         found += texts_in(pieces)
     assert found == ["A 1", "A 2", "A 3", "A 4", "A 5", "A 6", "A 7"]
-    whole = ["A 1", "A 2 A 3", "A 4 A 5", "A 6", "A 7"]
+    whole = ["A 1", "A 2 A 3", "A 4", "A 5", "A 6", "A 7"]
     assert texts_in(pieces_of(PAGE, "html")) == whole, "as one text"
 
 
@@ -134,6 +134,7 @@ def test_tags_comments_and_elements_of_a_document_span_lines():
         ("<p>Old\r\n\n  <b>man\nsees</b> A\n</p>", "html", ["Old man sees A"]),
         ("<pre translate=yes>A\n<b>B\nC</b></pre>", "html", ["A", "B", "C"]),
         ("A\nB <b>C\nD</b>", "xml", ["A", "B C D"]),
+        ("A List<String> B\nC <i>D\nE</i>", "html", ["A List B", "C D", "E"]),
         ("<p xml:space='preserve'>A\n<b>B</b></p>", "xml", ["A", "B"]),
         ("<p xml:space='preserve'><q xml:space='default'>A\nB</q></p>", "xml", ["A B"]),
     ],

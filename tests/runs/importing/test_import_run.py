@@ -153,7 +153,7 @@ def test_errors_of_a_vocabulary_come_before_anything_is_written(
         (["dict.de.txt"], r"a fairseq model. Convert it with CTranslate2's converter"),
         (["model.pt"], r"ct2-fairseq-converter or ct2-opennmt-py-converter"),
         (["model.intgemm8.bin"], r"a quantized model of Marian"),
-        (["averaged.weights.h5"], r"is a run of this package already"),
+        (["averaged.npz"], r"is a run of this package already"),
     ],
 )
 def test_a_folder_without_a_known_model_is_refused(tmp_path, names, message):

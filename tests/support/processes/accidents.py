@@ -5,7 +5,6 @@ import random
 import re
 import shutil
 
-import h5py
 import numpy as np
 import tensorflow as tf
 
@@ -87,16 +86,9 @@ def refusal(result, *names):
 
 
 def arrays_of_weights(path):
-    """Returns the arrays of a weights file, as bytes."""
-    arrays = {}
-
-    def add(name, item):
-        if isinstance(item, h5py.Dataset):
-            arrays[name] = item[()].tobytes()
-
-    with h5py.File(path) as file:
-        file.visititems(add)
-    return arrays
+    """Returns the arrays of a checkpoint or of averaged weights, as bytes."""
+    with np.load(path) as file:
+        return {name: file[name].tobytes() for name in file.files if name != "notes"}
 
 
 def variables_of(folder):

@@ -5,6 +5,8 @@ import json
 import numpy as np
 from support.runs.untrained import toy_tokenizer, untrained_run
 
+from t2t_keras.training.checkpoints import model_state
+
 
 def write_sharp_run(folder):
     """Creates the run, whose words are aligned by a shifted head, and returns its folder."""
@@ -20,7 +22,7 @@ def write_sharp_run(folder):
     bias[:3] = -30, -30, -20
     model.embedding.matrix.assign(matrix)
     model.embedding.bias.assign(bias)
-    model.save_weights(run.averaged_weights)
+    run.averaged.write(model_state(model), None, None)
     head = {"layer": 0, "head": 1, "shifted": True}
     (run.folder / "alignment.json").write_text(json.dumps({"head": head}))
     return run.folder

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 from support.processes.accidents import arrays_of_weights
 from support.processes.commands import TINY_RUN, command
 
@@ -24,12 +23,11 @@ def train_flags(run, data, texts, steps):
 
 def arrays_of_checkpoint(run):
     """Returns the weights and moments of the newest checkpoint, as bytes."""
-    with np.load(max((run / "checkpoints").glob("step-*.npz"))) as file:
-        return {name: file[name].tobytes() for name in file.files if name != "notes"}
+    return arrays_of_weights(max((run / "checkpoints").glob("step-*.npz")))
 
 
 def averaged(run):
-    return arrays_of_weights(run / "averaged.weights.h5")
+    return arrays_of_weights(run / "averaged.npz")
 
 
 def evaluations(run):

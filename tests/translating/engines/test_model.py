@@ -13,6 +13,7 @@ from t2t_keras.decoding.alignment import AlignmentHead, attention_between
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.runs import RunEnsemble
+from t2t_keras.training.checkpoints import model_state
 from t2t_keras.translating.engines.model import SEARCHES, ModelEngine
 from t2t_keras.translating.scoring import Scorer
 
@@ -100,7 +101,7 @@ def copied_run(new_run, tmp_path):
     model = run.model()
     for weight in model.weights:
         weight.assign(weight + 0.1 * np.random.default_rng(1).normal(size=weight.shape))
-    model.save_weights(run.averaged_weights)
+    run.averaged.write(model_state(model), None, None)
     return run
 
 
