@@ -6,6 +6,7 @@ Importable without TensorFlow and Keras, so that a download begins at once.
 import contextlib
 import itertools
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,20 @@ class ModelSource(NamedTuple):
     languages: Languages | None = None
     origin: dict | None = None
     files: tuple | None = None
+
+
+def check_new(folder):
+    """Rejects a folder with files. Its `Path` becomes that of the new run."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / "config.json").exists():
+        kind = "" if folder.is_dir() else " and is a file"
+        raise ValueError(f"{folder} exists already{kind}. Give the name of a new folder")
+    name = shlex.quote(str(folder))
+    raise ValueError(
+        f"{folder} exists already, with the config.json of a complete run. Use it (t2t-export "
+        f"{name} --format=litert exports it for CPUs), or give the name of a new folder"
+    )
 
 
 def find_model(model, format=None, languages=None, show=print, **options):

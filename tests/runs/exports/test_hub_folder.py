@@ -15,7 +15,6 @@ from t2t_keras.importing.hub.needed_files import parse_address
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs import Run
 from t2t_keras.runs.config_file import corpora_facts
-from t2t_keras.runs.copied_run import checked
 from t2t_keras.runs.exports import litert, published_run
 from t2t_keras.runs.exports.card_metadata import yaml_lines
 from t2t_keras.runs.exports.fitting import fitting
@@ -29,7 +28,7 @@ from t2t_keras.runs.exports.model_card import (
     reports_of,
 )
 from t2t_keras.runs.exports.published_run import published_settings
-from t2t_keras.runs.importing.import_run import import_run
+from t2t_keras.runs.importing.import_run import checked, import_run
 from t2t_keras.runs.importing.inherited_license import inherited_from
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.languages import Languages
