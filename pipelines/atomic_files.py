@@ -54,6 +54,30 @@ def atomic_folder(folder):
 
 
 @contextlib.contextmanager
+def new_folder(folder):
+    """Like `atomic_folder`, for a folder that one process at a time may write.
+
+    What a killed process left is deleted by the next one. A folder that has files raises `OSError`.
+    """
+    folder = Path(os.path.realpath(folder))
+    place = folder.with_name(f"{folder.name}.unfinished")
+    place.mkdir(parents=True, exist_ok=True)
+    with only_one(place):
+        unfinished = place / folder.name
+        shutil.rmtree(unfinished, ignore_errors=True)
+        try:
+            unfinished.mkdir()
+            with full_disk_named(folder):
+                yield unfinished
+            unfinished.rename(folder)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+            (place / ".lock").unlink()
+            with contextlib.suppress(OSError):  # it has other files
+                place.rmdir()
+
+
+@contextlib.contextmanager
 def atomic_file(path, keep=False):
     """Yields a binary file that replaces `path` when the block ends without error.
 

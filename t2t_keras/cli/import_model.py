@@ -73,15 +73,10 @@ def main(arguments):
         )
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
-    from t2t_keras.runs.importing.import_folder import check_new, lacks_export
-    from t2t_keras.runs.importing.model_source import find_model
-    from t2t_keras.runs.run_folder import RunFolder
+    from t2t_keras.runs.importing.model_source import check_new, find_model
     from t2t_keras.translating.languages import Languages
 
-    if EXPORT.value and lacks_export(RunFolder(RUN.value), sys.argv):
-        finish(RUN.value)
-        return
-    check_new(RunFolder(RUN.value))
+    check_new(Path(RUN.value))
     will_resume()
     languages = Languages.parse(LANGUAGES.value) if LANGUAGES.value is not None else None
     flags_of_formats = (NUM_HEADS, SOURCE_BEGIN, SOURCE_END, TARGET_SPACE)

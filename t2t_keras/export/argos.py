@@ -15,13 +15,13 @@ ARGOS_VERSION = "1.11"  # earlier versions write byte pieces, such as <0xC3>, as
 DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the package
 # {our code: the code in Argos}, where they differ
 CODES = {"pt-BR": "pb", "zh-Hant": "zt", "zh-Hans": "zh"}
-README = """# {source} to {target}
+README = """# {from_name} to {to_name}
 
 A Transformer of the paper "Attention Is All You Need" with {weights:,} weights in {dtype}, written
 by t2t_keras.
 
-    python3 -c "from argostranslate import package as p; p.install_from_path('{name}{suffix}')"
-    argos-translate --from-lang {source_code} --to-lang {target_code} "..."
+    python3 -c "from argostranslate import package as p; p.install_from_path('{name}.argosmodel')"
+    argos-translate --from-lang {from_code} --to-lang {to_code} "..."
 
 Argos Translate splits a text into sentences, for which it downloads a model of MiniSBD once. It
 searches with a beam of 4, and writes a space for every underscore.
@@ -59,11 +59,7 @@ def save_argos(path, model, sentencepiece, languages, names, weights, dtype):
         **{"from_code": languages[0], "from_name": names[0]},
         **{"to_code": languages[1], "to_name": names[1], "type": "translate"},
     }
-    readme = README.format(
-        **{"source": names[0], "target": names[1], "weights": weights, "dtype": dtype},
-        **{"name": name, "suffix": SUFFIX},
-        **{"source_code": languages[0], "target_code": languages[1]},
-    )
+    readme = README.format(name=name, weights=weights, dtype=dtype, **metadata)
     with zipfile.ZipFile(path, "w") as archive:
         for part, contents in (
             ("metadata.json", json.dumps(metadata, indent=4).encode()),

@@ -88,6 +88,19 @@ def recorded_counts(contents):
     return {}
 
 
+def made_from(contents):
+    """Returns the license, and the name on the Hugging Face Hub, of what a run was made from.
+
+    Either is None if it is unknown. An import records them, and training with --init copies them.
+
+    Args:
+        contents: the contents of a config.json.
+    """
+    origin, base = contents.get("origin") or {}, contents.get("base") or {}
+    license = contents.get("license") or origin.get("license") or base.get("license")
+    return {"license": license, "hub": origin.get("hub") or base.get("hub")}
+
+
 def search_in(path):
     """Returns the `SearchConfig` in a config.json."""
     settings = with_tuples(read_config(path)["experiment"])

@@ -9,6 +9,7 @@ from pipelines.atomic_files import (
     atomic_folder,
     check_links,
     locked_folder,
+    new_folder,
     only_one,
     read_json,
     unfinished_name,
@@ -29,6 +30,22 @@ def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):
         assert not (tmp_path / "folder").exists()
     assert (tmp_path / "folder" / "file").read_text() == "contents"
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_one_process_at_a_time_makes_a_new_folder(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "folder.unfinished" / "folder" / "a").mkdir(parents=True)  # of a killed process
+    with pytest.raises(KeyboardInterrupt), new_folder(folder) as unfinished:
+        assert not list(unfinished.iterdir())
+        with pytest.raises(ValueError, match="in use by process"), new_folder(folder):
+            pass
+        raise KeyboardInterrupt
+    with new_folder(folder) as unfinished:
+        (unfinished / "file").touch()
+    with pytest.raises(OSError, match="not empty"), new_folder(folder):
+        pass
+    assert list(tmp_path.rglob("*")) == [folder, folder / "file"]
 
 
 def test_a_file_is_replaced_when_it_is_complete(tmp_path):

@@ -1,6 +1,8 @@
 """Exports of a run as packages of Argos Translate."""
 
 import shutil
+import tempfile
+from pathlib import Path
 
 from pipelines.atomic_files import atomic_file
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -32,22 +34,15 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
         raise ValueError(f"--output must name a file that ends in {SUFFIX}. Received: {path}")
     sentencepiece = sentencepiece_of(run)
     path.parent.mkdir(parents=True, exist_ok=True)
-    parts = path.with_name(f"{path.name}.parts.unfinished")
-    with atomic_file(path) as output:  # at most one process writes it
-        if parts.is_symlink():  # writing would go through it
-            parts.unlink()
-        shutil.rmtree(parts, ignore_errors=True)  # of a process that was killed
-        try:
-            write_model(prepare(run, "ctranslate2", weights, dtype)[0], parts / MODEL)
-            shutil.rmtree(parts / MODEL / "vocabulary")  # the package has its own
-            count = sum(parameter_counts(run.experiment().model).values())
-            package = parts / "package.zip"
-            names = languages.names
-            save_argos(package, parts / MODEL, sentencepiece, codes, names, count, dtype)
-            with open(package, "rb") as file:
-                shutil.copyfileobj(file, output)
-        finally:
-            shutil.rmtree(parts, ignore_errors=True)
+    # At most one process writes the file.
+    with atomic_file(path) as output, tempfile.TemporaryDirectory() as folder:
+        model, package = Path(folder) / MODEL, Path(folder) / "package.zip"
+        write_model(prepare(run, "ctranslate2", weights, dtype)[0], model)
+        shutil.rmtree(model / "vocabulary")  # the package has its own
+        count = sum(parameter_counts(run.experiment().model).values())
+        save_argos(package, model, sentencepiece, codes, languages.names, count, dtype)
+        with open(package, "rb") as file:
+            shutil.copyfileobj(file, output)
     return path
 
 

@@ -1,23 +1,28 @@
 """Exports a run as a folder for the Hugging Face Hub.
 
 The folder is a run: it has the settings, the vocabulary and the weights, a model for LiteRT, and a
-model card. `hf upload` publishes it, and t2t-import hf:ORG/NAME makes a run of it again.
+model card, and names no folder of this machine. `hf upload` publishes it, and
+t2t-import hf:ORG/NAME makes a run of it again.
 """
 
-import contextlib
-import os
+import dataclasses
+import json
 import re
 import shutil
+import statistics
+import time
 
-from pipelines.atomic_files import atomic_folder, only_one, write_text
+from pipelines.atomic_files import new_folder, write_json, write_text
 from pipelines.toy.grammar import pairs
 from t2t_keras.export.litert.convert import NotConvertible
-from t2t_keras.runs.config_file import read_config
+from t2t_keras.processor import processor_text
+from t2t_keras.runs.config_file import made_from, read_config
 from t2t_keras.runs.exports.fitting import comparable
 from t2t_keras.runs.exports.model_card import model_card
-from t2t_keras.runs.exports.published_run import search_entry, write_published
-from t2t_keras.runs.exports.speed import SENTENCES, measured
-from t2t_keras.runs.importing.inherited_license import inherited_from, is_unknown
+from t2t_keras.runs.plugins.plugin_files import FOLDER, files_of_run
+from t2t_keras.runs.run_folder import ALIGNMENT
+from t2t_keras.runs.training.averaged_weights import AveragedWeights
+from t2t_keras.training.checkpoints import model_state
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.translator import Translator
 
@@ -25,6 +30,13 @@ LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 # Git LFS stores these files on the Hub, which serves them from its network of caches.
 LARGE = ("*.h5", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
+SENTENCES = 20  # number of sentences that are timed
+# In any text, the folders of a path that leads somewhere: of /home/mary/train.en, ~/train.en,
+# ../train.en, C:\mary\train.en, file:///home/mary/train.en.
+PART = r"[^\s,:=\"'/\\]*"
+LOCAL = re.compile(
+    rf"(?<![\w.:/~\\-])(?:~?/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:/+)(?:{PART}[/\\]+)*(?=[^\s,:=\"'/\\])"
+)
 
 
 def export_hub(
@@ -52,53 +64,41 @@ def export_hub(
     """
     if folder.exists():
         raise ValueError(f"{folder} exists already. Delete it, or give a new folder with --output")
-    license = chosen_license(run, license)
+    contents, config = read_config(run.config_file), run.search(**search)
+    facts = {"license": chosen_license(run, contents, license)}
+    if languages:
+        facts["languages"] = languages
     name = folder.resolve().name
     name = run.folder.resolve().name if name == "export_hub" else name
-    name = os.fsencode(name).decode(errors="replace")
-    remove_leftovers(folder)
-    with atomic_folder(folder) as unfinished, only_one(unfinished):
-        contents = read_config(run.config_file)
-        facts = {"license": license}
-        if languages:
-            facts["languages"] = languages
-        config = run.search(**search)
-        if search:
-            facts["experiment"] = search_entry(contents, config)
-        # The BLEU of another search is no score of this model.
-        with_scores = comparable(config) == comparable(run.search())
-        write_published(run, unfinished, weights, with_scores, **facts)
-        published = type(run)(unfinished)
-        speed = None
+    # The BLEU of other weights, or of another search, is no score of this model.
+    scored = weights in (None, run.default_weights()) and comparable(config) == comparable(
+        run.search()
+    )
+    with new_folder(folder) as unfinished:
+        settings = published_settings(contents) | facts
+        settings["experiment"]["search"] = dataclasses.asdict(config)
+        write_json(unfinished / "config.json", settings)
+        write_model(run, unfinished, weights, scored)
+        published, speed = type(run)(unfinished), None
         try:
             version = published.export(None, "litert", dtype=dtype, n_best=n_best)
-            speed = measured(Translator(LiteRTEngine(version)), sentences_of(run))
+            speed = speed_of(Translator(LiteRTEngine(version)), sentences_of(run), config.beam)
         except NotConvertible:  # it is published without; the card says so
             shutil.rmtree(unfinished / "export_litert")
             dtype = None
-        base = inherited_from(run).hub
-        card = model_card(run, published, name, license, base, speed, dtype)
-        write_text(unfinished / "README.md", card)
+        write_text(unfinished / "README.md", model_card(published, name, speed, dtype))
         write_text(unfinished / ".gitattributes", ATTRIBUTES)
         for lock in unfinished.rglob(".*lock"):
             lock.unlink()
     return folder
 
 
-def remove_leftovers(folder):
-    """Removes what killed exports of a folder left beside it, but none that is being written."""
-    form = re.compile(re.escape(folder.name) + r"\.[0-9a-f]{32}\.unfinished")
-    for path in folder.parent.glob("*.unfinished"):
-        if form.fullmatch(path.name) and path.is_dir() and not path.is_symlink():
-            with contextlib.suppress(ValueError), only_one(path):  # raised if it is in use
-                shutil.rmtree(path)
-
-
-def chosen_license(run, license=None):
+def chosen_license(run, contents, license=None):
     """Returns the license of a run to publish, or None if there is none.
 
     Args:
         run: a `RunFolder`.
+        contents: the contents of its config.json.
         license: the given license, or None.
     """
     if license is not None and not LICENSE.fullmatch(license):
@@ -106,18 +106,83 @@ def chosen_license(run, license=None):
             "--license must be an identifier of the Hugging Face Hub in lower case, such as mit, "
             f"apache-2.0, cc-by-4.0 or other. Received: {license!r}"
         )
-    inherited = inherited_from(run).license
-    if license is None and is_unknown(run):
-        raise ValueError(
-            f"training of {run.folder} began from the run {read_config(run.config_file)['init']}, "
-            "whose license was not recorded. Give its license with --license"
-        )
+    inherited = made_from(contents)["license"]
     if inherited and license not in (None, inherited):
         raise ValueError(
             f"the model that {run.folder} is made from has the license {inherited}, which stays. "
             f"Received: --license={license}. Leave it out"
         )
     return license or inherited
+
+
+def published_settings(contents):
+    """Returns the contents of a config.json without the folders of this machine.
+
+    The names of files stay. The command line does not: its settings are among the others.
+    """
+    contents = json.loads(json.dumps(contents))
+    data = contents["experiment"].get("data", {})
+    data |= {
+        name: names(data[name]) for name in ("folder", "dev_source", "dev_target") if name in data
+    }
+    data["dev"] = [*map(names, data.get("dev", ()))]
+    for each in contents.get("corpora", ()):
+        each |= {"folder": names(each["folder"]), "files": [*map(names, each["files"])]}
+    if "init" in contents:
+        contents["init"] = names(contents["init"])
+    preparation = contents.get("preparation") or {}
+    kept = {name: preparation[name] for name in ("cleaning", "leaves") if name in preparation}
+    # The copy has no state of training: it is used, but not resumed, like an imported model.
+    contents |= {"command": [], "preparation": kept}
+    contents["imported"] = contents.get("imported") or "t2t_keras"
+    return json.loads(LOCAL.sub("", json.dumps(contents)))
+
+
+def names(text):
+    """Shortens the paths in a text such as "data/a:1,data/b:4" or "mine=dev.en,dev.de"."""
+    return re.sub(r"[^,=]*[/\\]", "", text.rstrip("/\\"))
+
+
+def write_model(run, folder, weights, scored):
+    """Writes what a run needs to translate, except for its config.json.
+
+    Args:
+        run: the `Run`.
+        folder: the new folder, a `Path`.
+        weights: see `TrainedModel`. They become the averaged weights of the new folder.
+        scored: whether the recorded BLEU is that of the weights and the search.
+    """
+    shutil.copytree(run.folder / "vocabulary", folder / "vocabulary")
+    for name in (ALIGNMENT, "metrics.jsonl"):
+        if (run.folder / name).exists():
+            shutil.copyfile(run.folder / name, folder / name)
+    for file in files_of_run(run.folder):
+        (folder / FOLDER).mkdir(exist_ok=True)
+        (folder / FOLDER / file.path.name).write_bytes(file.contents)
+    model, steps, _ = run.loaded_with_file(weights)
+    known = (run.averaged.record() or {}) if scored else {}
+    scores = {name: known[name] for name in ("bleu", "bleu_by_set") if name in known}
+    AveragedWeights(folder).write(model_state(model), steps, None, **scores)
+
+
+def speed_of(translator, sentences, beam):
+    """Returns a text about the time of sentences that are translated one by one, or None."""
+    sentences = [text for text in sentences if text.strip()]
+    count = min(len(sentences), SENTENCES)
+    if not count:
+        return None
+    sentences = [sentences[index * len(sentences) // count] for index in range(count)]
+    translator.translate(sentences[:1])  # the first call prepares the programs
+    times = []
+    for text in sentences:
+        start = time.perf_counter()
+        translator.translate([text])
+        times.append(time.perf_counter() - start)
+    words = statistics.mean(len(text.split()) for text in sentences)
+    return (
+        f"{1000 * statistics.median(times):.0f} ms for a sentence of {words:.0f} words: the median "
+        f"of {count}, one at a time, beam {beam}, on {processor_text()}"
+    )
 
 
 def sentences_of(run):
@@ -127,9 +192,7 @@ def sentences_of(run):
         return []
     if not data.folder and not data.dev_source and not data.dev:
         return [source for source, _ in pairs(SENTENCES, "test")]
-    for files in data.held_out_files()[:1]:
-        try:
-            return [source for source, _ in files.read()]
-        except (OSError, ValueError):
-            pass
-    return []
+    try:
+        return [source for files in data.held_out_files()[:1] for source, _ in files.read()]
+    except (OSError, ValueError):
+        return []

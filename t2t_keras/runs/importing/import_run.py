@@ -1,15 +1,15 @@
 """Converts a trained model of another system into a run."""
 
 import collections.abc
-import contextlib
 import shutil
+from pathlib import Path
 from typing import NamedTuple
 
 import keras
 import numpy as np
 from absl import logging
 
-from pipelines.atomic_files import atomic_folder
+from pipelines.atomic_files import new_folder, write_json
 from pipelines.languages.language_codes import normalized
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
@@ -22,14 +22,15 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.importing.formats import read_model
 from t2t_keras.importing.hub import needed_files as hub
 from t2t_keras.importing.packages import source_of
-from t2t_keras.parameters import without_values
-from t2t_keras.runs.copied_run import copy_run
-from t2t_keras.runs.importing.import_folder import STEP, UNFINISHED, UNPACKED, check_new, clear
-from t2t_keras.runs.importing.model_source import ModelSource, find_model
+from t2t_keras.parameters import parameter_counts, without_values
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.importing.model_source import ModelSource, check_new, find_model
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.runs.settings_file import read_settings, write_settings
 from t2t_keras.training.checkpoints import named
 from t2t_keras.training.step.trainable_models import TrainableTransformer
+from t2t_keras.translating.exports import verified_record, versions_in
 
 
 class Import(NamedTuple):
@@ -63,52 +64,73 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
     Returns:
         An `Import`.
     """
-    run = Run(run)
-    check_new(run)
+    check_new(Path(run))
     source = model
     if not isinstance(model, ModelSource):
         source = find_model(model, format, languages, show, **options)
-    if source.format == hub.RUN:
-        return Import(run, None, copy_run(source, run))
-    with run.locked(), names_inside(source.folder, run.folder / UNPACKED):
-        check_new(run)
-        clear(run)
-        try:
-            (run.folder / UNFINISHED).touch()
-            place = source_of(source.folder, source.format, run.folder / UNPACKED)
-            imported = read_model(place.folder, place.format, **place.options, **options)
-            arrays = Arrays(imported)
-            try:
-                tokenizer_of(imported)  # raises its errors before the weights are written
-            except ValueError as error:
-                raise ValueError(f"{place.folder}: {error}") from error
-            experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
-            run.checkpoints.save(STEP, arrays, {"imported": imported.system, "best_step": None})
-            # Made after the weights are written, because a large tokenizer needs memory, too: a
-            # tenth of the memory of the weights.
-            with atomic_folder(run.folder / "vocabulary") as unfinished:
-                save_tokenizer(tokenizer_of(imported), unfinished)
-            shutil.rmtree(run.folder / UNPACKED, ignore_errors=True)
-            # config.json is written last, because a folder without it is not a run.
-            languages = source.languages or languages_of(imported)
-            origin = source.origin or imported.origin
-            facts = {"imported": imported.system, "languages": languages}
-            facts |= {"origin": origin} if origin else {}
-            write_settings(run.config_file, experiment, command, **facts)
-        except BaseException:
-            clear(run)
-            raise
-    return Import(run, imported, arrays.count)
+    with new_folder(run) as folder:
+        if source.format == hub.RUN:
+            imported, count = None, copy_run(source, folder)
+        else:
+            imported, count = convert(source, folder, command, options)
+    return Import(Run(run), imported, count)
 
 
-@contextlib.contextmanager
-def names_inside(archive, unpacked):
-    """Makes errors name files by their paths in the archive, not where they were unpacked."""
+def convert(source, folder, command, options):
+    """Writes another system's model as a run.
+
+    Args:
+        source: the `ModelSource`.
+        folder: the new run's folder.
+        command, options: see `import_run`.
+
+    Returns:
+        The `Imported` model and the number of its weights.
+    """
+    run, unpacked = RunFolder(folder), folder / "unpacked"
     try:
-        yield
-    except ValueError as error:
-        message = str(error).replace(f"{unpacked}", f"{archive}")
-        raise (ValueError(message) if message != str(error) else error) from error.__cause__
+        place = source_of(source.folder, source.format, unpacked)
+        imported = read_model(place.folder, place.format, **place.options, **options)
+        arrays = Arrays(imported)
+        try:
+            tokenizer_of(imported)  # raises its errors before the weights are written
+        except ValueError as error:
+            raise ValueError(f"{place.folder}: {error}") from error
+        run.checkpoints.save(0, arrays, {"imported": imported.system, "best_step": None})
+    except ValueError as error:  # names files of a zip file by their paths in it
+        raise ValueError(str(error).replace(f"{unpacked}", f"{source.folder}")) from error.__cause__
+    # Made after the weights are written, because a large tokenizer needs memory, too: a tenth of
+    # the memory of the weights.
+    save_tokenizer(tokenizer_of(imported), folder / "vocabulary")
+    shutil.rmtree(unpacked, ignore_errors=True)
+    facts = {"imported": imported.system, "languages": source.languages or languages_of(imported)}
+    if origin := source.origin or imported.origin:
+        facts["origin"] = origin
+    experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
+    write_settings(run.config_file, experiment, command, **facts)
+    return imported, arrays.count
+
+
+def copy_run(source, folder):
+    """Copies a downloaded run into a new folder, and returns the number of its weights."""
+    experiment = checked(source.folder)
+    for name in source.files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source.folder / name, folder / name)
+    facts = {"languages": source.languages, "origin": source.origin}
+    write_json(folder / "config.json", read_config(source.folder / "config.json") | facts)
+    return sum(parameter_counts(experiment.model).values())
+
+
+def checked(folder):
+    """Returns the `Experiment` of a downloaded run. Damage raises `ValueError` with its file."""
+    run = RunFolder(folder)
+    experiment = read_settings(run.config_file)
+    run.averaged.state()  # fails if it is damaged
+    load_tokenizer(folder / "vocabulary")
+    for version in versions_in(folder / "export_litert").values():
+        verified_record(version)
+    return experiment
 
 
 def languages_of(imported):

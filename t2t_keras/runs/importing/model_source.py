@@ -6,16 +6,15 @@ Importable without TensorFlow and Keras, so that a download begins at once.
 import contextlib
 import itertools
 import re
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.languages.language_codes import NAMES, language_name, normalized
+from pipelines.languages.language_codes import language_name, normalized
 from t2t_keras.checks import check_choice
 from t2t_keras.importing.hub import needed_files as hub
-from t2t_keras.translating.languages import Languages, languages_of
+from t2t_keras.translating.languages import Languages, languages_in_name, languages_of
 
-ARGOS = "argos"  # the format of `importing.formats` that the Hub does not have
-MOST_LANGUAGES = 10_000  # values in the metadata that are read
 NOT_STATED = "not stated; ask the authors before you use the model"
 
 
@@ -37,6 +36,20 @@ class ModelSource(NamedTuple):
     files: tuple | None = None
 
 
+def check_new(folder):
+    """Rejects a folder with files. Its `Path` becomes that of the new run."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / "config.json").exists():
+        kind = "" if folder.is_dir() else " and is a file"
+        raise ValueError(f"{folder} exists already{kind}. Give the name of a new folder")
+    name = shlex.quote(str(folder))
+    raise ValueError(
+        f"{folder} exists already, with the config.json of a complete run. Use it (t2t-export "
+        f"{name} --format=litert exports it for CPUs), or give the name of a new folder"
+    )
+
+
 def find_model(model, format=None, languages=None, show=print, **options):
     """Returns the `ModelSource` of a model, which is downloaded if it is on the Hugging Face Hub.
 
@@ -47,15 +60,18 @@ def find_model(model, format=None, languages=None, show=print, **options):
         show: called with each line about the download.
         **options: options of the format; wrong ones are refused before the download.
     """
-    text = str(model)
+    text, formats = str(model), [name for name in hub.NEEDS if name != hub.RUN]
+    is_path = not text.startswith(hub.PREFIX)
     if format is not None:
-        check_choice("format", format, [name for name in (*hub.NEEDS, ARGOS) if name != hub.RUN])
-    if not text.startswith(hub.PREFIX):
-        if not Path(text).exists():
-            refuse_address(text)
+        check_choice("format", format, formats + ["argos"] * is_path)
+    if is_path:
+        name = re.sub(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/", "", text).removesuffix("/")
+        if hub.ADDRESS.fullmatch(name) and not Path(text).exists():
+            raise ValueError(
+                f"{text} is not a folder. If you mean the model of the Hugging Face Hub, give "
+                f"hf:{name}"
+            )
         return ModelSource(Path(text), format, languages)
-    if format == ARGOS:
-        raise ValueError(f"--format={ARGOS} is for files and folders, not for models of the Hub")
     plan = hub.planned(text, format)
     if options:
         refuse_options(plan.format, options)
@@ -90,18 +106,6 @@ def refuse_options(format, options):
     check_options(format, options)
 
 
-def refuse_address(text):
-    """Raises `ValueError` for a text that is no path, and looks like a model of the Hub."""
-    name = re.sub(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/|^hf://(models/)?", "", text)
-    name = name.removesuffix("/")
-    if not hub.ADDRESS.fullmatch(name):
-        return  # read_model refuses it
-    kind = "is not a folder" if name == text else "is not a path"
-    raise ValueError(
-        f"{text} {kind}. If you mean the model of the Hugging Face Hub, give hf:{name}"
-    )
-
-
 def license_of(card):
     """Returns the license in the metadata of a model card, such as "apache-2.0", or None."""
     value = card.get("license")
@@ -117,7 +121,7 @@ def codes_in(card):
     values = card.get("language")
     values = values if isinstance(values, list) else [values]
     codes = []
-    for value in values[:MOST_LANGUAGES]:
+    for value in values:
         with contextlib.suppress(ValueError):  # "multilingual", or YAML's false for Norwegian, no
             codes.append(normalized(value))
     return list(dict.fromkeys(codes))
@@ -126,27 +130,18 @@ def codes_in(card):
 def direction(repository, codes):
     """Returns the `Languages` of a model of the Hub, or None if they are unknown.
 
-    Names of OPUS-MT models end with source and target. Another name counts if it has the two
-    languages of the model card, one after the other. The card alone does not tell the direction.
+    A name such as opus-mt-en-de tells them. Another name counts if it has the two languages of the
+    model card, one after the other. The card alone does not tell the direction.
 
     Args:
         repository: "ORG/NAME".
         codes: the codes in the model card.
     """
     name = repository.partition("/")[2]
-    parts = re.split("[-_.]", name)
-    pairs = [pair for pair in itertools.pairwise(parts) if all(map(is_plain_code, pair))]
-    pairs = [tuple(map(normalized, pair)) for pair in pairs]
-    if name.lower().startswith("opus-mt-") and pairs and all(map(is_plain_code, parts[-2:])):
-        return Languages(*pairs[-1])
     plain = {code.partition("-")[0] for code in codes}
-    named = [pair for pair in pairs if len(plain) == 2 and set(pair) == plain]
-    return Languages(*named[-1]) if named else None
-
-
-def is_plain_code(part):
-    """Returns whether a part of a name is a code of two letters."""
-    return re.fullmatch("[A-Za-z]{2}", part) is not None and part.lower() in NAMES
+    pairs = itertools.pairwise(re.split("[-_.]", name.lower()))
+    named = [Languages(*pair) for pair in pairs if len(plain) == 2 and set(pair) == plain]
+    return languages_in_name(name) or (named[-1] if named else None)
 
 
 def languages_line(languages, card):

@@ -8,8 +8,7 @@ from absl import logging
 from pipelines.atomic_files import atomic_folder, check_links, write_text
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from t2t_keras.experiment import differences
-from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.importing.inherited_license import inherited_from
+from t2t_keras.runs.config_file import made_from, read_config
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.plugins.plugin_files import FOLDER
 from t2t_keras.runs.run_folder import RunFolder
@@ -34,7 +33,8 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
     plugins = adopt_plugins(run, experiment)
     facts = {}
     if init:
-        facts = {"init": str(init), "base": inherited_from(RunFolder(init))._asdict()}
+        base = made_from(read_config(RunFolder(init).config_file))
+        facts = {"init": str(init), "base": base}
     run.folder.mkdir(parents=True, exist_ok=True)
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)

@@ -46,8 +46,8 @@ def test_licenses_and_languages_of_a_card():
     ("model", "message"),
     [
         ("Helsinki-NLP/opus-mt-en-de", "not a folder. If you mean .* give hf:Helsinki-NLP/opus-mt"),
-        ("https://huggingface.co/a/b/", "not a path. If you mean the model .* give hf:a/b$"),
-        ("hf://models/a/b", "is given as hf:ORG/NAME"),
+        ("https://huggingface.co/a/b/", "not a folder. If you mean the model .* give hf:a/b$"),
+        ("hf:a", "is given as hf:ORG/NAME"),
     ],
 )
 def test_other_forms_of_an_address_are_answered_with_the_right_one(model, message):
@@ -66,7 +66,7 @@ def test_a_model_of_the_hub_is_found_with_its_origin(tmp_path, monkeypatch):
         given = find_model(name, languages=Languages("fr", "pl"))
         with pytest.raises(ValueError, match="`format` must be one of 'hugging_face', 'ctransla"):
             find_model(name, "nonsense")
-        with pytest.raises(ValueError, match="--format=argos is for files and folders"):
+        with pytest.raises(ValueError, match=r"`format` must be .* Received: format='argos'"):
             find_model(name, "argos")
         with pytest.raises(ValueError, match="--target_space is not for models of the format ctra"):
             find_model(name, target_space=2)
