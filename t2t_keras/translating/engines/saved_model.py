@@ -1,4 +1,4 @@
-"""The engine of a SavedModel that t2t-export wrote. It needs TensorFlow, but not Keras."""
+"""The engine of a SavedModel that t2t-export wrote."""
 
 import numpy as np
 import tensorflow as tf
@@ -6,7 +6,6 @@ import tensorflow as tf
 from t2t_keras.decoding.rows import Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
     IDS_LOG_P,
@@ -26,8 +25,7 @@ class SavedModelEngine(Engine):
 
     Args:
         folder: the SavedModel's folder, which may be removed after loading.
-        signatures: {name: function of tensors} of the loaded SavedModel. If None, the SavedModel is
-            loaded here, and the variables live as long as the process.
+        signatures: {name: function of tensors} of the loaded SavedModel. None: it is loaded here.
         compile_shapes: whether XLA compiles the search for small batches.
         in_background: see `CompiledShapes`.
     """
@@ -39,12 +37,9 @@ class SavedModelEngine(Engine):
         prepare_devices()
         self.open(folder)
         if signatures is None:
-            # On a GPU, each graph might place the shared variables differently.
-            gpus = tf.config.list_physical_devices("GPU")
-            self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps the variables
-            signatures = self.model.signatures if gpus else self.model
-        # Signatures are kept, so that each imports its graph only once.
-        self.signatures = {name: signatures[name] for name in signatures}
+            self.model = load(folder)  # keeps the variables
+            signatures = self.model.signatures
+        self.signatures = signatures
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
             self.varies, self.offers = frozenset(), ("n_best",)
         self.plain = self.others

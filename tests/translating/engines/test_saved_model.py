@@ -1,18 +1,13 @@
 """Which signature of a SavedModel answers which rows, and what an export cannot do."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.processes.commands import ROOT
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
@@ -146,17 +141,3 @@ def test_the_settings_are_those_of_the_export(engine, files):
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
     shutil.rmtree(files)
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
-
-
-@pytest.mark.long
-def test_translating_with_an_export_loads_no_keras(exported, tmp_path):
-    folder = exported("saved_model")
-    (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")
-    result = subprocess.run(
-        [sys.executable, "-m", "t2t_keras.cli.translate", folder],
-        input="".join(f"{text}\n" for text in TEXTS),
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        **{"cwd": ROOT, "capture_output": True, "text": True},
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS)
