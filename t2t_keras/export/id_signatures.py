@@ -14,7 +14,6 @@ from t2t_keras.decoding.beam_search_with_options import (
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.decoding.shapes_to_compile import ROOM
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
@@ -24,6 +23,8 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
+
+ROOM = 16  # maximum tokens by which an output of a compiled search exceeds its padded source
 
 
 def rows(name, dtype=tf.int32, axes=1):

@@ -94,7 +94,7 @@ def test_litert_translates_a_text_alone_as_among_others(exported, options):
 
 @pytest.mark.long
 def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(exported):
-    theirs = ServedSavedModel(exported("saved_model"), compile_shapes=False)
+    theirs = ServedSavedModel(exported("saved_model"))
     ours = EngineModel(LiteRTEngine(exported("litert")))
     assert ours.signatures.keys() == theirs.signatures.keys()
     assert ours.metadata.keys() == theirs.metadata.keys() - {"__saved_model_init_op"}
