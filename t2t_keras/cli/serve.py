@@ -78,12 +78,6 @@ NAME = flags.DEFINE_string(
     None,
     "Name of the model, if there is one. Default: the run folder's name.",
 )
-COMPILE = flags.DEFINE_boolean(
-    "compile",
-    True,
-    "Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once "
-    "requests need it; they are answered sooner then.",
-)
 SPLIT = flags.DEFINE_enum(
     "split",
     None,
@@ -195,7 +189,6 @@ def main(arguments):
                 models,
                 limits,
                 detector_for,
-                compile_shapes=COMPILE.value,
                 split=None if SPLIT.value is None else SPLIT.value == "auto",
                 **options,
             )

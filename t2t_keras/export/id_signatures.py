@@ -14,7 +14,6 @@ from t2t_keras.decoding.beam_search_with_options import (
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.decoding.shapes_to_compile import ROOM
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
@@ -24,6 +23,8 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
+
+ROOM = 16  # maximum tokens by which an output of a compiled search exceeds its padded source
 
 
 def rows(name, dtype=tf.int32, axes=1):
@@ -43,7 +44,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     Args:
         model: a `SequenceModel` in float32.
         config: a `SearchConfig`. Only beam search has signatures with options and phrases.
-        used_by: see `CompactWeights`.
+        used_by: see `CompactWeights` in `saved_model.py`.
         trees: see `method_of`.
         follows: see `ConstrainedBeamSearch`. None: phrases cannot be required.
         alignment: the `AlignmentHead` that aligns words. None: the default head.

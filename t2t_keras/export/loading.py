@@ -2,10 +2,8 @@
 
 import contextlib
 import importlib
-import importlib.util
 import os
 import re
-import sys
 import tempfile
 from pathlib import Path
 
@@ -36,15 +34,6 @@ def load(folder):
         raise damaged(folder, error) from error
     except tf.errors.OpError as error:
         raise damaged(folder, error.message) from error
-
-
-def load_text_operations():
-    """Registers the operations of tensorflow_text, without its Python code, which loads Keras."""
-    if "tensorflow_text" in sys.modules:
-        return
-    package = Path(importlib.util.find_spec("tensorflow_text").origin).parent
-    for library in sorted(package.glob("python/ops/*.so")):
-        tf.load_op_library(str(library))
 
 
 def checked_graph(folder):

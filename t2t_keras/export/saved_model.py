@@ -4,13 +4,14 @@ import contextlib
 import functools
 import inspect
 
+import keras
 import tensorflow as tf
 from absl import logging
 
-from t2t_keras.checks import check
+from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search import method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.compact_weights import CompactWeights
+from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import (
@@ -21,6 +22,7 @@ from t2t_keras.export.signature_names import (
     write_batchable,
 )
 from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
+from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 
 
 def save_text_model(
@@ -94,6 +96,58 @@ def check_search(model, config):
     check(dtype == "float32", "model.dtype_policy", dtype, allowed)
 
 
+class CompactWeights(tf.Module):
+    """The weights of a model, as a SavedModel stores them.
+
+    For int8, Keras' quantization stores each matrix as integers with one scale per output (per
+    token for the embedding). Vectors stay in float32, because they are small.
+
+    Args:
+        model: a built Keras model in float32.
+        dtype: one of `SAVED_MODEL_DTYPES`.
+    """
+
+    def __init__(self, model, dtype):
+        super().__init__()
+        check_choice("dtype", dtype, SAVED_MODEL_DTYPES)
+        self.stored = []
+        self.variables_of_model = []
+        if dtype == "float32":
+            return  # the model's own variables are stored
+        refuse_quantized(model, f"A SavedModel in {dtype}")
+        embeddings = model.embedding, model.source_embedding, model.output_embedding
+        for variable in model.variables:
+            if len(variable.shape) < 2:
+                continue
+            if dtype == "bfloat16":
+                parts = [keras.ops.cast(variable.value, "bfloat16")]
+            else:
+                of_tokens = any(variable is embedding.matrix for embedding in embeddings)
+                output_axis = 1 if of_tokens else 0
+                parts = keras.quantizers.abs_max_quantize(variable.value, axis=output_axis)
+            self.stored.append([tf.Variable(part, trainable=False) for part in parts])
+            self.variables_of_model.append(variable)
+
+    def used_by(self, function):
+        """Wraps a function so that it computes with the restored weights."""
+
+        @functools.wraps(function)
+        def with_weights(*arguments):
+            restored_variables = [
+                (variable, restored(*parts))
+                for variable, parts in zip(self.variables_of_model, self.stored, strict=True)
+            ]
+            with keras.StatelessScope(state_mapping=restored_variables):
+                return function(*arguments)
+
+        return with_weights
+
+
+def restored(values, scale=None):
+    values = tf.cast(values, tf.float32)
+    return values if scale is None else values / tf.cast(scale, tf.float32)
+
+
 def search_endpoints(translate, signature):
     """Returns the two search signatures, which share one graph."""
     search = graph(translate, signature)
@@ -116,22 +170,17 @@ def graph_with_defaults(signatures, config):
         signatures: the `TextSignatures`.
         config: the `SearchConfig`.
     """
-    names = ("prefix", *ROW_OPTIONS)
-    defaults = dict(zip(names, default_options(config), strict=True))
+    defaults = dict(zip(("prefix", *ROW_OPTIONS), default_options(config), strict=True))
     specs = [tf.TensorSpec([None], each.dtype, name) for name, each in defaults.items()]
+
+    def with_defaults(*inputs):
+        return signatures.translate_with_options(*inputs)
 
     # TensorFlow reads the names and the defaults from the parameters.
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("text", kind)]
-    parameters += [inspect.Parameter(name, kind, default=defaults[name]) for name in names]
-    signature = inspect.Signature(parameters)
-
-    def with_defaults(*arguments, **named):
-        bound = signature.bind(*arguments, **named)
-        bound.apply_defaults()
-        return signatures.translate_with_options(*bound.args)
-
-    with_defaults.__signature__ = signature
+    parameters += [inspect.Parameter(name, kind, default=defaults[name]) for name in defaults]
+    with_defaults.__signature__ = inspect.Signature(parameters)
     return graph(with_defaults, tf.TensorSpec([None], tf.string, "text"), *specs)
 
 
@@ -143,29 +192,25 @@ def write(folder, endpoints, *tracked):
         endpoints: {name: result of `graph`}.
         *tracked: further objects with variables or tables that the graphs use.
     """
-    # A `tf.function` has defaults for its inputs; a concrete function does not. `save` traces the
-    # function, so tracing it here as well would be wasted time.
-    functions = {name: endpoints[name] for name in (OPTIONS,) if name in endpoints}
+    # A `tf.function` has defaults for its inputs, but is traced when it is saved.
     graphs = {
-        name: endpoint.get_concrete_function()
+        name: endpoint if name == OPTIONS else endpoint.get_concrete_function()
         for name, endpoint in endpoints.items()
-        if name not in functions
     }
     root = tf.Module()
-    root.used = [*tracked, *(graph.variables for graph in graphs.values())]
-    signatures = graphs | functions
+    root.used = [*tracked, *(each.variables for name, each in graphs.items() if name != OPTIONS)]
     try:
-        with quiet():
-            tf.saved_model.save(root, str(folder), signatures=signatures)
+        with errors_only():
+            tf.saved_model.save(root, str(folder), signatures=graphs)
     except tf.errors.OpError as error:  # e.g. a full disk
         raise OSError(f"{folder} could not be written: {error.message}") from error
 
 
 @contextlib.contextmanager
-def quiet():
-    """Hides TensorFlow's log lines about generated names, each thousands of characters long."""
+def errors_only():
+    """Hides TensorFlow's messages except errors: generated names, paths, missing gradients."""
     before = logging.get_verbosity()
-    logging.set_verbosity(logging.WARNING)
+    logging.set_verbosity(min(before, logging.ERROR))
     try:
         yield
     finally:

@@ -23,31 +23,10 @@ def search_in_stages(method, source, longest=None, extras=None):
         The `Hypotheses` of each sentence.
     """
     state = method.start(source, min(STAGE, longest or STAGE), longest, extras)
-    return remaining_stages(method, *no_results(method, state), STAGE)
-
-
-def no_results(method, state):
-    """Returns the indices of all sentences of a state, the state, and room for the results."""
     sentences = tf.shape(state.limits)[0]
-    longest = tf.reduce_max(tf.concat([state.limits, [0]], axis=0))
+    most = tf.reduce_max(tf.concat([state.limits, [0]], axis=0))
     shape = (sentences, method.hypotheses(state).scores.shape[1])
-    results = Hypotheses(tf.zeros([*shape, longest], tf.int32), tf.zeros(shape))
-    return tf.range(sentences), state, results
-
-
-def remaining_stages(method, rows, state, results, until):
-    """Continues a search in stages.
-
-    Args:
-        method: a search, from `method_of`.
-        rows: the row of the results for each sentence of the state.
-        state: the state, with room for `until` tokens.
-        results: the `Hypotheses` of the finished sentences.
-        until: position at which the first stage ends.
-
-    Returns:
-        The `Hypotheses` of all sentences.
-    """
+    results = Hypotheses(tf.zeros([*shape, most], tf.int32), tf.zeros(shape))
 
     def stage(rows, until, state, results):
         state = advance(method, state, until)
@@ -55,7 +34,7 @@ def remaining_stages(method, rows, state, results, until):
         until += STAGE
         return rows, until, method.with_room(state, until), results
 
-    loop = (rows, tf.convert_to_tensor(until), state, results)
+    loop = (tf.range(sentences), tf.constant(STAGE), state, results)
     *_, results = tf.while_loop(
         lambda rows, *_: tf.size(rows) > 0,
         stage,
@@ -69,13 +48,15 @@ def without_finished(method, rows, state, results):
     """Moves finished sentences from a state to the results.
 
     Args:
-        method, rows, state, results: see `remaining_stages`. The state may have further sentences
-            at the end, which are dropped.
+        method: a search, from `method_of`.
+        rows: the row of the results for each sentence of the state.
+        state: the state of the search.
+        results: the `Hypotheses` of all sentences.
 
     Returns:
         The rows and the state of the unfinished sentences, and the results.
     """
-    unfinished = method.unfinished(state)[: tf.size(rows)]
+    unfinished = method.unfinished(state)
     ended, going = (tf.where(mask)[:, 0] for mask in (~unfinished, unfinished))
     tokens, scores = method.hypotheses(of_sentences(state, ended))
     longest = tf.shape(results.tokens)[2]
@@ -91,13 +72,10 @@ def without_finished(method, rows, state, results):
 
 def of_sentences(state, rows):
     """Returns a state with only the given sentences."""
-    return with_sentences(state, lambda array: tf.gather(array, rows))
-
-
-def with_sentences(state, change):
-    """Applies a function, which changes the first axis of an array, to all arrays of a state."""
-    changed = tf.nest.map_structure(change, state._replace(position=()))
-    return changed._replace(position=state.position)
+    gathered = tf.nest.map_structure(
+        lambda array: tf.gather(array, rows), state._replace(position=())
+    )
+    return gathered._replace(position=state.position)
 
 
 def any_length(tensor):

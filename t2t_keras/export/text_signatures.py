@@ -11,8 +11,7 @@ import tensorflow as tf
 from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import PADDING
-from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.option_checks import first_of_each, for_each, only_where, option_checks
+from t2t_keras.decoding.search_config import MOST, ROW_OPTIONS
 from t2t_keras.export.signature_names import (
     ATTENTION_LONGEST,
     BEST,
@@ -62,13 +61,8 @@ class TextSignatures(tf.Module):
 
     def __init__(self, model, ids, config, source, target, batch_tokens=4096):
         super().__init__()
-        self.model, self.ids, self.config, self.source, self.target = (
-            model,
-            ids,
-            config,
-            source,
-            target,
-        )
+        self.model, self.ids, self.config = model, ids, config
+        self.source, self.target = source, target
         self.begins_word = tf.constant(source.begins_word)
         self.source_pieces = tf.constant(source.pieces)
         self.target_pieces = tf.constant(target.pieces)
@@ -108,7 +102,7 @@ class TextSignatures(tf.Module):
         with tf.control_dependencies(option_checks(config, **given)):
             prefix = self.target.tokenizer.tokenize(tf.identity(given.pop("prefix")))
         ids, text_of = self.parts(text)
-        prefix = only_where(first_of_each(text_of), tf.gather(prefix, text_of))
+        prefix = in_first_parts(prefix, text_of)
         given = {name: tf.gather(value, text_of) for name, value in given.items()}
 
         def search(rows, source):
@@ -220,6 +214,13 @@ class TextSignatures(tf.Module):
         return tf.control_dependencies([tf.debugging.assert_less_equal(lengths, longest, message)])
 
 
+def in_first_parts(prefixes, text_of):
+    """Returns the ragged prefix of each part: empty, except in the first part of a text."""
+    first = tf.concat([[True], text_of[1:] != text_of[:-1]], axis=0)[: tf.size(text_of)]
+    before, _ = split_at(tf.gather(prefixes, text_of), tf.where(first, tf.int32.max, 0))
+    return before
+
+
 def default_options(config):
     """Returns the default of each input of `translate_with_options` except the text, as tensors."""
     defaults = {name: getattr(config, name) for name in ROW_OPTIONS} | {"n_best": 1}
@@ -229,3 +230,47 @@ def default_options(config):
 
 def pieces_of(ids, pieces):
     return tf.where(ids == PADDING, "", tf.gather(pieces, ids))
+
+
+def option_checks(config, prefix, beam, n_best, **others):
+    """Returns assertions that a search with these options is possible.
+
+    TensorFlow Serving does not check them.
+
+    Args:
+        config: the `SearchConfig` of the export.
+        prefix, beam, n_best: tensors with one value per text.
+        **others: the values of further options, which must be at least 0.
+    """
+    widest, at_most = config.beam, "at least 1 and at most the beam"
+    checks = [
+        check("beam", beam, (beam >= 1) & (beam <= widest), f"from 1 to {widest}"),
+        check("n_best", n_best, (n_best >= 1) & (n_best <= beam), at_most),
+    ]
+    for name, each in others.items():
+        valid = (each >= 0) & (each <= MOST[name])
+        checks.append(check(name, each, valid, f"from 0 to {MOST[name]:g}"))
+    if config.constrain:
+        allowed = "empty: the outputs of this SavedModel are trees"
+        checks.append(check("prefix", prefix, prefix == "", allowed))
+    return checks
+
+
+def for_each(name, values, count):
+    """Returns an option with a value for each of `count` texts."""
+    size = tf.size(values)
+    received = tf.strings.format("Received: {} values for {} texts", (size, count))
+    message = f"`{name}` must have a value for each text, or one for all. "
+    fits = tf.debugging.Assert((size == count) | (size == 1), [message + received])
+    with tf.control_dependencies([fits]):
+        return tf.broadcast_to(values, [count])
+
+
+def check(name, values, valid, allowed):
+    """Returns the assertion that all values of an option are valid."""
+    wrong = tf.strings.as_string(
+        tf.unique(tf.boolean_mask(values, ~valid))[0], shortest=values.dtype.is_floating
+    )
+    received = tf.strings.reduce_join(wrong, separator=", ")
+    message = f"`{name}` must be {allowed}. Received: " + received
+    return tf.debugging.Assert(tf.reduce_all(valid), [message])

@@ -19,12 +19,11 @@ class EngineModel:
         translations: the `Translations`.
         signatures: {name: `Signature`} for the signatures that `translations` lacks.
         metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
-        shapes: None, because no shapes are compiled.
     """
 
     def __init__(self, engine):
         engine.name = "this model"  # hides the path from clients
-        self.engine, self.shapes = engine, None
+        self.engine = engine
         self.translations = Translations(engine, engine.tag)
         self.signatures = {}
         if can(lambda: self.translations.translator.tokenizer):  # fails if sources differ in tags

@@ -50,33 +50,14 @@ class Metrics:
         )
         self.engine = Gauge(
             "t2t_engine_info",
-            "What computes the version that is served, the type of its weights, and the shapes of "
-            "batches that it is fast for.",
-            ["model", "engine", "dtype", "shapes"],
-            registry=registry,
-        )
-        self.compiled = Gauge(
-            "t2t_compiled_shapes",
-            "Shapes of small batches that are compiled, of the version that is served.",
-            ["model"],
-            registry=registry,
-        )
-        self.to_compile = Gauge(
-            "t2t_shapes_to_compile",
-            "Shapes of small batches that are frequent, but not compiled yet.",
-            ["model"],
+            "What computes the version that is served, and the type of its weights.",
+            ["model", "engine", "dtype"],
             registry=registry,
         )
 
     def begins(self, name):
         """Records that the model `name` has no version yet."""
         self.version.labels(name).set(0)
-        self.compiling(name, 0, 0)
-
-    def compiling(self, name, compiled, remaining):
-        """Records how many shapes of a model are compiled, and how many are still to compile."""
-        self.compiled.labels(name).set(compiled)
-        self.to_compile.labels(name).set(remaining)
 
     def serves(self, name, number, model):
         """Records the version that is served.
@@ -92,7 +73,7 @@ class Metrics:
         kind, dtype = "tensorflow", ""
         if model.engine:
             kind, dtype = model.engine.kind, model.engine.dtype
-        labels = name, kind, dtype, "compiled" if model.shapes else "any"
+        labels = name, kind, dtype
         self.engine_labels[name] = labels
         self.engine.labels(*labels).set(1)
 

@@ -8,7 +8,6 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 
-from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, Shape
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_names import IDS_SEARCH, OPTIONS, is_served, read_batchable
 from t2t_keras.serving.limits import Refusal
@@ -17,16 +16,12 @@ from t2t_keras.serving.tensors import Spec
 from t2t_keras.serving.translations import Translations
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
 
-# Shapes of the batches that every server is expected to compute.
-EXPECTED = Shape(1, 16), Shape(1, 32), Shape(1, 64)
-
 
 class ServedSavedModel:
     """A loaded SavedModel.
 
     Args:
         folder: folder of the SavedModel.
-        compile_shapes: let XLA compile the search for small batches.
 
     Attributes:
         engine: the model's engine, or None if `translations` is None.
@@ -34,21 +29,18 @@ class ServedSavedModel:
             or by an earlier version of it. Then all signatures are called directly.
         signatures: {name: `ServedSignature`} for the signatures that `translations` lacks.
         metadata: {name: metadata in TensorFlow Serving's format} for all signatures.
-        shapes: the `CompiledShapes` that another thread compiles, or None if nothing is compiled.
     """
 
-    def __init__(self, folder, compile_shapes=True):
+    def __init__(self, folder):
         self.loaded = load(folder)
         definitions = definitions_in(Path(folder))  # read now: the folder may be removed
         self.metadata = {name: metadata_of(each) for name, each in definitions.items()}
-        self.translations = self.shapes = self.engine = None
+        self.translations = self.engine = None
         if IDS_SEARCH in self.loaded.signatures:
-            engine = SavedModelEngine(
-                folder, self.loaded.signatures, compile_shapes, in_background=True
-            )
+            engine = SavedModelEngine(folder, self.loaded.signatures)
             engine.name = "this model"  # hides the path from clients
             self.engine = engine
-            self.translations, self.shapes = Translations(engine, engine.tag), engine.shapes
+            self.translations = Translations(engine, engine.tag)
             self.metadata[OPTIONS] = self.translations.metadata[OPTIONS]
         batchable = read_batchable(folder)
         translating = self.translations.signatures if self.translations else {}
@@ -57,8 +49,6 @@ class ServedSavedModel:
             for name, function in self.loaded.signatures.items()
             if name in definitions and name not in translating
         }
-        if self.shapes:
-            self.shapes.expect(dict.fromkeys(EXPECTED, PAYS_AFTER))
 
     def warm_up(self):
         warm_up(self.signatures)

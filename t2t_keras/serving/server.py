@@ -1,7 +1,6 @@
 """The HTTP server: start and graceful shutdown. The routes are in `apis`."""
 
 import asyncio
-import functools
 import logging as python_logging
 import os
 import signal
@@ -39,7 +38,6 @@ class Server:
         models: a `ModelSource` for each model.
         limits: `Limits`.
         detector_for: see `LibreTranslate`.
-        compile_shapes: whether XLA compiles the search of SavedModels for small batches.
         split: see `Predictor`.
         keys: the `ApiKeys` of clients. None: requests need no key.
         access_log: an `AccessLog`, or None.
@@ -51,7 +49,6 @@ class Server:
         models,
         limits,
         detector_for,
-        compile_shapes=True,
         split=None,
         keys=None,
         access_log=None,
@@ -60,8 +57,7 @@ class Server:
         self.limits, self.keys, self.access_log, self.sites = limits, keys, access_log, sites
         self.metrics, self.requests = Metrics(), Requests(limits)
         workers = Workers(limits, self.metrics)
-        load = functools.partial(load_model, compile_shapes=compile_shapes)
-        self.models = ServedModels(models, workers, load)
+        self.models = ServedModels(models, workers, load_model)
         predictor = Predictor(limits, workers, split)
         operation = Operation(self.models, limits, self.metrics, keys is not None)
         apis = (

@@ -8,11 +8,8 @@ before it is loaded again. A version whose files change is loaded again after th
 import asyncio
 import contextlib
 import ctypes
-import functools
 import gc
 import os
-import threading
-import time
 from typing import NamedTuple
 
 from absl import logging
@@ -70,22 +67,6 @@ class Version:
             self.calls[kind] = CallBatcher(method_of(call), self.workers)
         return self.calls[kind]
 
-    def compile_shapes(self, shapes, report):
-        """Compiles the shapes of frequent batches until this version is retired.
-
-        Args:
-            shapes: the `CompiledShapes` of the model.
-            report: called with the numbers of compiled shapes, and of those still to compile.
-        """
-        while not self.retired:
-            wanted = shapes.wanted()
-            report(len(shapes.ready), len(wanted))
-            if wanted:
-                shapes.compile(wanted[0])
-                return_free_memory()
-            else:
-                time.sleep(POLL_SECONDS)
-
     @contextlib.contextmanager
     def in_use(self):
         """Keeps the version in memory during a request."""
@@ -113,7 +94,7 @@ class Version:
 
 
 def return_free_memory():
-    """Returns free memory to the system, if the C library can. Compilation leaves 200 MB."""
+    """Returns free memory to the system, if the C library can."""
     if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
         trim(0)
 
@@ -195,20 +176,8 @@ class Versions:
         before, self.current = self.current, version
         self.workers.metrics.serves(self.name, number, model)
         logging.info("Version %d of %s is serving%s", number, self.name, described(version))
-        self.compile_shapes(version, before)
         if before:
             before.retire()
-
-    def compile_shapes(self, version, before):
-        """Starts to compile shapes for a version, given the search times of the previous one."""
-        shapes = version.model.shapes
-        report = functools.partial(self.workers.metrics.compiling, self.name)
-        report(0, 0)
-        if shapes:
-            if before and before.model.shapes:
-                shapes.expect(before.model.shapes.seconds)
-            run = functools.partial(version.compile_shapes, shapes, report)
-            threading.Thread(target=run, daemon=True).start()
 
     def record_failure(self, number, files):
         """Records a failure; returns the number of seconds until the version is tried again."""

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from support.models.helpers import array, pairs, tensors, tiny_model
 
-from t2t_keras.export.compact_weights import CompactWeights
 from t2t_keras.export.ctranslate2 import save_ctranslate2
+from t2t_keras.export.saved_model import CompactWeights
 
 
 @pytest.mark.long

@@ -4,7 +4,6 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_graphs import SignatureGraphs
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +22,8 @@ def write(module, function, folder):
 
 
 def added(folder):
-    return float(load(folder).signatures["serving_default"](tf.constant(2.0))["sum"])
+    loaded = load(folder)  # keeps its variables alive
+    return float(loaded.signatures["serving_default"](tf.constant(2.0))["sum"])
 
 
 @pytest.fixture
@@ -42,12 +42,9 @@ def test_a_damaged_model_is_refused(copied):
 
 
 @pytest.mark.parametrize("name", ["a[1]", "b\\c", "g\nh d*", "\udcff"])
-@pytest.mark.parametrize("loaded", [load, SignatureGraphs])
-def test_a_model_is_loaded_from_a_path_of_any_characters(model, tmp_path, name, loaded):
+def test_a_model_is_loaded_from_a_path_of_any_characters(model, tmp_path, name):
     shutil.copytree(model, tmp_path / name / "1")
-    moved = loaded(tmp_path / name / "1")  # keeps its variables alive
-    signatures = moved.signatures if loaded is load else moved
-    assert float(signatures["serving_default"](x=tf.constant(2.0))["sum"]) == 3.0
+    assert added(tmp_path / name / "1") == 3.0
 
 
 def test_a_graph_that_writes_files_is_not_loaded(tmp_path):

@@ -13,7 +13,7 @@ from support.processes.commands import UGLY
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.batches import padded
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.signature_graphs import INITIALIZE, SignatureGraphs
+from t2t_keras.export.loading import checked_graph, load
 from t2t_keras.export.signature_names import NO_SCORE, is_served, read_batchable
 from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.translating.exports import load_translator
@@ -141,13 +141,15 @@ def test_signatures_that_take_text_translate_as_the_translator_of_their_export(t
 def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(
     sharp_run, folder, translator
 ):
-    signature = SignatureGraphs(folder)[OPTIONS_SIGNATURE]
-    defaults = {name: value.numpy().tolist() for name, value in signature.defaults.items()}
+    defaults = checked_graph(folder).signature_def[OPTIONS_SIGNATURE].defaults
+    defaults = {name: tf.make_ndarray(value) for name, value in defaults.items()}
     alpha = pytest.approx([sharp_run.search().alpha])
-    n = {"no_repeat_ngram": [0]}
-    assert defaults == {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha, **n}
-    names = ["text", "beam", "prefix"]
-    outputs = signature(**{name: tf.constant([row[name] for row in OPTIONS]) for name in names})
+    expected = {"prefix": [b""], "beam": [4], "n_best": [1], "alpha": alpha, "no_repeat_ngram": [0]}
+    assert {name: value.tolist() for name, value in defaults.items()} == expected
+    model, names = load(folder), ["text", "beam", "prefix"]
+    inputs = defaults | {name: [row[name] for row in OPTIONS] for name in names}
+    inputs = {name: tf.constant(values) for name, values in inputs.items()}
+    outputs = model.signatures[OPTIONS_SIGNATURE](**inputs)
     texts = [[each.decode() for each in row] for row in outputs["translations"].numpy()]
     found = {"translations": texts, "scores": outputs["scores"].numpy()}
     check_translations(found, translator.translations(requests(names)))
@@ -214,12 +216,12 @@ def test_signatures_have_these_inputs_and_outputs(folder, folder_for_ids):
 
 def signatures_of(folder):
     """Returns the names and shapes of the inputs and outputs of each signature for clients."""
-    found = SignatureGraphs(folder).graph.signature_def
+    found = checked_graph(folder).signature_def
     return {
         name: [
             {key: [each.size for each in tensor.tensor_shape.dim] for key, tensor in side.items()}
             for side in (found[name].inputs, found[name].outputs)
         ]
         for name in found
-        if is_served(name) and name != INITIALIZE
+        if is_served(name) and name != "__saved_model_init_op"
     }

@@ -1,13 +1,21 @@
 """Graphs divide texts and form batches as the Python code does."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.export.signature_names import IDS_ATTENTION, IDS_LOG_P
 from t2t_keras.export.text_parts import in_batches, joined
-from t2t_keras.export.text_signatures import Language, TextSignatures
+from t2t_keras.export.text_signatures import (
+    Language,
+    TextSignatures,
+    default_options,
+    in_first_parts,
+)
 from t2t_keras.translating.sentences import parts_of
 
 
@@ -110,3 +118,33 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
         with pytest.raises(tf.errors.InvalidArgumentError, match=f"at most {longest} tokens"):
             function(*pair)
     assert computed == [longest]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beam": [4, 5, 5]}, "`beam` must be from 1 to 4. Received: 5"),
+        ({"beam": [0]}, "`beam` must be from 1 to 4. Received: 0"),
+        ({"beam": [1, 2, 3], "n_best": [2]}, "`n_best` must be at least 1 and at most the beam. "),
+        ({"alpha": [-0.5]}, "`alpha` must be from 0 to 10. Received: -0.5"),
+        ({"alpha": [float("nan")]}, "`alpha` must be from 0 to 10. Received: nan"),
+        (
+            {"prefix": ["a", "b"]},
+            "`prefix` must have a value for each text, or one for all. "
+            "Received: 2 values for 3 texts",
+        ),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_computed(changes, message):
+    language, config = Language(None, ["x"] * 9, [True] * 9), SearchConfig()
+    signatures = TextSignatures(SimpleNamespace(longest=None), {}, config, language, language)
+    options = dict(zip(("prefix", *ROW_OPTIONS), default_options(config), strict=True))
+    options |= {name: tf.constant(values) for name, values in changes.items()}
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
+        signatures.translate_with_options(tf.constant(["a", "b", "c"]), *options.values())
+
+
+def test_only_the_first_part_of_a_text_keeps_its_prefix():
+    text_of, prefix = tf.constant([0, 0, 2, 3, 3]), tf.ragged.constant([[5], [8], [], [6, 7]])
+    assert in_first_parts(prefix, text_of).to_list() == [[5], [], [], [6, 7], []]
+    assert in_first_parts(prefix, text_of[:0]).to_list() == []

@@ -74,7 +74,7 @@ def test_neither_words_nor_markup_nor_a_glossary_see_the_code(run):
 def test_exports_translate_as_the_run(run, tmp_path):
     texts = [text for text in TEXTS if len(text) < 100]
     expected = run.translator(**QUICK).translations(texts, alignments=True)
-    engine = SavedModelEngine(run.export(**QUICK), compile_shapes=False)
+    engine = SavedModelEngine(run.export(**QUICK))
     results = Translator(engine).translations(texts, alignments=True)
     assert best(results) == best(expected)
     scores = ([each.score for row in rows for each in row] for rows in (results, expected))

@@ -62,7 +62,7 @@ def test_the_settings_and_the_report_name_the_model(run, tmp_path):
 )
 def test_an_export_translates_as_its_run_and_shows_attention(run):
     theirs = run.translator(n_best=2).translations(TEXTS)
-    engine = SavedModelEngine(run.export(), compile_shapes=False)
+    engine = SavedModelEngine(run.export())
     for one, other in zip(Translator(engine).translations(TEXTS, n_best=2), theirs, strict=True):
         assert [each.text for each in one] == [each.text for each in other]
         scores = ([each.score for each in row] for row in (one, other))

@@ -67,7 +67,7 @@ def test_without_a_choice_everything_that_reads_sources_is_refused(tagged):
 @pytest.mark.long
 def test_an_export_has_one_tag_and_the_answers_of_the_run(tagged, tmp_path):
     run = Run(shutil.copytree(tagged, tmp_path / "run"), to="fr")
-    engine = SavedModelEngine(run.export(**QUICK), compile_shapes=False)
+    engine = SavedModelEngine(run.export(**QUICK))
     expected = run.translator(**QUICK).translations(TEXTS, alignments=True)
     results = Translator(engine, "fr").translations(TEXTS, alignments=True)
     for (one,), (other,) in zip(results, expected, strict=True):

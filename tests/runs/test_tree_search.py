@@ -62,7 +62,7 @@ def test_samples_and_ensembles_write_trees(parsers, count, settings):
 def test_an_export_writes_the_trees_of_its_run_and_takes_no_prefixes(parsers):
     run, _ = parsers["word"]
     version = run.export(constrain="tree", beam=2, n_best=2)
-    exported = Translator(SavedModelEngine(version, compile_shapes=False))
+    exported = Translator(SavedModelEngine(version))
     assert exported.engine.config.constrain == "tree" and exported.engine.split == "off"
     for settings in ({}, {"beam": 1}):  # the search as exported, and one with options
         expected = run.translate(SENTENCES, constrain="tree", **({"beam": 2} | settings))

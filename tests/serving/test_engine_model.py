@@ -17,7 +17,6 @@ def test_its_signatures_are_those_of_a_savedmodel_that_its_engine_can_compute():
     model = EngineModel(EchoEngine())
     assert model.signatures.keys() == {"score", "score_pieces", "align"}
     assert model.metadata.keys() == TRANSLATING | model.signatures.keys()
-    assert model.shapes is None
     several = EngineModel(EchoEngine(tags=list(TAGS)))
     assert several.metadata.keys() == TRANSLATING, "the pair does not say its tag"
 

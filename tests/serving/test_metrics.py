@@ -14,11 +14,10 @@ def test_requests_batches_and_the_version_are_reported():
         pass
     metrics.waiting.set(3)
     metrics.begins("other")
-    metrics.serves("m", 1, SimpleNamespace(engine=None, shapes=()))
+    metrics.serves("m", 1, SimpleNamespace(engine=None))
     litert = SimpleNamespace(kind="litert", dtype="int8")
-    metrics.serves("m", 2, SimpleNamespace(engine=litert, shapes=None))
-    metrics.serves("n", 1, SimpleNamespace(engine=None, shapes={1: 2}))
-    metrics.compiling("n", 4, 5)
+    metrics.serves("m", 2, SimpleNamespace(engine=litert))
+    metrics.serves("n", 1, SimpleNamespace(engine=None))
     lines = metrics.text().decode().splitlines()
     for line in (
         't2t_requests_total{code="200",route="predict"} 1.0',
@@ -29,13 +28,10 @@ def test_requests_batches_and_the_version_are_reported():
         "t2t_waiting_rows 3.0",
         't2t_model_version{model="m"} 2.0',
         't2t_model_version{model="other"} 0.0',
-        't2t_compiled_shapes{model="n"} 4.0',
-        't2t_shapes_to_compile{model="n"} 5.0',
-        't2t_shapes_to_compile{model="other"} 0.0',
     ):
         assert line in lines
     assert [line for line in lines if line.startswith("t2t_engine_info{")] == [
-        't2t_engine_info{dtype="int8",engine="litert",model="m",shapes="any"} 1.0',
-        't2t_engine_info{dtype="",engine="tensorflow",model="n",shapes="compiled"} 1.0',
+        't2t_engine_info{dtype="int8",engine="litert",model="m"} 1.0',
+        't2t_engine_info{dtype="",engine="tensorflow",model="n"} 1.0',
     ]
     assert "t2t_waiting_rows 0.0" in other_server.text().decode()

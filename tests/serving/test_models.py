@@ -56,7 +56,7 @@ def test_metadata_describes_tensors_and_defaults(backwards_model):
 
 
 def test_a_savedmodel_that_takes_no_ids_has_no_translations(backwards_model):
-    assert backwards_model.translations is None and backwards_model.shapes is None
+    assert backwards_model.translations is None
     assert backwards_model.metadata.keys() >= backwards_model.signatures.keys()
 
 

@@ -14,7 +14,6 @@ from support.serving.serving_client import get, metric, predict, until
 
 from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.shapes_to_compile import PAYS_AFTER, CompiledShapes, Shape
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.engine_model import EngineModel
@@ -24,16 +23,14 @@ from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.serving.versions import Versions
 from t2t_keras.translating.exports import RECORD
 
-COMPILED, TO_COMPILE = "t2t_compiled_shapes", "t2t_shapes_to_compile"
-
 
 class FakeModel:
     """A model without signatures; a folder with a file named "broken" cannot be loaded."""
 
     translations = engine = None
 
-    def __init__(self, folder, shapes=None):
-        self.signatures, self.shapes = {}, shapes
+    def __init__(self, folder):
+        self.signatures = {}
         if (folder / "broken").exists():
             raise OSError("no model in there")
 
@@ -54,44 +51,6 @@ def add(folder, *numbers, broken=False):
 
 def states(status):
     return {each["version"]: each["state"] for each in status["model_version_status"]}
-
-
-def test_shapes_are_compiled_after_the_version_serves_and_the_metrics_say_how_far(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr(module, "POLL_SECONDS", 0.01)
-    add(tmp_path, 1, 2)
-    models, steps, may_go_on = [], [], threading.Event()
-
-    def value(name):
-        return versions.workers.metrics.registry.get_sample_value(name, {"model": "m"})
-
-    def compile_shape(shape):
-        steps.append((versions.current.number, value(COMPILED), value(TO_COMPILE), shape))
-        assert may_go_on.wait(10)
-
-    def load(folder):
-        shapes = CompiledShapes(compile_shape, in_background=True)
-        shapes.expect({Shape(1, 32): PAYS_AFTER, Shape(1, 16): 2 * PAYS_AFTER})
-        models.append(FakeModel(folder, shapes))
-        return models[-1]
-
-    async def replace():
-        await versions.switch_to(1, tmp_path / "1")
-        may_go_on.set()
-        until(lambda: value(TO_COMPILE) == 0 and value(COMPILED) == 2)
-        models[0].shapes.add_seconds(Shape(4, 16), 100.0)
-        until(lambda: value(COMPILED) == 3)
-        await versions.switch_to(2, tmp_path / "2")
-        until(lambda: value(COMPILED) == 3)
-
-    versions = versions_of(tmp_path, load)
-    asyncio.run(replace())
-    versions.current.retire()
-    assert steps[:3] == [(1, 0, 2, (1, 16)), (1, 1, 1, (1, 32)), (1, 2, 1, (4, 16))]
-    second = [(number, shape) for number, _, _, shape in steps[3:]]
-    assert second[0] == (2, (4, 16)), "the new version begins with what requests needed before"
-    assert sorted(second) == [(2, (1, 16)), (2, (1, 32)), (2, (4, 16))]
 
 
 def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):

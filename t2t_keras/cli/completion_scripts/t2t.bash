@@ -359,8 +359,6 @@ _t2t_words() {
         api_key_file=@file
         batch_wait_ms=
         client_timeout_seconds=
-        compile
-        nocompile
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
         glossary=@file

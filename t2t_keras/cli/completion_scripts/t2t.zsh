@@ -499,8 +499,6 @@ _t2t() {
         '--api_key_file=[Text file with an API key per line; lines that begin with # are ignored]:api_key_file:_files' \
         '--batch_wait_ms=[Time that a batch waits for more texts, in milliseconds]:batch_wait_ms: ' \
         '--client_timeout_seconds=[Time in seconds that a client may take to send a request, to begin the next one on the same connection, or to read a part of its answer]:client_timeout_seconds: ' \
-        '--compile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
-        '--nocompile[Compile the search of a SavedModel for up to 4 texts with XLA, in the background, once requests need it; they are answered sooner then]' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--glossary=[Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with several models NAME=FILE,NAME=FILE]:glossary:_files' \

@@ -1,11 +1,9 @@
 """Writes flatbuffers for LiteRT, a small runtime that does not need TensorFlow."""
 
-import contextlib
 import re
 import tempfile
 
 import tensorflow as tf
-from absl import logging
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from t2t_keras.checks import check
@@ -13,6 +11,7 @@ from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
+from t2t_keras.export.saved_model import errors_only
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 
 
@@ -103,7 +102,6 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    # Otherwise, TensorFlow would log the path and a warning about gradients, which are not needed.
     with tempfile.TemporaryDirectory() as folder, errors_only():
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
@@ -112,14 +110,3 @@ def converted(name, program, variables, dtype):
         if dtype == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         return unpacked(converter.convert())
-
-
-@contextlib.contextmanager
-def errors_only():
-    """Hides TensorFlow's messages except errors."""
-    before = logging.get_verbosity()
-    logging.set_verbosity(min(before, logging.ERROR))
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)

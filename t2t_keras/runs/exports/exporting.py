@@ -11,9 +11,8 @@ from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check_choice, nearest
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import FORMATS
-from t2t_keras.export.model_code import code_of
 from t2t_keras.models import model_class
-from t2t_keras.runs.exports.freshness import asked_for, is_default, records_in, stale
+from t2t_keras.runs.exports.freshness import asked_for, code_of, is_default, records_in, stale
 from t2t_keras.translating.engines.model import weights_digest
 from t2t_keras.translating.exports import write_version
 

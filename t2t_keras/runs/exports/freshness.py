@@ -5,6 +5,9 @@ model. This module imports neither TensorFlow nor Keras.
 """
 
 import contextlib
+import hashlib
+import importlib.metadata
+import inspect
 import shlex
 from pathlib import Path
 
@@ -12,9 +15,10 @@ from absl import logging
 
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import FORMATS
-from t2t_keras.export.model_code import changed_code
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.exports import record_of, versions_in
+
+PACKAGE = Path(__file__).parents[2]
 
 
 def records_in(run, format):
@@ -81,3 +85,30 @@ def warn_if_stale(version, weights=None):
             if reason := stale(run, record, weights):
                 command = shlex.join(["t2t-export", str(run.folder), "--renew"])
                 logging.warning("%s: %s. %s exports it again", version, reason, command)
+
+
+def code_of(model_class):
+    """Returns the version of this package, and {file: SHA-256} of a model's class and the layers.
+
+    Args:
+        model_class: the model's class.
+    """
+    paths = [Path(inspect.getfile(each)) for each in model_class.__mro__[:-1]]
+    paths = [path for path in paths if path.is_relative_to(PACKAGE)]
+    paths += PACKAGE.glob("layers/**/*.py")
+    files = {path.relative_to(PACKAGE).as_posix(): sha256(path) for path in sorted(paths)}
+    return {"version": version(), "files": files}
+
+
+def changed_code(recorded):
+    """Returns the files that have changed since `code_of` recorded them, in the same version."""
+    files = recorded["files"] if recorded["version"] == version() else {}
+    return [name for name, digest in files.items() if sha256(PACKAGE / name) != digest]
+
+
+def version():
+    return importlib.metadata.version("t2t-keras")
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()

@@ -32,13 +32,12 @@ class Engine:
         most: maximum number of hypotheses that a search without options returns.
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
-        shapes: the `CompiledShapes` that a server compiles in the background, or None.
     """
 
     kind, dtype, alignment = "tensorflow", "float32", None
     varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
-    split, tags, tag, longest, phrase_room, shapes = "auto", (None,), None, None, None, None
+    split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
     def check(self, config, prefix, phrases):
         """Rejects a search that the engine does not support, before anything is computed.

@@ -1,12 +1,11 @@
-"""The engine of a SavedModel that t2t-export wrote. It needs TensorFlow, but not Keras."""
+"""The engine of a SavedModel that t2t-export wrote."""
 
 import numpy as np
 import tensorflow as tf
 
-from t2t_keras.decoding.rows import Hypotheses, Rows
+from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_graphs import SignatureGraphs
 from t2t_keras.export.signature_names import (
     IDS_ATTENTION,
     IDS_LOG_P,
@@ -15,10 +14,13 @@ from t2t_keras.export.signature_names import (
     IDS_SMALL,
     IDS_WITH_OPTIONS,
 )
-from t2t_keras.training.hardware.devices import prepare_devices
-from t2t_keras.translating.engines.compiled_search import CompiledSearch
+from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
+
+# Shapes of batches for which XLA compiles the search on a GPU, which spends most of a step of few
+# rows between small operations. Smaller batches are padded; others are searched in stages.
+SMALL_ROWS, SMALL_LENGTHS = 4, (16, 32, 64)
 
 
 class SavedModelEngine(Engine):
@@ -26,33 +28,23 @@ class SavedModelEngine(Engine):
 
     Args:
         folder: the SavedModel's folder, which may be removed after loading.
-        signatures: {name: function of tensors} of the loaded SavedModel. If None, the SavedModel is
-            loaded here, and the variables live as long as the process.
-        compile_shapes: whether XLA compiles the search for small batches.
-        in_background: see `CompiledShapes`.
+        signatures: {name: function of tensors} of the loaded SavedModel. None: it is loaded here.
     """
 
     varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST  # time and memory grow with the phrases
 
-    def __init__(self, folder, signatures=None, compile_shapes=True, in_background=False):
+    def __init__(self, folder, signatures=None):
         prepare_devices()
         self.open(folder)
         if signatures is None:
-            # On a GPU, each graph might place the shared variables differently.
-            gpus = tf.config.list_physical_devices("GPU")
-            self.model = load(folder) if gpus else SignatureGraphs(folder)  # keeps the variables
-            signatures = self.model.signatures if gpus else self.model
-        # Signatures are kept, so that each imports its graph only once.
-        self.signatures = {name: signatures[name] for name in signatures}
+            self.model = load(folder)  # keeps the variables
+            signatures = self.model.signatures
+        self.signatures = signatures
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
             self.varies, self.offers = frozenset(), ("n_best",)
-        self.plain = self.others
-        if compile_shapes:
-            self.plain = CompiledSearch(
-                self.others, self.small, self.longest, in_background=in_background
-            )
-            self.shapes = self.plain.shapes
+        lengths = SMALL_LENGTHS if choose_xla("auto") else ()
+        self.small_lengths = [n for n in lengths if self.longest is None or n <= self.longest]
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
@@ -98,12 +90,18 @@ class SavedModelEngine(Engine):
             return self.hypotheses(IDS_WITH_OPTIONS, **inputs)
         return self.hypotheses(IDS_PHRASES, phrases=rows.phrases, **inputs)
 
-    def others(self, source):
+    def plain(self, source):
+        """Searches without prefixes, phrases and options."""
+        count, width = source.shape
+        lengths = [length for length in self.small_lengths if length >= width]
+        if lengths and count <= SMALL_ROWS:
+            filled = np.full((SMALL_ROWS, lengths[0]), PADDING, "int32")
+            filled[:count, :width] = source
+            filled[count:] = filled[0]  # the same row again adds no steps
+            outputs = self.call(IDS_SMALL, source=filled)
+            if outputs["finished"]:  # else an output does not fit into the program's arrays
+                return Hypotheses(outputs["tokens"][:count], outputs["scores"][:count])
         return self.hypotheses(IDS_SEARCH, source=source)
-
-    def small(self, source):
-        outputs = self.call(IDS_SMALL, source=source)
-        return outputs["tokens"], outputs["scores"], outputs["finished"]
 
     def hypotheses(self, name, **inputs):
         outputs = self.call(name, **inputs)
@@ -129,6 +127,8 @@ class SavedModelEngine(Engine):
 
     def warm_up(self):
         ids, indices = np.array([[3, 2]], "int32"), [0]
+        for length in self.small_lengths:
+            self.plain(np.full((1, length), 3, "int32"))
         self.search(Rows(ids, indices))
         if IDS_WITH_OPTIONS in self.signatures:
             self.search(Rows(ids, indices, prefix=ids[:, :0]))

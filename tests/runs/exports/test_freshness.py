@@ -6,10 +6,9 @@ import pytest
 from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
-from t2t_keras.export import model_code
 from t2t_keras.export.formats import FORMATS, PORTABLE_MODEL
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports import litert, saved_model
+from t2t_keras.runs.exports import freshness, litert, saved_model
 from t2t_keras.runs.exports.exporting import renew
 from t2t_keras.runs.exports.freshness import records_in, stale, warn_if_stale
 from t2t_keras.translating.exports import RECORD
@@ -101,12 +100,12 @@ def test_a_changed_search_or_formula_makes_exports_stale(exported, monkeypatch, 
     assert (search["alpha"], search["beam"]) == (0.0, 3), "an export's own search stays"
     warn_if_stale(exported.folder / "export" / "2")
     assert not caplog.text
-    sha256 = model_code.sha256
+    sha256 = freshness.sha256
 
     def edited(path):
         return "edited" if path.name == "scaled_dot_product.py" else sha256(path)
 
-    monkeypatch.setattr(model_code, "sha256", edited)
+    monkeypatch.setattr(freshness, "sha256", edited)
     for name in ("export/2", "export_ids/2", "export_ctranslate2/2"):
         caplog.clear()
         warn_if_stale(exported.folder / name)

@@ -5,14 +5,12 @@ import itertools
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from support.text.generated_markup import Generated
 
 from pipelines.markup.marked_text import Document
 from pipelines.toy.grammar import pairs
 from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.models import ServedSavedModel
-from t2t_keras.translating.engines import saved_model
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
@@ -95,17 +93,8 @@ def test_litert_translates_a_text_alone_as_among_others(exported, options):
 
 
 @pytest.mark.long
-def test_a_savedmodel_that_is_loaded_as_on_a_gpu_gives_the_same_answers(exported, monkeypatch):
-    folder = exported("saved_model")
-    expected = load_translator(folder).translate(SOURCES[:3], alignments=True)
-    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind=None: [kind])
-    monkeypatch.setattr(saved_model, "SignatureGraphs", None)
-    assert load_translator(folder).translate(SOURCES[:3], alignments=True) == expected
-
-
-@pytest.mark.long
 def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(exported):
-    theirs = ServedSavedModel(exported("saved_model"), compile_shapes=False)
+    theirs = ServedSavedModel(exported("saved_model"))
     ours = EngineModel(LiteRTEngine(exported("litert")))
     assert ours.signatures.keys() == theirs.signatures.keys()
     assert ours.metadata.keys() == theirs.metadata.keys() - {"__saved_model_init_op"}

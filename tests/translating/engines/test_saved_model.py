@@ -1,18 +1,14 @@
 """Which signature of a SavedModel answers which rows, and what an export cannot do."""
 
-import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.processes.commands import ROOT
 
 from t2t_keras.decoding.rows import Rows
+from t2t_keras.translating.engines import saved_model
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
-from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
 
@@ -27,11 +23,12 @@ class Signatures(dict):
 
     Attributes:
         calls: (name without "ids_", inputs as arrays) of each call.
+        fits: whether outputs fit into the arrays of a search that XLA compiles.
     """
 
     def __init__(self, names=NAMES):
         super().__init__({f"ids_{name}": self.signature(name) for name in names})
-        self.calls = []
+        self.calls, self.fits = [], True
 
     def signature(self, name):
         def call(**inputs):
@@ -47,7 +44,7 @@ class Signatures(dict):
             scores = tf.zeros([rows, count]) - tf.range(float(count))
             if "n_best" in inputs:
                 scores = tf.where(tf.range(count) < inputs["n_best"][:, None], scores, -np.inf)
-            return {"tokens": tokens, "scores": scores, "finished": tf.constant(True)}
+            return {"tokens": tokens, "scores": scores, "finished": tf.constant(self.fits)}
 
         return call
 
@@ -62,7 +59,7 @@ def signatures():
 
 @pytest.fixture
 def engine(files, signatures):
-    return SavedModelEngine(files, signatures, compile_shapes=False)
+    return SavedModelEngine(files, signatures)
 
 
 def test_rows_that_ask_for_nothing_are_answered_by_the_exported_search(engine, signatures):
@@ -106,15 +103,22 @@ def test_phrases_are_answered_by_the_constrained_search(engine, signatures):
     assert {"search", "log_p"} < {*signatures.asked()}, "the term replaces a word"
 
 
-def test_small_batches_of_compiled_shapes_are_answered_by_their_own_signatures(files, signatures):
+def test_where_xla_is_used_small_batches_have_few_shapes(files, signatures, monkeypatch):
+    monkeypatch.setattr(saved_model, "choose_xla", lambda wanted: True)
     engine = SavedModelEngine(files, signatures)
-    source = np.array([[5, 2]], "int32")
-    engine.search(Rows(source, [0]))
-    shape = engine.shapes.shape_for(1, 2)
-    engine.shapes.compile(shape)
-    found = engine.search(Rows(source, [0]))
-    assert signatures.asked() == ["search", "small_batch", "small_batch"]
-    assert signatures.calls[-1][1]["source"].shape == shape and len(found.tokens) == 1
+    sizes = (1, 2), (4, 17), (5, 2), (1, 65)  # the last two are too large
+    for size in sizes:
+        found = engine.search(Rows(np.full(size, 5, "int32"), range(size[0])))
+        assert len(found.tokens) == len(found.scores) == size[0]
+    assert signatures.asked() == ["small_batch", "small_batch", "search", "search"]
+    shapes = [inputs["source"].shape for _, inputs in signatures.calls]
+    assert shapes == [(4, 16), (4, 32), *sizes[2:]]
+    signatures.fits = False
+    engine.search(Rows(np.full((1, 2), 5, "int32"), [0]))
+    assert signatures.asked()[4:] == ["small_batch", "search"]
+    signatures.calls.clear()
+    engine.warm_up()
+    assert [inputs["source"].shape[1] for _, inputs in signatures.calls][:6:2] == [16, 32, 64]
 
 
 def test_log_p_and_attention_have_signatures_of_their_own(engine, signatures):
@@ -146,17 +150,3 @@ def test_the_settings_are_those_of_the_export(engine, files):
     assert engine.split == "off" and engine.tags == [None] and engine.longest is None
     shutil.rmtree(files)
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]
-
-
-@pytest.mark.long
-def test_translating_with_an_export_loads_no_keras(exported, tmp_path):
-    folder = exported("saved_model")
-    (tmp_path / "keras.py").write_text("raise SystemExit('must not be loaded')\n")
-    result = subprocess.run(
-        [sys.executable, "-m", "t2t_keras.cli.translate", folder],
-        input="".join(f"{text}\n" for text in TEXTS),
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        **{"cwd": ROOT, "capture_output": True, "text": True},
-    )
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines() == load_translator(folder).translate(TEXTS)
