@@ -18,6 +18,7 @@ from support.importing.small_sentencepiece import pieces_of, unigram_model
 from t2t_keras.importing.files.safetensors_file import read_safetensors
 from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.hugging_face import OUTPUT, SHARED, SOURCE, TARGET, HuggingFaceFolder, read
+from t2t_keras.runs import load_translator
 from t2t_keras.runs.importing.import_run import import_run
 
 MODELS = np.load(Path(__file__).parent / "hugging_face_models.npz")

@@ -72,7 +72,9 @@ def test_an_export_writes_the_trees_of_its_run_and_takes_no_prefixes(parsers):
         run.translate(["the dog"], constrain="tree", require=[["dog"]])
     with pytest.raises(ValueError, match=message):
         exported.translate(["the dog"], prefix="(S")
-    options = {"text": tf.constant(["the dog"]), "prefix": tf.constant(["(S"])}
+    options = {"alpha": tf.constant([0.6]), "no_repeat_ngram": tf.constant([0])}
+    options |= {name: tf.constant([2]) for name in ("beam", "n_best")}
+    options |= {"text": tf.constant(["the dog"]), "prefix": tf.constant(["(S"])}
     with pytest.raises(tf.errors.InvalidArgumentError, match="`prefix` must be empty"):
         exported.engine.signatures["translate_with_options"](**options)
 
