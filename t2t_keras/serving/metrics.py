@@ -59,21 +59,12 @@ class Metrics:
         """Records that the model `name` has no version yet."""
         self.version.labels(name).set(0)
 
-    def serves(self, name, number, model):
-        """Records the version that is served.
-
-        Args:
-            name: name of the model.
-            number: the version's number.
-            model: the version's `ServedSavedModel` or `EngineModel`.
-        """
+    def serves(self, name, number, engine):
+        """Records the version of a model that is served, and its engine."""
         self.version.labels(name).set(number)
         if name in self.engine_labels:
             self.engine.remove(*self.engine_labels[name])
-        kind, dtype = "tensorflow", ""
-        if model.engine:
-            kind, dtype = model.engine.kind, model.engine.dtype
-        labels = name, kind, dtype
+        labels = name, engine.kind, engine.dtype
         self.engine_labels[name] = labels
         self.engine.labels(*labels).set(1)
 

@@ -7,10 +7,10 @@ from absl import logging
 from aiohttp import web
 
 from t2t_keras.serving.apis.access_log import line_of
+from t2t_keras.serving.apis.json_values import as_json
 from t2t_keras.serving.apis.requests import CONNECTION
 from t2t_keras.serving.apis.routes import HEADER
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.rest import as_json
 from t2t_keras.serving.sites import PREFLIGHT
 
 AVAILABLE_WHILE_STOPPING = {"metrics"}
