@@ -71,7 +71,7 @@ ACCESS_LOG = flags.DEFINE_string(
     None,
     "File to which a line per request is appended, in the combined format of Apache and nginx, "
     "then the seconds it took, without texts and keys; -: standard output. A renamed file is "
-    "opened again, also at SIGHUP. Default: no access log.",
+    "opened again. Default: no access log.",
 )
 NAME = flags.DEFINE_string(
     "name",

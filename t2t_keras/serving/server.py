@@ -91,8 +91,8 @@ class Server:
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self.on_signal, signum)
-        if self.access_log and self.access_log.is_file:
-            loop.add_signal_handler(signal.SIGHUP, self.access_log.open_again)
+        if self.access_log:  # which logrotate may announce with SIGHUP
+            loop.add_signal_handler(signal.SIGHUP, lambda: None)
         watching = asyncio.create_task(self.connections.watch())
         try:
             await self.serve(sock, started)
