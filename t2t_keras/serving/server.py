@@ -45,14 +45,7 @@ class Server:
     """
 
     def __init__(
-        self,
-        models,
-        limits,
-        detector_for,
-        split=None,
-        keys=None,
-        access_log=None,
-        **sites,
+        self, models, limits, detector_for, split=None, keys=None, access_log=None, **sites
     ):
         self.limits, self.keys, self.access_log, self.sites = limits, keys, access_log, sites
         self.metrics, self.requests = Metrics(), Requests(limits)

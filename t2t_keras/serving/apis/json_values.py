@@ -21,8 +21,7 @@ def parsed_json(body, other_encodings="Send text in UTF-8"):
         return json.loads(body.decode())
     except UnicodeDecodeError as error:
         raise Refusal(
-            400,
-            f"The body is not UTF-8 (byte {error.start:,}). {other_encodings}",
+            400, f"The body is not UTF-8 (byte {error.start:,}). {other_encodings}"
         ) from None
     except json.JSONDecodeError as error:
         raise Refusal(

@@ -45,12 +45,7 @@ class Operation:
             key=HEADER,
         )
         yield Route(
-            "openapi",
-            "GET",
-            "/openapi.json",
-            self.openapi,
-            "This document",
-            {200: ANY_OBJECT},
+            "openapi", "GET", "/openapi.json", self.openapi, "This document", {200: ANY_OBJECT}
         )
 
     async def show_page(self, request):

@@ -3,21 +3,20 @@
 See https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
+import functools
 import weakref
 
 from aiohttp import web
 
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
 from t2t_keras.serving.answering import are_short, refusing
-from t2t_keras.serving.apis.json_values import as_json
 from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, check_connection
 from t2t_keras.serving.apis.routes import HEADER, JSON, Route
 from t2t_keras.serving.apis.schemas import ANY_OBJECT, TEXT, list_of, object_of
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
-    answer_in,
+    as_json_in,
     compared,
-    longest_of,
     options_in,
     query_of,
     rows_in,
@@ -41,7 +40,7 @@ COLUMNS = {
     "description": "columns: texts, or an object with a list for each input",
 }
 QUERY = object_of({"signature_name": SIGNATURE, "instances": ROWS, "inputs": COLUMNS}, []) | {
-    "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
+    "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}]
 }
 PREDICTIONS = object_of({"predictions": {}, "outputs": {}}, [])
 STATUS = object_of(
@@ -153,20 +152,20 @@ class TensorFlowServing:
             version: the `Version` that answers.
             connection: the `Connection` of the request.
         """
-        signatures, limits, model = self.signatures(version), self.requests.limits, version.model
+        signatures, model = self.signatures(version), version.model
         if name not in signatures:
             raise Refusal(
                 404,
                 f"Serving signature name: {name[:80]!r} not found in signature def. "
                 f"Available: {', '.join(signatures)}",
             )
-        rows = rows_in(form, values, signatures[name].inputs, limits, longest_of(name, limits))
+        rows = rows_in(form, values, signatures[name].inputs, self.requests.limits)
         is_short = are_short(rows)
         if name in PAIRS:
             method, inputs = PAIRS[name]
             sides = ([row[each] for row in rows] for each in inputs)
             results = await self.answering.pairs(method, *sides, version, connection)
-            answer = compared, name, model.translator.tokenizer, *results
+            columns = functools.partial(compared, name, model.translator.tokenizer, *results)
             is_short = is_short and name == "score"
         else:
             width = {BEST: None, LISTS: model.engine.most, OPTIONS: model.engine.config.beam}[name]
@@ -174,10 +173,9 @@ class TensorFlowServing:
             with refusing():
                 rows = options_in(rows, count, model.engine.config)
             results = await self.answering.translations(rows, version, connection)
-            answer = translated, rows, results, width
-        return await self.answering.steps.run(
-            connection.client, is_short, lambda: as_json(answer_in(form, answer[0](*answer[1:])))
-        )
+            columns = functools.partial(translated, rows, results, width)
+        body = functools.partial(as_json_in, form, columns)
+        return await self.answering.steps.run(connection.client, is_short, body)
 
     async def refuse_verb(self, request):
         self.addressed(request)

@@ -15,13 +15,14 @@ from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
 from t2t_keras.serving.apis.json_values import (
+    as_json,
     check_rows,
     check_unicode,
     kind_of,
     listed,
     parsed_json,
 )
-from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS, PAIRS, TEXTS
+from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.request import in_text
 
@@ -29,7 +30,6 @@ DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
 BASE64 = "b64"
-LONGEST_GLOSSARY = 1_000_000  # bytes; the limit on a request's body also applies
 
 
 def query_of(body):
@@ -51,14 +51,13 @@ def query_of(body):
     return signature or DEFAULT, forms[0], request[forms[0]]
 
 
-def rows_in(form, values, inputs, limits, longest):
+def rows_in(form, values, inputs, limits):
     """Returns {input: value} of each row of a request, with strings decoded and checked.
 
     Args:
         form, values: "instances" or "inputs", and the JSON value of that key.
-        inputs: {name: `Input`}.
+        inputs: {name: `Input`} of the signature.
         limits: `Limits`.
-        longest: {input: (maximum bytes of a string, flag that sets it)}.
     """
     required = [name for name, each in inputs.items() if each.default is None]
     only = required[0] if len(required) == 1 else None
@@ -76,8 +75,7 @@ def rows_in(form, values, inputs, limits, longest):
         for index, row in enumerate(rows):
             check_names(row, inputs, required, f"Row {index}")
     return [
-        {name: checked(name, value, inputs[name].dtype, longest) for name, value in row.items()}
-        for row in rows
+        {name: checked(name, value, inputs, limits) for name, value in row.items()} for row in rows
     ]
 
 
@@ -115,29 +113,36 @@ def transposed(columns, limits):
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def checked(name, value, dtype, longest):
-    """Returns the value of an input. `Request` checks numbers further."""
-    is_right = isinstance(value, int | float) and (dtype != "bool" or isinstance(value, bool))
-    if dtype == "string" and isinstance(value, str):
-        check_unicode(name, value)
-        text = value
-    elif dtype == "string" and isinstance(value, dict) and isinstance(value.get(BASE64), str):
-        text = decoded(name, value[BASE64])
-    elif dtype != "string" and is_right:
-        return value
+def checked(name, value, inputs, limits):
+    """Returns the value of an input; a string is a text or base64. `Request` checks it further."""
+    dtype, text = inputs[name].dtype, value
+    if dtype != "string":
+        is_right = isinstance(value, bool if dtype == "bool" else int | float)
+        wanted = dtype
     else:
-        wanted = f'a string, or {{"{BASE64}": "…"}} for bytes' if dtype == "string" else dtype
+        if isinstance(value, dict) and isinstance(value.get(BASE64), str):
+            text = decoded(name, value[BASE64])
+        is_right, wanted = isinstance(text, str), f'a string, or {{"{BASE64}": "…"}} for bytes'
+    if not is_right:
         raise Refusal(
             400, f"Input {name!r}: each value must be {wanted}. Received: {kind_of(value)}"
         )
-    most, flag = longest[name]
-    if (size := len(text.encode("utf-8", "replace"))) > most:
+    if dtype == "string":
+        check_unicode(name, text)
+        check_size(name, text, inputs, limits)
+    return text
+
+
+def check_size(name, text, inputs, limits):
+    """Rejects a long text. Texts to translate have a limit of each sentence instead."""
+    flag = "max_attention_text_bytes" if "translation" in inputs else "max_text_bytes"
+    size, most = len(text.encode()), getattr(limits, flag)
+    if size > most and ("translation" in inputs or name not in ("text", "glossary")):
         raise Refusal(
             413,
             f"Input {name!r}: a text has {size:,} bytes; at most {most:,} are allowed "
             f"(--{flag} of the server)",
         )
-    return text
 
 
 def decoded(name, value):
@@ -147,21 +152,6 @@ def decoded(name, value):
     except (binascii.Error, ValueError):
         raise Refusal(400, f"Input {name!r}: the value of {BASE64!r} is not valid base64") from None
     return data.decode("utf-8", "replace")
-
-
-def longest_of(signature, limits):
-    """Returns {input: (maximum bytes of a string, flag that sets it)}; see `rows_in`.
-
-    Args:
-        signature: name of the signature. Texts to translate are divided into sentences, which have
-            a limit; see `Answering.check_texts`.
-        limits: `Limits`.
-    """
-    is_pair = signature in PAIRS
-    flag = "max_attention_text_bytes" if is_pair and signature != "score" else "max_text_bytes"
-    found = dict.fromkeys((*FIELDS, "source", "target", *TEXTS), (getattr(limits, flag), flag))
-    body = limits.max_body_bytes, "max_body_bytes"
-    return found if is_pair else found | {"text": body, "glossary": (LONGEST_GLOSSARY, body[1])}
 
 
 def options_in(rows, n_best, config):
@@ -285,13 +275,17 @@ def pieces_of(language, ids):
     return [[names[id] for id in row] for row in ids.tolist()]
 
 
-def answer_in(form, columns):
-    """Returns the JSON value of an answer, given {output: a value for each row}."""
-    if len(columns) == 1:
-        (values,) = columns.values()
+def as_json_in(form, columns):
+    """Returns an answer in the form of its request, as JSON in bytes.
+
+    Args:
+        form: "instances" or "inputs".
+        columns: function that returns {output: a value for each row}.
+    """
+    values = columns()
+    if len(values) == 1:
+        (values,) = values.values()
     elif form == ROWS:
-        rows = zip(*columns.values(), strict=True)
-        values = [dict(zip(columns, row, strict=True)) for row in rows]
-    else:
-        values = columns
-    return {ANSWERS[form]: values}
+        rows = zip(*values.values(), strict=True)
+        values = [dict(zip(values, row, strict=True)) for row in rows]
+    return as_json({ANSWERS[form]: values})

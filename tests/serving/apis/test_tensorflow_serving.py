@@ -11,8 +11,7 @@ from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
 from t2t_keras.serving.apis import json_values
 from t2t_keras.serving.apis.json_values import as_json
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
-    answer_in,
-    longest_of,
+    as_json_in,
     options_in,
     query_of,
     rows_in,
@@ -57,11 +56,10 @@ def defaults(engine):
     return metadata(engine)[OPTIONS]["defaults"]
 
 
-def rows(request, inputs=TEXTS, signature="serving_default"):
+def rows(request, inputs=TEXTS):
     """Returns the rows of a request, given its body or a value for JSON."""
     body = request if isinstance(request, bytes) else json.dumps(request).encode()
-    limits = Limits(max_rows_in_flight=8, max_text_bytes=100, max_body_bytes=120)
-    return rows_in(*query_of(body)[1:], inputs, limits, longest_of(signature, limits))
+    return rows_in(*query_of(body)[1:], inputs, Limits(max_rows_in_flight=8))
 
 
 class Lacking(EchoEngine):
@@ -183,7 +181,7 @@ def test_texts_that_cannot_be_encoded_do_not_break_the_answer():
     assert answer["translations"][0] == "a \ufffd b"
     translation = Translation("\udc80 a", -1.0, [], Words(["\udc80 a"], ["\udc80 a"]), [0.5])
     columns = translated([{"confidence": True}], [[translation]], 1)
-    (answer,) = json.loads(as_json(answer_in("instances", columns)))["predictions"]
+    (answer,) = json.loads(as_json_in("instances", lambda: columns))["predictions"]
     assert answer["translations"] == answer["words"] == ["? a"] and answer["source_words"] == "? a"
 
 
@@ -257,11 +255,11 @@ def test_several_inputs_are_named_in_rows_or_columns():
 def test_rows_may_leave_out_options_and_values_mean_the_fields_of_a_request():
     inputs = signatures_of(ServedModel(EchoEngine()))[OPTIONS].inputs
     given = [{"text": "a"}, {"text": "b", "require": "x\t \ty", "markup": "", "split": False}]
-    found = options_in(rows({"instances": given}, inputs, OPTIONS), 1, SearchConfig())
+    found = options_in(rows({"instances": given}, inputs), 1, SearchConfig())
     other = {"text": "b", "n_best": 1, "require": ["x", "y"], "markup": None, "split": "off"}
     assert found == [{"n_best": 1, "text": "a"}, other]
     with pytest.raises(Refusal, match=r"Row 0 lacks text\. The inputs are: text, alignments"):
-        rows({"instances": [{"beam": 2}]}, inputs, OPTIONS)
+        rows({"instances": [{"beam": 2}]}, inputs)
 
 
 def test_the_default_signature_is_serving_default():
@@ -278,7 +276,7 @@ def test_answers_are_rows_for_rows_and_columns_for_columns(piece, monkeypatch):
     outputs = {"text": texts, "weights": np.array(weights, "float32")}
 
     def answer(form):
-        return json.loads(as_json(answer_in(form, outputs)))
+        return json.loads(as_json_in(form, lambda: outputs))
 
     found = [{"text": t, "weights": w} for t, w in zip(texts, weights, strict=True)]
     assert answer("instances") == {"predictions": found}
@@ -315,7 +313,6 @@ def test_floats_have_the_fewest_digits_that_identify_them_and_nan_and_infinities
         ({"instances": ["\ud800"]}, 400, "unpaired surrogate"),
         ({"instances": ["x"] * 5}, 413, "has 5 rows; at most 4 are allowed"),
         ({"inputs": ["x"] * 5}, 413, "has 5 rows; at most 4 are allowed"),
-        ({"instances": ["x" * 121]}, 413, "has 121 bytes; at most 120 are allowed (--max_body"),
         ({"instances": [{"text": "a"}, "b"]}, 400, "Row 1 must be an object with the inputs: text"),
         ({"instances": [{"txet": "a"}]}, 400, "unknown input 'txet' (did you mean 'text'?)"),
         ({"instances": [{"text": "a", "n_best": 3}]}, 400, f'"signature_name": "{OPTIONS}"'),
