@@ -7,7 +7,6 @@ from t2t_keras.serving.apis.json_values import check_rows, check_unicode
 from t2t_keras.serving.limits import Refusal
 
 AUTO, HTML = "auto", "html"
-LONGEST_GLOSSARY = 1_000_000  # characters
 FORMATS = ("text", HTML)
 DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
 
@@ -54,8 +53,6 @@ def terms_in(values):
     texts = [*given, *given.values()] if isinstance(given, dict) else [given]
     for text in texts:
         check_string("glossary", text)
-    if sum(map(len, texts)) > LONGEST_GLOSSARY:
-        raise Refusal(413, f"A glossary may have at most {LONGEST_GLOSSARY:,} characters")
     return given
 
 

@@ -12,8 +12,7 @@ from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
 from t2t_keras.serving.answering import are_short, refusing
 from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, check_connection
-from t2t_keras.serving.apis.routes import HEADER, JSON, Route
-from t2t_keras.serving.apis.schemas import ANY_OBJECT, TEXT, list_of, object_of
+from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, JSON, TEXT, Route, list_of, object_of
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
     compared,
