@@ -21,14 +21,27 @@ from t2t_keras.serving.apis.tensorflow_serving_rows import (
     rows_in,
     translated,
 )
-from t2t_keras.serving.apis.tensorflow_serving_signatures import PAIRS, metadata_of, signatures_of
+from t2t_keras.serving.apis.tensorflow_serving_signatures import (
+    FIELDS,
+    PAIRS,
+    SCHEMAS,
+    dtype_of,
+    metadata_of,
+    signatures_of,
+)
 from t2t_keras.serving.limits import Refusal
 
 MODEL = "/v1/models/{name}"
 VERSION = MODEL + "/versions/{version}"
 SIGNATURE = TEXT | {"description": "name of a signature; GET …/metadata lists them"}
+# A row: a text, or the inputs of a signature, such as the fields of `Request`.
+ROW = object_of(
+    {name: SCHEMAS[dtype_of(name)] for name in FIELDS}
+    | dict.fromkeys(("source", "target", "translation"), SCHEMAS["string"]),
+    [],
+)
 ROWS = list_of(
-    {"type": ["string", "object", "array"]},
+    {"anyOf": [TEXT, ROW]},
     minItems=1,
     description="rows: texts, or objects with the inputs of the signature",
 )

@@ -12,6 +12,12 @@ from t2t_keras.serving.model import can, has_one_tag
 from t2t_keras.translating.request import Request
 
 DTYPES = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
+SCHEMAS = {
+    "string": {"type": ["string", "object"]},
+    "float32": {"type": "number"},
+    "int32": {"type": "integer"},
+    "bool": {"type": "boolean"},
+}
 NAMES = {"string": "DT_STRING", "float32": "DT_FLOAT", "int32": "DT_INT32", "bool": "DT_BOOL"}
 FIELDS = {field.name: field for field in dataclasses.fields(Request)}
 TEXTS = "text", "translation"
@@ -75,14 +81,21 @@ def of_translations(*size):
 
 def input_of(name, engine):
     """Returns the `Input` of an option, a field of `Request`."""
+    dtype, field = dtype_of(name), FIELDS[name]
+    if dtype == "string":
+        return Input(dtype, "")
     if name == "split":
-        return Input("bool", engine.split == "auto")
-    field = FIELDS[name]
-    kinds = [kind for kind in (field.type, *typing.get_args(field.type)) if kind in DTYPES]
-    if not kinds:
-        return Input("string", "")
+        return Input(dtype, engine.split == "auto")
     default = field.default if field.default is not None else getattr(engine.config, name)
-    return Input(DTYPES[kinds[0]], default)
+    return Input(dtype, default)
+
+
+def dtype_of(name):
+    """Returns the dtype of the input for a field of `Request`."""
+    if name == "split":
+        return "bool"
+    kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)
+    return next((DTYPES[kind] for kind in kinds if kind in DTYPES), "string")
 
 
 def metadata_of(signature):
