@@ -143,21 +143,6 @@ def trained_toy_run(run, *flags):
 
 
 @pytest.fixture(scope="session")
-def backwards_export(shared):
-    """The export folder of a run named "backwards", with version 1. Tests do not change it."""
-
-    def write(folder):
-        from support.serving.served_model import write_version  # needs TensorFlow
-
-        export = folder / "backwards" / "export"
-        export.mkdir(parents=True)
-        write_version(export, 1)
-        return export
-
-    return shared("backwards_export", write)
-
-
-@pytest.fixture(scope="session")
 def vocabulary(tmp_path_factory):
     """The folder of a vocabulary of 400 pieces."""
     from support.runs.untrained import toy_tokenizer  # needs TensorFlow

@@ -2,7 +2,7 @@
 
 t2t-serve runs/ende                                  with LiteRT, or the newest SavedModel
 t2t-serve runs/ende --port=8080 --name=ende
-t2t-serve some/export --host=0.0.0.0                 any folder of numbered SavedModels
+t2t-serve some/export --host=0.0.0.0                 any folder of numbered exports
 t2t-serve runs/ende/export_ctranslate2               CTranslate2, which starts in a second
 t2t-serve en-de=runs/ende de-en=runs/deen            two models; NAME=RUN names a model
 
@@ -71,7 +71,7 @@ ACCESS_LOG = flags.DEFINE_string(
     None,
     "File to which a line per request is appended, in the combined format of Apache and nginx, "
     "then the seconds it took, without texts and keys; -: standard output. A renamed file is "
-    "opened again, also at SIGHUP. Default: no access log.",
+    "opened again. Default: no access log.",
 )
 NAME = flags.DEFINE_string(
     "name",
@@ -116,11 +116,6 @@ LIMITS = (
         "max_text_bytes",
         "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "
         "requests with a larger one get HTTP 413.",
-    ),
-    limit(
-        "max_row_values",
-        "Maximum number of values in a row, such as the ids of a sentence in a SavedModel of "
-        "--ids_only; requests with a longer row get HTTP 413.",
     ),
     limit(
         "max_attention_text_bytes",
@@ -189,7 +184,7 @@ def main(arguments):
                 models,
                 limits,
                 detector_for,
-                split=None if SPLIT.value is None else SPLIT.value == "auto",
+                split=SPLIT.value,
                 **options,
             )
             await server.run(sock, started)

@@ -6,7 +6,7 @@
 import tensorflow as tf
 from keras import ops
 
-from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.alignment import all_attention, attention_between
 from t2t_keras.decoding.beam_search_with_options import (
     BeamSearchWithOptions,
     ConstrainedBeamSearchWithOptions,
@@ -16,6 +16,7 @@ from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import (
+    IDS_ALL_ATTENTION,
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,
@@ -69,6 +70,9 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     def attention(source, target):
         return {"weights": attention_between(model, source, target, alignment)}
 
+    def of_all_heads(source, target):
+        return all_attention(model, source, target)
+
     small = small_batch_search(method, longest)
 
     def small_search(source):
@@ -86,6 +90,8 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         constrained = ConstrainedBeamSearchWithOptions(model, config, follows)
         phrases = rows("phrases", axes=3)
         functions[IDS_PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
+    if any(model.config.attention_layers):
+        functions[IDS_ALL_ATTENTION] = (of_all_heads, SOURCE, TARGET)
     if model.config.attention_layers[2]:
         functions[IDS_ATTENTION] = (attention, SOURCE, TARGET)
     return {

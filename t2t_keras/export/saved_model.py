@@ -19,9 +19,8 @@ from t2t_keras.export.signature_names import (
     IDS_WITH_OPTIONS,
     LISTS,
     OPTIONS,
-    write_batchable,
 )
-from t2t_keras.export.text_signatures import BATCHABLE, TEXTS, TextSignatures, default_options
+from t2t_keras.export.text_signatures import TEXTS, TextSignatures, default_options
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 
 
@@ -54,7 +53,7 @@ def save_text_model(
     endpoints = search_endpoints(signatures.translate, TEXTS)
     pairs = [signatures.score, signatures.score_pieces]
     if any(model.config.attention_layers):
-        pairs.append(weights.used_by(signatures.attention))
+        pairs.append(signatures.attention)
     if model.config.attention_layers[2]:
         pairs.append(signatures.align)
     for function in pairs:
@@ -62,7 +61,6 @@ def save_text_model(
     if IDS_WITH_OPTIONS in ids:
         endpoints[OPTIONS] = graph_with_defaults(signatures, config)
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
-    write_batchable(folder, BATCHABLE)
 
 
 def save_ids_model(folder, model, config, dtype="float32", trees=None):
@@ -70,8 +68,7 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
     The signatures take `source` [batch, length]. Each row consists of the tokens, the end id (2)
     and padding (0). `serving_default` returns `ids` [batch, length] in the same form and `scores`
-    [batch]. `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n]. The length of the
-    answer depends on the whole batch, so no signature is batchable.
+    [batch]. `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n].
 
     Args:
         folder, model, config, dtype, trees: see `save_text_model`.
@@ -85,7 +82,6 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
     with_weights = CompactWeights(model, dtype).used_by(translate)
     write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
-    write_batchable(folder, [])
 
 
 def check_search(model, config):

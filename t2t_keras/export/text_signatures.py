@@ -8,25 +8,20 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from t2t_keras.decoding.alignment import all_attention
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.decoding.search_config import MOST, ROW_OPTIONS
 from t2t_keras.export.signature_names import (
     ATTENTION_LONGEST,
-    BEST,
+    IDS_ALL_ATTENTION,
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_SEARCH,
     IDS_WITH_OPTIONS,
-    LISTS,
-    OPTIONS,
 )
 from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
-# Signatures whose answers for a text do not depend on the other texts of the batch.
-BATCHABLE = (BEST, LISTS, "score", OPTIONS)
 
 
 class Language(NamedTuple):
@@ -175,7 +170,7 @@ class TextSignatures(tf.Module):
         return {
             "source_pieces": pieces_of(source, self.source_pieces),
             "target_pieces": pieces_of(target, self.target_pieces),
-        } | all_attention(self.model, source, target)
+        } | self.ids[IDS_ALL_ATTENTION](source, target)
 
     def align(self, text, translation):
         """Returns the attention weights by which the words of `translation` are aligned.

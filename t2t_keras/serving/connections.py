@@ -32,6 +32,8 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, connections, protocol):
         self.connections, self.protocol = connections, protocol
+        for event in ("data_received", "eof_received", "pause_writing", "resume_writing"):
+            setattr(self, event, getattr(protocol, event))
         self.transport, self.client = None, ""
         self.waiting_since = None  # start of the wait for the client; None: the server is working
         self.deadline, self.unsent = None, 0
@@ -54,18 +56,6 @@ class Connection(asyncio.Protocol):
         self.release()
         self.connections.open.discard(self)
         self.protocol.connection_lost(error)
-
-    def data_received(self, data):
-        self.protocol.data_received(data)
-
-    def eof_received(self):
-        return self.protocol.eof_received()
-
-    def pause_writing(self):
-        self.protocol.pause_writing()
-
-    def resume_writing(self):
-        self.protocol.resume_writing()
 
     def work(self):
         """Marks that the client waits for the server."""
@@ -143,11 +133,8 @@ class Connections:
         limit = self.limits.max_memory_mb * 1_000_000
         if self.held <= limit:
             return
-        idle = [
-            each
-            for each in self.open
-            if each.held and each.waiting_since is not None and each is not connection
-        ]
+        others = [each for each in self.open if each.held and each is not connection]
+        idle = [each for each in others if each.waiting_since is not None]
         for each in sorted(idle, key=lambda each: each.waiting_since):
             each.abort()
             if self.held <= limit:

@@ -36,8 +36,6 @@ class Limits:
     max_text_bytes: int = 4000
     # Bytes of a text whose answer grows with the text, as attention weights do.
     max_attention_text_bytes: int = 500
-    # Values in a row, such as the ids of a sentence; longer ones get HTTP 413.
-    max_row_values: int = 1024
     # Numbers and strings in an answer; larger ones get HTTP 413.
     max_answer_values: int = 4_000_000
     # Megabytes of requests, results and unread answers, of all clients.

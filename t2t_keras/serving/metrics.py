@@ -13,67 +13,37 @@ class Metrics:
     """The metrics of one server."""
 
     def __init__(self):
-        registry = self.registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self.engine_labels = {}  # {name of a model: labels of its engine}
-        self.requests = Counter(
-            "t2t_requests", "Requests answered.", ["route", "code"], registry=registry
+
+        def metric(kind, name, meaning, *labels, **options):
+            return kind(f"t2t_{name}", meaning, labels, registry=self.registry, **options)
+
+        self.requests = metric(Counter, "requests", "Requests answered.", "route", "code")
+        meaning = "Seconds from the arrival of a request to its answer."
+        self.seconds = metric(Histogram, "request_seconds", meaning, "route", buckets=SECONDS)
+        meaning = "Rows in a batch."
+        self.batch_rows = metric(Histogram, "batch_rows", meaning, "signature", buckets=ROWS)
+        meaning = "Seconds to compute a batch."
+        self.batch_seconds = metric(
+            Histogram, "batch_seconds", meaning, "signature", buckets=SECONDS
         )
-        self.seconds = Histogram(
-            "t2t_request_seconds",
-            "Seconds from the arrival of a request to its answer.",
-            ["route"],
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self.batch_rows = Histogram(
-            "t2t_batch_rows",
-            "Rows in a batch.",
-            ["signature"],
-            buckets=ROWS,
-            registry=registry,
-        )
-        self.batch_seconds = Histogram(
-            "t2t_batch_seconds",
-            "Seconds to compute a batch.",
-            ["signature"],
-            buckets=SECONDS,
-            registry=registry,
-        )
-        self.waiting = Gauge(
-            "t2t_waiting_rows", "Rows in flight: waiting or being computed.", registry=registry
-        )
-        self.version = Gauge(
-            "t2t_model_version",
-            "Version of each model that is served; 0 until one is loaded.",
-            ["model"],
-            registry=registry,
-        )
-        self.engine = Gauge(
-            "t2t_engine_info",
-            "What computes the version that is served, and the type of its weights.",
-            ["model", "engine", "dtype"],
-            registry=registry,
-        )
+        self.waiting = metric(Gauge, "waiting_rows", "Rows in flight: waiting or being computed.")
+        meaning = "Version of each model that is served; 0 until one is loaded."
+        self.version = metric(Gauge, "model_version", meaning, "model")
+        meaning = "What computes the version that is served, and the type of its weights."
+        self.engine = metric(Gauge, "engine_info", meaning, "model", "engine", "dtype")
 
     def begins(self, name):
         """Records that the model `name` has no version yet."""
         self.version.labels(name).set(0)
 
-    def serves(self, name, number, model):
-        """Records the version that is served.
-
-        Args:
-            name: name of the model.
-            number: the version's number.
-            model: the version's `ServedSavedModel` or `EngineModel`.
-        """
+    def serves(self, name, number, engine):
+        """Records the version of a model that is served, and its engine."""
         self.version.labels(name).set(number)
         if name in self.engine_labels:
             self.engine.remove(*self.engine_labels[name])
-        kind, dtype = "tensorflow", ""
-        if model.engine:
-            kind, dtype = model.engine.kind, model.engine.dtype
-        labels = name, kind, dtype
+        labels = name, engine.kind, engine.dtype
         self.engine_labels[name] = labels
         self.engine.labels(*labels).set(1)
 

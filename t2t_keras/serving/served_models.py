@@ -9,19 +9,28 @@ from typing import NamedTuple
 from absl import logging
 
 from t2t_keras.serving import versions
-from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.versions import Versions
-from t2t_keras.translating.exports import engine_of, open_export, versions_in
+from t2t_keras.translating.exports import open_export, versions_in
 from t2t_keras.translating.languages import Languages, languages_of
 
 
 class ModelSource(NamedTuple):
-    """Where the versions of a model are; see `Versions`."""
+    """Where the versions of a model are.
+
+    Args:
+        name: name of the model.
+        folder: the folder with the versions.
+        load: function that takes the folder of a version and returns an `Engine`.
+        find: function that takes `folder` and returns {number: folder of the version}.
+        languages: the `Languages` of versions that do not record theirs, or None.
+        glossary: path of the glossary of all requests without their own, or None. A change of the
+            file counts as one of the version.
+    """
 
     name: str
     folder: Path
-    load: Callable | None = None  # None: `load_model`
+    load: Callable = open_export
     find: Callable = versions_in
     languages: Languages | None = None
     glossary: Path | None = None
@@ -37,17 +46,10 @@ class ServedModels:
     Args:
         sources: a `ModelSource` for each model, with different names.
         workers: the `Workers`.
-        load: function that loads a version of the sources without one.
     """
 
-    def __init__(self, sources, workers, load):
-        self.all = {
-            each.name: Versions(
-                *(each.name, each.folder, workers, each.load or load, each.find),
-                *(each.languages, each.glossary),
-            )
-            for each in sources
-        }
+    def __init__(self, sources, workers):
+        self.all = {each.name: Versions(each, workers) for each in sources}
 
     def named(self, name):
         """Returns the `Versions` of a model."""
@@ -65,7 +67,7 @@ class ServedModels:
     def languages(self):
         """(name, `Languages` or None) of each model."""
         return [
-            (name, each.current.languages if each.current else each.languages)
+            (name, (each.current.model if each.current else each.source).languages)
             for name, each in self.all.items()
         ]
 
@@ -92,7 +94,7 @@ class ServedModels:
         """Warns of pairs of languages that several models translate."""
         first = {}
         for name, model in self.all.items():
-            for pair in model.current.pairs if model.current else ():
+            for pair in model.current.model.pairs if model.current else ():
                 if first.setdefault(pair, name) != name:
                     logging.warning(
                         "Models %s and %s both translate %s-%s: /translate uses %s, because it was "
@@ -118,19 +120,19 @@ class ServedModels:
     def pair(self, source, target):
         """Returns the `Version` and the `Pair` that translate between two languages, or None."""
         for version in self.current:
-            if (source, target) in version.pairs:
-                return version, version.pairs[source, target]
+            if (source, target) in version.model.pairs:
+                return version, version.model.pairs[source, target]
         for model in self.all.values():
-            if model.current is None and model.languages == (source, target):
+            if model.current is None and model.source.languages == (source, target):
                 model.find()  # refuses: it is not loaded
         return None
 
     def targets(self):
         """Returns {language: the languages that it is translated into}, of all known languages."""
         targets = {}
-        pairs = [pair for version in self.current for pair in version.pairs]
-        waiting = [each for each in self.all.values() if each.current is None and each.languages]
-        pairs += [tuple(each.languages) for each in waiting]
+        pairs = [pair for version in self.current for pair in version.model.pairs]
+        waiting = [each.source for each in self.all.values() if each.current is None]
+        pairs += [tuple(source.languages) for source in waiting if source.languages]
         for source, target in pairs:
             targets.setdefault(source, set()).add(target)
             targets.setdefault(target, set())
@@ -147,17 +149,3 @@ def newest_languages(versions):
         return languages_of(versions[max(versions)]) if versions else None
     except (OSError, ValueError):
         return None
-
-
-def load_model(folder, **options):
-    """Returns the model in a version's folder.
-
-    Args:
-        folder: folder with a SavedModel or a LiteRT model.
-        **options: options of `ServedSavedModel`, used only for a SavedModel.
-    """
-    if engine_of(folder) != "tensorflow":
-        return EngineModel(open_export(folder))
-    from t2t_keras.serving.models import ServedSavedModel  # loads TensorFlow
-
-    return ServedSavedModel(folder, **options)

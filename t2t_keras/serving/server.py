@@ -9,6 +9,7 @@ import socket
 from absl import logging
 from aiohttp import web
 
+from t2t_keras.serving.answering import Answering
 from t2t_keras.serving.apis.access_log import AccessLogger
 from t2t_keras.serving.apis.libretranslate import LibreTranslate
 from t2t_keras.serving.apis.middleware import Middleware
@@ -19,8 +20,7 @@ from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
 from t2t_keras.serving.batching import Workers
 from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.predictor import Predictor
-from t2t_keras.serving.served_models import ServedModels, load_model
+from t2t_keras.serving.served_models import ServedModels
 from t2t_keras.serving.sites import Sites
 
 # aiohttp logs a traceback for each malformed request, so a client could fill the disk.
@@ -37,33 +37,26 @@ class Server:
     Args:
         models: a `ModelSource` for each model.
         limits: `Limits`.
-        detector_for: see `LibreTranslate`.
-        split: see `Predictor`.
+        detector_for: see `Answering`.
+        split: see `Answering`.
         keys: the `ApiKeys` of clients. None: requests need no key.
         access_log: an `AccessLog`, or None.
         **sites: arguments of `Sites`, except the address.
     """
 
     def __init__(
-        self,
-        models,
-        limits,
-        detector_for,
-        split=None,
-        keys=None,
-        access_log=None,
-        **sites,
+        self, models, limits, detector_for, split=None, keys=None, access_log=None, **sites
     ):
         self.limits, self.keys, self.access_log, self.sites = limits, keys, access_log, sites
         self.metrics, self.requests = Metrics(), Requests(limits)
         workers = Workers(limits, self.metrics)
-        self.models = ServedModels(models, workers, load_model)
-        predictor = Predictor(limits, workers, split)
+        self.models = ServedModels(models, workers)
+        shared = self.models, Answering(self.models, self.requests, workers, detector_for, split)
         operation = Operation(self.models, limits, self.metrics, keys is not None)
         apis = (
             operation,
-            TensorFlowServing(self.models, predictor, self.requests),
-            LibreTranslate(self.models, predictor, self.requests, keys, detector_for),
+            TensorFlowServing(*shared, self.requests),
+            LibreTranslate(*shared, self.requests, keys),
         )
         self.routes = operation.all_routes = [route for api in apis for route in api.routes()]
 
@@ -91,8 +84,8 @@ class Server:
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self.on_signal, signum)
-        if self.access_log and self.access_log.is_file:
-            loop.add_signal_handler(signal.SIGHUP, self.access_log.open_again)
+        if self.access_log:  # which logrotate may announce with SIGHUP
+            loop.add_signal_handler(signal.SIGHUP, lambda: None)
         watching = asyncio.create_task(self.connections.watch())
         try:
             await self.serve(sock, started)

@@ -1,7 +1,16 @@
-"""Turns of clients: a queue that is fair to all clients, and a place reserved for new ones."""
+"""Turns of clients: a queue that is fair to all clients, and a place reserved for new ones.
 
+Between two calls of the engine, a translation runs Python code. Short code runs immediately. Long
+code would delay other requests, so `Steps` runs it in a few threads, for which clients take turns.
+"""
+
+import asyncio
 import collections
+import functools
 import math
+from concurrent.futures import ThreadPoolExecutor
+
+AT_ONCE = 2  # maximum requests whose Python code runs in threads at the same time
 
 
 class Turns:
@@ -85,3 +94,88 @@ class Workplaces:
         """Returns the number of places that the next client occupies; fewer come first."""
         job = waiting.jobs.first(self)
         return math.inf if job is None else self.works_for[job.client]
+
+
+class Steps:
+    """Runs the Python code of requests."""
+
+    def __init__(self):
+        self.threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="steps")
+        self.turns, self.places = Turns(), Workplaces(AT_ONCE)
+
+    async def drive(self, steps, called, client, is_short):
+        """Runs a generator of `Call`s to its end and returns its return value.
+
+        Args:
+            steps: the generator.
+            called: coroutine function that takes a `Call` and returns the list of its results.
+            client: key of the client.
+            is_short: whether the generator's code takes only a few milliseconds.
+        """
+        results = None
+        while True:
+            call, value = await self.run(client, is_short, advanced, steps, results)
+            if call is None:
+                return value
+            results = await called(call)
+
+    async def run(self, client, is_short, function, *arguments):
+        """Returns the result of a function, which runs immediately if it is short."""
+        if is_short:
+            return function(*arguments)
+        return await self.in_thread(client, function, *arguments)
+
+    async def in_thread(self, client, function, *arguments):
+        """Runs a function in a thread at the client's next turn, and returns its result."""
+        turn = Turn(client)
+        self.turns.append(turn)
+        self.start()
+        try:
+            await turn.begins
+            work = asyncio.get_running_loop().run_in_executor(self.threads, function, *arguments)
+        except BaseException:
+            self.end(turn)
+            raise
+        # If the client disconnects, the code still runs up to its next call.
+        work.add_done_callback(functools.partial(self.ended, turn))
+        return await asyncio.shield(work)
+
+    def ended(self, turn, work):
+        """Ends the turn of finished code. Retrieves the error, in case nobody waits for it."""
+        if not work.cancelled():
+            work.exception()
+        self.end(turn)
+
+    def start(self):
+        """Starts the next turns, as long as places are free."""
+        while turn := self.turns.first(self.places):
+            self.turns.pop(turn)
+            if not turn.begins.done():  # otherwise its client has disconnected
+                self.places.take([turn.client])
+                turn.runs = True
+                turn.begins.set_result(None)
+
+    def end(self, turn):
+        """Ends a turn."""
+        if turn.runs:
+            turn.runs = False
+            self.places.give_back([turn.client])
+            self.start()
+
+
+class Turn:
+    """A request's turn to run Python code."""
+
+    rows = 1  # required by `Turns`
+
+    def __init__(self, client):
+        self.client, self.runs = client, False
+        self.begins = asyncio.get_running_loop().create_future()
+
+
+def advanced(steps, results):
+    """Returns (next `Call` of a generator, None), or (None, its return value) at its end."""
+    try:
+        return steps.send(results), None
+    except StopIteration as stop:
+        return None, stop.value

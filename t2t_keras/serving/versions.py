@@ -15,11 +15,8 @@ from typing import NamedTuple
 from absl import logging
 
 from t2t_keras.serving.batching import Batcher
-from t2t_keras.serving.call_batching import CallBatcher, method_of
-from t2t_keras.serving.language_pairs import pairs_of
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.exports import versions_in
-from t2t_keras.translating.languages import languages_of
+from t2t_keras.serving.model import ServedModel
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
@@ -31,41 +28,28 @@ class Version:
     Args:
         number: number of the version, which is the name of its folder.
         files: files of the version when it was loaded; see `files_in`.
+        workers: the `Workers`.
     """
 
-    def __init__(self, number, files):
-        self.number, self.files, self.state, self.error = number, files, "LOADING", ""
-        self.model, self.translations, self.workers = None, None, None
-        self.languages, self.pairs = None, {}
-        self.signatures, self.batchers, self.calls = {}, {}, {}
+    def __init__(self, number, files, workers):
+        self.number, self.files, self.workers = number, files, workers
+        self.state, self.error = "LOADING", ""
+        self.model, self.batchers = None, {}
         self.in_flight, self.retired = 0, False
 
-    def activate(self, model, workers, languages=None):
-        """Makes a loaded model available.
-
-        Args:
-            model, workers: see `Versions`.
-            languages: the `Languages` of the model, or None if they are not known.
-        """
-        self.languages = languages
-        self.pairs = pairs_of(model.translations, languages)
-        self.model, self.workers, self.state = model, workers, "AVAILABLE"
-        self.translations, self.signatures = model.translations, dict(model.signatures)
-        self.batchers = {
-            name: Batcher(signature, workers) for name, signature in model.signatures.items()
-        }
-        if self.translations:
-            self.signatures = self.translations.signatures | self.signatures
+    def activate(self, model):
+        """Makes a loaded `ServedModel` available."""
+        self.model, self.state = model, "AVAILABLE"
 
     def batcher(self, call):
-        """Returns the `CallBatcher` for a `Call`.
+        """Returns the `Batcher` for a `Call`.
 
         Calls with different columns cannot share a batch, so they do not wait for each other.
         """
         kind = call.method, *call.columns
-        if kind not in self.calls:
-            self.calls[kind] = CallBatcher(method_of(call), self.workers)
-        return self.calls[kind]
+        if kind not in self.batchers:
+            self.batchers[kind] = Batcher(call, self.workers)
+        return self.batchers[kind]
 
     @contextlib.contextmanager
     def in_use(self):
@@ -84,10 +68,9 @@ class Version:
     def unload_if_unused(self):
         if not self.retired or self.in_flight or self.state == "END":
             return
-        for batcher in (*self.batchers.values(), *self.calls.values()):
+        for batcher in self.batchers.values():
             batcher.close()
-        self.model, self.translations, self.state = None, None, "END"
-        self.signatures, self.batchers, self.calls = {}, {}, {}
+        self.model, self.batchers, self.state = None, {}, "END"
         gc.collect()  # a model is large and full of reference cycles
         return_free_memory()
         logging.info("Version %d is unloaded", self.number)
@@ -111,23 +94,13 @@ class Versions:
     """The versions in a folder.
 
     Args:
-        name: name of the model.
-        folder: the folder with the versions.
+        source: the `ModelSource`.
         workers: `Workers`.
-        load: function that takes the folder of a version and returns a `ServedSavedModel` or
-            an `EngineModel`.
-        find: function that takes `folder` and returns {number: folder of the version}.
-        languages: the `Languages` of versions that do not record theirs, or None.
-        glossary: path of the glossary of all requests without their own, or None. A change of the
-            file counts as one of the version.
     """
 
-    def __init__(
-        self, name, folder, workers, load, find=versions_in, languages=None, glossary=None
-    ):
-        self.name, self.folder, self.workers, self.glossary = name, folder, workers, glossary
-        self.load, self.find_folders, self.languages = load, find, languages
-        workers.metrics.begins(name)
+    def __init__(self, source, workers):
+        self.name, self.source, self.workers = source.name, source, workers
+        workers.metrics.begins(self.name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current, self.failures = None, {}
         self.is_starting = True  # until all versions that exist at the start were tried
@@ -142,23 +115,22 @@ class Versions:
 
     async def load_newest(self):
         first_error = None
-        for number, folder in sorted(self.find_folders(self.folder).items(), reverse=True):
+        for number, folder in sorted(self.source.versions().items(), reverse=True):
             try:
                 return await self.switch_to(number, folder)
             except Exception as error:
                 first_error = first_error or ValueError(f"{folder} cannot be served: {error}")
-        raise first_error or ValueError(f"{self.folder} no longer contains a version")
+        raise first_error or ValueError(f"{self.source.folder} no longer contains a version")
 
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. If that fails, raises and keeps the current one."""
         files = self.files_of(folder)
-        version = Version(number, files)
+        version = Version(number, files, self.workers)
         if self.current is None or number != self.current.number:
             self.known[number] = version
         logging.info("Loading version %d of %s", number, self.name)
         try:
-            model, languages = await asyncio.to_thread(self.load_and_warm_up, folder)
-            version.activate(model, self.workers, languages)
+            version.activate(await asyncio.to_thread(self.load_and_warm_up, folder))
         except Exception as error:
             version.state, version.error = "END", "Loading failed; the server's log has the reason"
             wait = self.record_failure(number, files)
@@ -174,8 +146,9 @@ class Versions:
         self.failures.pop(number, None)
         self.known[number] = version
         before, self.current = self.current, version
-        self.workers.metrics.serves(self.name, number, model)
-        logging.info("Version %d of %s is serving%s", number, self.name, described(version))
+        engine, languages = version.model.engine, version.model.languages
+        self.workers.metrics.serves(self.name, number, engine)
+        logging.info("Version %d of %s is serving%s", number, self.name, described(languages))
         if before:
             before.retire()
 
@@ -188,17 +161,15 @@ class Versions:
         return wait
 
     def load_and_warm_up(self, folder):
-        model = self.load(folder)
-        if self.glossary:
-            if model.translations is None:
-                raise ValueError("--glossary: it is no model of this package")
-            model.translations.use_glossary(self.glossary)
-        model.warm_up()
-        return model, languages_of(folder) or self.languages
+        engine = self.source.load(folder)
+        languages = engine.languages() or self.source.languages
+        model = ServedModel(engine, languages, self.source.glossary)
+        engine.warm_up()
+        return model
 
     async def check_folder(self):
         """Loads the newest version that works, unless it is the current one."""
-        folders = self.find_folders(self.folder)
+        folders = self.source.versions()
         for number in sorted(folders, reverse=True):
             if self.is_to_be_loaded(number, folders[number]):
                 with contextlib.suppress(Exception):
@@ -226,8 +197,8 @@ class Versions:
 
     def files_of(self, folder):
         """Returns `files_in` of a version, and the same of the glossary, if it is there."""
-        glossary = [self.glossary] if self.glossary and self.glossary.is_file() else []
-        return files_in(folder) + files_at(glossary)
+        glossary = self.source.glossary
+        return files_in(folder) + files_at([glossary] if glossary and glossary.is_file() else [])
 
     def find(self, number=None):
         """Returns the `Version` with a number, by default the current one."""
@@ -264,12 +235,10 @@ class Versions:
         }
 
 
-def described(version):
+def described(languages):
     """Returns the languages of a version for the log."""
-    if version.languages:
-        return ", from {} to {}".format(*version.languages.names)
-    if version.translations is None:
-        return ""
+    if languages:
+        return ", from {} to {}".format(*languages.names)
     return "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
 
 

@@ -10,7 +10,7 @@ from t2t_keras.translating.required_phrases import padded_phrases
 
 # {method: maximum rows × length of a batch}. The logits of all tokens, and the weights of all
 # heads, need more memory than the caches of a search, whose maximum is `Engine.batch_tokens`.
-BATCH_TOKENS = {"log_p": 2048, "attention": 1024}
+BATCH_TOKENS = {"log_p": 2048, "attention": 1024, "all_attention": 1024}
 
 
 class Call(NamedTuple):
@@ -18,7 +18,7 @@ class Call(NamedTuple):
 
     Args:
         engine: the engine.
-        method: "search", "log_p" or "attention".
+        method: "search", "log_p", "attention" or "all_attention".
         columns: {name: list with an item for each row}. "search" has the columns "source",
             "index" and, if rows have them, "prefix", "phrases" and options of the search. The
             other methods have "source" and "target". Both are ids including the end token.
@@ -46,8 +46,8 @@ class Call(NamedTuple):
 def computed(engine, method, columns):
     """Computes a batch; returns a list with the result of each row.
 
-    The result is the `Hypotheses` of the row, log P of its target tokens, or attention weights
-    `[target, source]`.
+    The result is the `Hypotheses` of the row, log P of its target tokens, attention weights
+    `[target, source]`, or the weights of all heads; see `Engine.all_attention`.
 
     Args:
         engine, method, columns: see `Call`.
@@ -56,6 +56,9 @@ def computed(engine, method, columns):
         hypotheses = engine.search(rows_of(columns, engine.longest))
         tokens, scores = (np.asarray(part) for part in hypotheses)
         return [Hypotheses(*row) for row in zip(tokens, scores, strict=True)]
+    if method == "all_attention":
+        pairs = zip(columns["source"], columns["target"], strict=True)
+        return [engine.all_attention(*pair) for pair in pairs]
     source, target = (padded(columns[side], engine.longest) for side in ("source", "target"))
     results = np.asarray(getattr(engine, method)(source, target))
     sizes = zip(map(len, columns["target"]), map(len, columns["source"]), strict=True)

@@ -189,9 +189,9 @@ def test_batches_of_prepared_data_are_timed(toy_data):
 
 
 @pytest.mark.long
-def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(backwards_export):
-    with served(backwards_export.parent) as (_, address):
-        url = f"--url={address}/v1/models/backwards"
+def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(exported):
+    with served(exported("litert").parent, "--name=m") as (_, address):
+        url = f"--url={address}/v1/models/m"
         sizes = ["--requests=20", "--connections=4"]
         title, speed, alone, together, compared = benchmark("serve", url, *sizes)
     assert title == "20 requests with one text each, 4 connections"

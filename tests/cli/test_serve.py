@@ -35,10 +35,10 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize(("line", "message"), MISTAKES.items())
-def test_a_mistake_is_named(backwards_export, line, message):
+def test_a_mistake_is_named(exported, line, message):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert message in refused("serve", line, backwards_export, port)
+        assert message in refused("serve", line, exported("litert").parent, port)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,9 @@ def test_a_mistake_is_named(backwards_export, line, message):
         (["EXPORT", "--allowed_origins=a.com"], "--allowed_origins must be *"),
     ],
 )
-def test_a_server_that_cannot_start_is_refused(backwards_export, arguments, message):
-    arguments = [each.replace("EXPORT", str(backwards_export)) for each in arguments]
+def test_a_server_that_cannot_start_is_refused(exported, arguments, message):
+    export = str(exported("litert").parent)
+    arguments = [each.replace("EXPORT", export) for each in arguments]
     result = command("serve", *arguments, "--port=0")
     assert result.returncode == 2 and "Traceback" not in result.stderr
     assert message in result.stderr.strip().splitlines()[-1]

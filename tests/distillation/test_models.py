@@ -46,10 +46,20 @@ def test_a_digest_changes_with_the_weights_and_the_search(run, tmp_path):
     assert GivenModel(folder, "TEACHER").beam() == 4
 
 
-def test_an_export_is_a_model_with_a_vocabulary_of_its_own(backwards_export):
-    model = GivenModel(backwards_export, "TEACHER")
+@pytest.fixture
+def export(tmp_path):
+    """A folder with version 1 of a greedy SavedModel, which cannot be loaded."""
+    version = tmp_path / "export" / "1"
+    version.mkdir(parents=True)
+    record = {"format": "saved_model", "dtype": "float32", "search": {"beam": 1}}
+    write_json(version / "export.json", record)
+    return version.parent
+
+
+def test_an_export_is_a_model_with_a_vocabulary_of_its_own(export):
+    model = GivenModel(export, "TEACHER")
     assert model.is_export and model.folder.name == "1" and model.beam() == 1
-    assert model.digest() == GivenModel(backwards_export / "1", "TEACHER").digest()
+    assert model.digest() == GivenModel(export / "1", "TEACHER").digest()
 
 
 def test_directions_that_agree_give_the_students_languages(run, data, tmp_path):
@@ -72,9 +82,9 @@ def test_other_directions_are_refused(run, data, tmp_path):
         check_directions(plan, teachers, GivenModel(teacher, "--reverse"))
 
 
-def test_unfit_teachers_are_refused(run, backwards_export, data):
+def test_unfit_teachers_are_refused(run, export, data):
     for teachers, changes, message in (
-        ([run.folder, backwards_export], {}, "an export cannot join an ensemble"),
+        ([run.folder, export], {}, "an export cannot join an ensemble"),
         ([run.folder, run.folder], {"dtype": "int8"}, "an ensemble is TensorFlow's"),
         ([run.folder], {"apache_beam": True}, "--apache_beam needs one teacher that is an export"),
     ):
@@ -83,7 +93,7 @@ def test_unfit_teachers_are_refused(run, backwards_export, data):
 
 
 def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
-    run, backwards_export, data, tmp_path
+    run, export, data, tmp_path
 ):
     greedy = tmp_path / "greedy"
     greedy.mkdir()
@@ -93,8 +103,8 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
     for teacher, changes, message in (
         (run.folder, {"dtype": "int8"}, r"no export with weights in int8\. t2t-export .* writes"),
         (run.folder, {"engine": "tensorflow", "dtype": "int8"}, "computes with weights in float32"),
-        (backwards_export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
-        (backwards_export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),
+        (export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
+        (export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),
         (greedy, {"dtype": "float32"}, "has weights in int8. Received: --dtype=float32"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -11,13 +11,13 @@ from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.signature_names import (
+    IDS_ALL_ATTENTION,
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,
     IDS_SEARCH,
     IDS_SMALL,
     IDS_WITH_OPTIONS,
-    is_served,
 )
 from t2t_keras.runs.tree_search import tree_vocabulary
 from t2t_keras.translating.engines.model import ModelEngine
@@ -60,15 +60,14 @@ def test_searches_that_xla_compiles_find_the_same(signatures, source):
 
 
 def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
-    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL}
-    assert signatures.keys() == always | {IDS_PHRASES, IDS_ATTENTION}
+    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL, IDS_ATTENTION, IDS_ALL_ATTENTION}
+    assert signatures.keys() == always | {IDS_PHRASES}
     model, config = run.loaded(None), SearchConfig(constrain="tree")
     without = id_signatures(model, SearchConfig(), uncompiled)
-    assert without.keys() == always | {IDS_ATTENTION}
+    assert without.keys() == always
     trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
     of_trees = id_signatures(model, config, uncompiled, trees, follows=[True] * 400)
     assert IDS_PHRASES not in of_trees, "a tree takes no phrases"
-    assert not any(map(is_served, always | {IDS_PHRASES, IDS_ATTENTION}))
 
 
 def test_a_signature_states_the_names_of_its_inputs(signatures):
@@ -84,6 +83,7 @@ def test_a_signature_states_the_names_of_its_inputs(signatures):
         IDS_PHRASES: [*options[:2], "phrases", *options[2:]],
         IDS_LOG_P: ["source", "target"],
         IDS_ATTENTION: ["source", "target"],
+        IDS_ALL_ATTENTION: ["source", "target"],
     }
     dtypes = {each.name: each.dtype for each in signatures[IDS_PHRASES].input_signature}
     assert dtypes.pop("alpha") == tf.float32 and set(dtypes.values()) == {tf.int32}

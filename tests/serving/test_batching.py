@@ -1,4 +1,4 @@
-"""Requests share batches without affecting each other's answers."""
+"""Calls of several requests share batches without affecting each other's answers."""
 
 import asyncio
 import threading
@@ -6,174 +6,199 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support.serving.served_engine import Client, EchoEngine, predictions
 
-from t2t_keras.serving.batching import Batcher, Workers
-from t2t_keras.serving.limits import Limits, Refusal
+from t2t_keras.decoding.rows import Hypotheses
+from t2t_keras.serving.batching import Batcher, Workers, bytes_of, widths
+from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.signatures import ServedSignature
-from t2t_keras.serving.tensors import Spec
+from t2t_keras.translating.calls import BATCH_TOKENS, Call
 
 
-def first_column(x):
-    return {"y": x[:, 0]}
+class Targets(EchoEngine):
+    """An engine whose log P of a token is the token itself. It records the rows of its batches."""
+
+    def __init__(self, compute=lambda target: None):
+        super().__init__()
+        self.compute, self.rows = compute, []
+
+    def log_p(self, source, target):
+        self.rows.append(len(target))
+        self.compute(target)
+        return target
 
 
-def answers(*requests, compute=first_column, batchable=True, clients=None, shape=(None,), **limits):
-    """Sends requests at the same time.
+def answers(*requests, engine, clients=None, **limits):
+    """Sends calls for log P at the same time, and returns their results or errors.
 
     Args:
-        requests: the rows of the input `x` of each request, bytes or numbers.
-        compute: function from the array `x` of a batch to its outputs.
+        requests: the target ids of each row of each request.
+        engine: a `Targets`.
         clients: the client of each request.
-        shape: the shape of the output `y`.
-
-    Returns:
-        A namespace with the `results` or errors of the requests, the rows of all `batches`, and the
-        bytes that the requests `held`.
+        **limits: those of `Limits`.
     """
-    batches, held = [], []
-    clients = clients or ["a"] * len(requests)
-    arrays = [np.array(rows) for rows in requests]
-    arrays = [x.astype(object if x.dtype.kind == "S" else "int32") for x in arrays]
-    inputs = {"x": Spec("string" if arrays[0].dtype == object else "int32", (None, None))}
-
-    def run(given):
-        batches.append(len(given["x"]))
-        return compute(given["x"])
-
-    signature = ServedSignature("s", inputs, {"y": Spec("float32", shape)}, batchable, run)
+    limits = Limits(**{"workers": 1, "batch_wait_ms": 10, **limits})
+    clients = clients or "a" * len(requests)
 
     async def send():
-        settings = Limits(**{"workers": 1, "batch_wait_ms": 10, **limits})
-        batcher = Batcher(signature, Workers(settings, Metrics()))
-        results = await asyncio.gather(
-            *(
-                batcher({"x": x}, SimpleNamespace(client=client, hold=held.append))
-                for x, client in zip(arrays, clients, strict=True)
-            ),
-            return_exceptions=True,
-        )
-        assert batcher.workers.rows == 0
+        workers = Workers(limits, Metrics())
+        calls = [Call(engine, "log_p", {"source": rows, "target": rows}) for rows in requests]
+        batcher = Batcher(calls[0], workers)
+
+        async def ask(call, client):
+            with workers.admitted(len(call.columns["source"]), client):
+                return await batcher(call, SimpleNamespace(client=client, hold=lambda size: None))
+
+        results = await asyncio.gather(*map(ask, calls, clients), return_exceptions=True)
+        assert workers.rows == 0
         batcher.close()
         return results
 
-    return SimpleNamespace(results=asyncio.run(send()), batches=batches, held=sum(held))
+    return [
+        [row.tolist() for row in each] if isinstance(each, list) else each
+        for each in asyncio.run(send())
+    ]
 
 
-def values(found):
-    return [each["y"].tolist() for each in found.results]
+def test_a_call_with_many_rows_is_computed_in_parts_and_keeps_its_order():
+    engine, rows = Targets(), [[n] * (n * 37 % 40 + 1) for n in range(100)]
+    assert answers(rows, engine=engine, batch_wait_ms=0) == [rows]
+    assert max(engine.rows) == 32 and sum(engine.rows) == 100
 
 
-def statuses(found):
-    return [getattr(each, "status", 200) for each in found.results]
-
-
-def test_requests_share_a_batch_if_rows_have_the_same_shape_and_the_signature_allows_it():
-    found = answers([[1, 1], [2, 2]], [[3, 3]], [[4, 4, 4]], [[5, 5]])
-    assert values(found) == [[1, 2], [3], [4], [5]]
-    assert found.batches == [3, 1, 1], "the third request ends the first batch"
-    assert answers([[1], [2]], [[3]], batchable=False).batches == [2, 1]
-
-
-def test_a_request_of_many_rows_is_computed_in_parts_and_keeps_its_order():
-    texts = [f"{n} {'b' * (n * 37 % 400)}".encode() for n in range(100)]
-    found = answers(texts, compute=lambda x: {"y": x}, batch_wait_ms=0)
-    assert values(found) == [texts]
-    assert max(found.batches) == 32 and sum(found.batches) == 100
-    assert found.held == 2 * sum(map(len, texts)) + 100 * 100
-
-
-@pytest.mark.parametrize(
-    ("rows", "shape", "expected"),
-    [
-        ([b"x" * 4000] * 9, (None,), [4, 4, 1]),  # bytes of texts
-        ([[0] * 1024] * 9, (None,), [4, 4, 1]),  # values
-        ([b"x" * 48] * 8, (None, 2, None, None), [3, 3, 2]),  # each answer: 2 × 50 × 50 values
-    ],
-)
-def test_batches_of_long_rows_or_large_answers_are_small(rows, shape, expected):
-    found = answers(
-        rows,
-        compute=lambda x: {"y": np.zeros(len(x))},
-        shape=shape,
-        batch_wait_ms=0,
-        max_answer_values=15_000,
-    )
-    assert found.batches == expected
-
-
-def test_parts_with_answers_of_different_shapes_are_padded():
-    def as_wide_as_the_batch(x):
-        return {"y": x[:, :1] * np.ones((1, len(x)), int)}
-
-    found = answers([[1], [2], [3]], compute=as_wide_as_the_batch, max_batch_rows=2)
-    assert values(found) == [[[1, 1], [2, 2], [3, 0]]]
+@pytest.mark.parametrize("limits", [{}, {"max_answer_values": 2100}])
+def test_batches_of_long_rows_or_large_answers_are_small(limits):
+    engine = Targets()
+    answers([[1] * 500] * 9, engine=engine, batch_wait_ms=0, **limits)
+    assert engine.rows == [4, 4, 1]
 
 
 def test_large_requests_and_clients_with_many_requests_leave_room_for_others():
+    def statuses(*requests, **options):
+        found = answers(*requests, engine=Targets(), **options)
+        return [getattr(each, "status", 200) for each in found], found
+
     requests = [[1]] * 8, [[2]] * 5, [[3]] * 4
-    assert statuses(answers(*requests, clients="abc", max_rows_in_flight=16)) == [200, 429, 200]
-    found = answers(*[[[1]]] * 99, [[2]], clients="a" * 99 + "b", max_rows_in_flight=50)
-    assert statuses(found) == [200] * 40 + [429] * 59 + [200]
-    assert "from this address" in found.results[50].message
+    assert statuses(*requests, clients="abc", max_rows_in_flight=16)[0] == [200, 429, 200]
+    clients = {"clients": "a" * 99 + "b", "max_rows_in_flight": 50}
+    found, results = statuses(*[[[1]]] * 99, [[2]], **clients)
+    assert found == [200] * 40 + [429] * 59 + [200]
+    assert "from this address" in results[50].message
 
 
 def test_a_small_request_does_not_wait_for_many_rows_of_a_different_client():
-    requests = [[1]], [[2]] * 4, [[3]] * 9
-    assert answers(*requests, clients="abc").batches == [5, 9]
-    assert answers(*requests, clients="aaa").batches == [14]
+    for clients, expected in (("abc", [5, 9]), ("aaa", [14])):
+        engine = Targets()
+        answers([[1]], [[2]] * 4, [[3]] * 9, engine=engine, clients=clients)
+        assert engine.rows == expected
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_client_never_has_all_workers(workers):
     go, others = threading.Event(), []
 
-    def compute(x):
-        if x[0, 0] == 1:
+    def compute(target):
+        if target[0, 0] == 1:
             assert go.wait(10), "the other clients wait"
         else:
-            others.append(x[0, 0])
+            others.append(target[0, 0])
             if len(others) == 2:
                 go.set()
-        return first_column(x)
 
-    found = answers(
-        *[[[1]]] * 4,
-        *([[2]], [[3]]),
-        compute=compute,
-        clients="aaaabc",
-        workers=workers,
-        batchable=False,
-    )
-    assert values(found) == [[1]] * 4 + [[2], [3]]
+    requests = *[[[1]]] * 4, [[2]], [[3]]
+    options = {"workers": workers, "max_batch_rows": 1}
+    found = answers(*requests, engine=Targets(compute), clients="aaaabc", **options)
+    assert found == [*requests]
 
 
-def test_answers_that_are_too_large_are_refused_before_or_while_they_are_computed():
-    limits = {"shape": (None, None, None), "max_memory_mb": 3}
-    found = answers([[b"x" * 998]], **limits)
-    assert (statuses(found), found.batches) == ([413], [])
-    assert "may need 4 MB; at most 3 are allowed" in found.results[0].message
-    assert statuses(answers([[b"x" * 800]], **limits)) == [200]
+def test_a_request_that_fails_leaves_the_others_of_its_batch_alone(caplog):
+    error = ValueError("bad row")
 
-    def wide(x):
-        return {"y": np.zeros((len(x), 100))}
-
-    limits = {"compute": wide, "max_batch_rows": 2, "max_answer_values": 400}
-    found = answers([[1]] * 10, **limits)
-    assert (statuses(found), found.batches) == ([413], [2, 2, 2])
-    assert found.held == 2 * 200 * 20
-    assert statuses(answers([[1]] * 4, **limits)) == [200]
-
-
-@pytest.mark.parametrize("error", [ValueError("bad row"), Refusal(400, "bad row")])
-def test_a_request_that_fails_leaves_the_others_of_its_batch_alone(error, caplog):
-    def fail_at_5(x):
-        if (x == 5).any():
+    def fail_at_5(target):
+        if (target == 5).any():
             raise error
-        return first_column(x)
 
-    found = answers(*([[n]] for n in range(12)), compute=fail_at_5)
-    assert found.results.pop(5) is error
-    assert values(found) == [[n] for n in range(12) if n != 5]
-    assert found.batches == [12] + [1] * 12
-    assert ("Signature s failed" in caplog.text) == isinstance(error, ValueError)
+    engine, requests = Targets(fail_at_5), [[[n]] for n in range(1, 13)]
+    found = answers(*requests, engine=engine)
+    assert found.pop(4) is error
+    assert found == requests[:4] + requests[5:]
+    assert engine.rows == [12] + [1] * 12
+    assert "The engine failed in log_p" in caplog.text
+
+
+def batches(*rows, full):
+    """Returns the batches for requests of one row each, sent at once by two clients in turn.
+
+    Args:
+        full: rows of a batch that does not wait for more rows.
+    """
+    engine = EchoEngine()
+
+    async def ask():
+        client = Client(engine, batch_wait_ms=60_000, max_batch_rows=full)
+        async with asyncio.timeout(20):
+            await asyncio.gather(*(client(row, client="ab"[n % 2]) for n, row in enumerate(rows)))
+        await client.close()
+        return client.workers.metrics.registry
+
+    metrics = asyncio.run(ask())
+    for name in {method for method, _, _ in engine.calls}:
+        counted = metrics.get_sample_value("t2t_batch_rows_sum", {"signature": name})
+        assert counted == sum(rows for method, _, rows in engine.calls if method == name)
+    return sorted(engine.calls)
+
+
+def test_rows_with_different_options_share_a_batch():
+    rows = [{"text": "a", "alpha": n / 4, "beam": n + 1, "n_best": n % 2 + 1} for n in range(4)]
+    assert batches(*rows, full=4) == [("search", ["alpha", "beam", "n_best"], 4)]
+
+
+def test_rows_share_batches_with_sentences_of_others():
+    rows = [{"text": "a"}, {"text": "One dog. Two dogs."}, {"text": "b", "split": False}]
+    assert batches(*rows, full=4) == [("search", [], 4)]
+
+
+def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
+    """A row with phrases is not in a batch of plain rows, whose search is faster."""
+    phrases, prefix = {"text": "dog", "require": "Hund"}, {"text": "dog", "prefix": "Ein"}
+    kinds, unused = [{"text": "dog"}, phrases, prefix], {"text": "dog", "glossary": "cat\tKatze"}
+    assert batches(*kinds, *kinds, unused, phrases, prefix, full=3) == [
+        ("search", [], 3),
+        ("search", ["phrases"], 3),
+        ("search", ["prefix"], 3),
+    ]
+
+
+def test_words_of_all_requests_share_batches():
+    row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
+    expected = [("attention", [], 4), ("log_p", [], 4), ("search", [], 4)]
+    assert batches(*[row] * 4, full=4) == expected
+
+
+def test_the_room_of_a_batch_is_that_of_its_method():
+    engine, row = EchoEngine(), {"text": "x" * 240, "confidence": True}
+    predictions(*[row] * 20, engine=engine)
+    width = engine.sources[0].shape[1]
+    for method, room in {"search": engine.batch_tokens, "log_p": BATCH_TOKENS["log_p"]}.items():
+        sizes = [rows for name, _, rows in engine.calls if name == method]
+        assert max(sizes) == room // width < 20 == sum(sizes), method
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [("search", 40), ("log_p", 10), ("attention", 100), ("all_attention", 1800)],
+)
+def test_batches_are_bounded_by_an_estimate_of_their_results(method, values):
+    async def estimate():
+        batcher = Batcher(Call(EchoEngine(), method, {}), Workers(Limits(), Metrics()))
+        batcher.close()
+        return batcher.values(10)
+
+    assert asyncio.run(estimate()) == values
+
+
+def test_phrases_count_in_the_width_of_a_row_and_results_as_memory():
+    columns = {"source": [[3, 2], [3, 3, 2]], "phrases": [[[4], [5, 6]], []]}
+    assert widths(Call(None, "search", columns)) == {0: 5, 1: 3}
+    assert bytes_of(np.zeros(5, "float32")) == bytes_of({"cross": np.zeros(5, "float32")}) == 20
+    assert bytes_of(Hypotheses(np.zeros((2, 3), "int32"), np.zeros(2, "float32"))) == 32

@@ -1,10 +1,14 @@
-"""Clients that send nothing or never read cost neither connections nor memory for long."""
+"""Clients that send nothing or never read cost neither connections nor memory for long.
+
+When the server stops, it answers the requests in flight.
+"""
 
 import asyncio
 import contextlib
 import json
 import os
 import resource
+import signal
 import socket
 
 import pytest
@@ -12,8 +16,8 @@ from support.serving.raw_requests import answer, post
 from support.serving.served_engine import EchoEngine
 
 from t2t_keras.serving import connections as module
+from t2t_keras.serving import server as server_module
 from t2t_keras.serving.connections import affordable, client_of
-from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
@@ -29,18 +33,17 @@ HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @pytest.fixture
-def serve(backwards_export, backwards_model, monkeypatch):
+def serve(tmp_path):
     """A function that serves in this process while a coroutine runs.
 
-    It takes the coroutine function, which is called with the server, and limits.
+    It takes the coroutine function, which is called with the server, an engine, and limits.
     """
+    (tmp_path / "1").mkdir()
 
-    monkeypatch.setattr(backwards_model, "warm_up", lambda: None)  # once is enough
-
-    def run(clients, model=backwards_model, **limits):
+    def run(clients, engine=None, **limits):
         async def whole():
             sock = socket.create_server(("127.0.0.1", 0))
-            source = ModelSource("backwards", backwards_export, lambda folder: model)
+            source = ModelSource("backwards", tmp_path, lambda folder: engine or EchoEngine())
             server = Server([source], Limits(**limits), None)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
             running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))
@@ -200,7 +203,38 @@ def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_chec
             for reader, _ in (first, second):
                 assert (await answer(reader))[0] == 200
 
-    serve(clients, EngineModel(engine), max_connections=2)
+    serve(clients, engine, max_connections=2)
+
+
+def test_requests_in_flight_are_answered_when_the_server_stops(serve):
+    engine = EchoEngine()
+    engine.may_go_on.clear()
+    request = post({"instances": ["a"] * 40})
+
+    async def clients(server):
+        async with connected(server, request) as (reader, _):
+            await until(lambda: server.requests.in_flight)
+            server.on_signal(signal.SIGINT)
+            for refused in (HEALTH, request):
+                assert (await answered(server, refused))[0] == 503
+            engine.may_go_on.set()
+            status, body = await answer(reader)
+            assert status == 200 and len(body["predictions"]) == 40
+
+    serve(clients, engine)
+
+
+def test_a_second_signal_ends_the_server_at_once(serve, monkeypatch):
+    codes = []
+    monkeypatch.setattr(server_module.os, "_exit", codes.append)
+
+    async def clients(server):
+        server.on_signal(signal.SIGTERM)
+        assert not codes
+        server.on_signal(signal.SIGTERM)
+
+    serve(clients)
+    assert codes == [128 + signal.SIGTERM]
 
 
 def test_open_files_limit_the_connections(monkeypatch, caplog):

@@ -4,9 +4,10 @@ import pytest
 from support.serving.served_engine import predictions
 
 from t2t_keras.export.signature_names import OPTIONS
+from t2t_keras.serving.apis.tensorflow_serving_signatures import signatures_of
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.models import ServedSavedModel
-from t2t_keras.translating.exports import versions_in
+from t2t_keras.serving.model import ServedModel
+from t2t_keras.translating.exports import open_export, versions_in
 from t2t_keras.translating.translator import Translator
 
 pytestmark = pytest.mark.long
@@ -15,28 +16,15 @@ TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
 
 
 @pytest.fixture(scope="module")
-def model(exported_toy_run):
+def engine(exported_toy_run):
     (version,) = versions_in(exported_toy_run[1] / "export").values()
-    return ServedSavedModel(version)
+    return open_export(version)
 
 
-def test_the_signatures_that_translate_are_those_of_the_engine(model):
-    assert model.translations.signatures.keys() == TRANSLATING
-    assert model.signatures.keys() >= {"score", "attention"}
-    assert not model.signatures.keys() & TRANSLATING
-    assert model.metadata.keys() >= TRANSLATING | model.signatures.keys()
-    assert model.engine.name == "this model"
-    for name, signature in model.translations.signatures.items():
-        described = model.metadata[name]
-        assert described["inputs"].keys() == signature.inputs.keys()
-        sizes = {
-            key: [int(axis["size"]) for axis in output["tensor_shape"]["dim"]]
-            for key, output in described["outputs"].items()
-        }
-        assert sizes == {
-            key: [-1 if size is None else size for size in spec.shape]
-            for key, spec in signature.outputs.items()
-        }
+def test_it_has_the_signatures_of_translations_and_pairs(engine):
+    pairs = {"score", "score_pieces", "align", "attention"}
+    assert signatures_of(ServedModel(engine)).keys() == TRANSLATING | pairs
+    assert engine.name == "this model"
 
 
 @pytest.mark.parametrize(
@@ -48,11 +36,11 @@ def test_the_signatures_that_translate_are_those_of_the_engine(model):
         {"glossary": {"dog": "Hund"}, "markup": "xml"},
     ],
 )
-def test_the_answer_is_that_of_the_export(model, options):
-    (expected,) = Translator(model.engine).translations([TEXT], **options)
+def test_the_answer_is_that_of_the_export(engine, options):
+    (expected,) = Translator(engine).translations([TEXT], **options)
     given = {"require": "Hund", "glossary": "dog\tHund"}
     row = {"text": TEXT} | options | {key: given[key] for key in given if key in options}
-    (answer,) = predictions(row, engine=model)
+    (answer,) = predictions(row, engine=engine)
     count = options.get("n_best", 1)
     assert answer["translations"][:count] == [each.text for each in expected]
     if "confidence" in options:
@@ -64,6 +52,6 @@ def test_the_answer_is_that_of_the_export(model, options):
     assert answer["scores"][:count] == pytest.approx(scores, rel=1e-4)
 
 
-def test_phrases_need_the_exported_beam(model):
+def test_phrases_need_the_exported_beam(engine):
     with pytest.raises(Refusal, match="Row 0: phrases are searched for with the exported beam"):
-        predictions({"text": TEXT, "require": "Hund", "beam": 1}, engine=model)
+        predictions({"text": TEXT, "require": "Hund", "beam": 1}, engine=engine)

@@ -14,10 +14,10 @@ def test_requests_batches_and_the_version_are_reported():
         pass
     metrics.waiting.set(3)
     metrics.begins("other")
-    metrics.serves("m", 1, SimpleNamespace(engine=None))
-    litert = SimpleNamespace(kind="litert", dtype="int8")
-    metrics.serves("m", 2, SimpleNamespace(engine=litert))
-    metrics.serves("n", 1, SimpleNamespace(engine=None))
+    saved_model = SimpleNamespace(kind="tensorflow", dtype="float32")
+    metrics.serves("m", 1, saved_model)
+    metrics.serves("m", 2, SimpleNamespace(kind="litert", dtype="int8"))
+    metrics.serves("n", 1, saved_model)
     lines = metrics.text().decode().splitlines()
     for line in (
         't2t_requests_total{code="200",route="predict"} 1.0',
@@ -32,6 +32,6 @@ def test_requests_batches_and_the_version_are_reported():
         assert line in lines
     assert [line for line in lines if line.startswith("t2t_engine_info{")] == [
         't2t_engine_info{dtype="int8",engine="litert",model="m"} 1.0',
-        't2t_engine_info{dtype="",engine="tensorflow",model="n"} 1.0',
+        't2t_engine_info{dtype="float32",engine="tensorflow",model="n"} 1.0',
     ]
     assert "t2t_waiting_rows 0.0" in other_server.text().decode()

@@ -1,22 +1,19 @@
-"""A running server: many clients, wrong requests, killed clients, and its end."""
+"""A running server: many clients, wrong requests, and killed clients."""
 
 import concurrent.futures
 import gzip
-import os
-import signal
 import socket
-import urllib.error
 
 import pytest
 from support.serving.in_process_server import serving
 from support.serving.raw_requests import post
 from support.serving.served_engine import EchoEngine
-from support.serving.serving_client import backwards, get, metric, predict, served, until
+from support.serving.serving_client import get, metric, predict, until
 
 
 @pytest.fixture(scope="module")
-def address(backwards_model):
-    with serving(backwards=backwards_model) as address:
+def address():
+    with serving(backwards=EchoEngine(seconds=0.005)) as address:
         yield address
 
 
@@ -29,23 +26,14 @@ def test_requests_on_many_connections_share_batches_and_get_their_own_answers(ad
         else:
             answer = predict(address, {"instances": texts})[1]
             found = [row["translations"] for row in answer["predictions"]]
-        assert found == [backwards(text) for text in texts]
+        assert found == texts
 
-    batches = 't2t_batch_rows_count{signature="serving_default"}'
+    batches = 't2t_batch_rows_count{signature="search"}'
     before = metric(address, batches)
     with concurrent.futures.ThreadPoolExecutor(20) as clients:
         assert len([*clients.map(ask, range(200))]) == 200
-    assert metric(address, batches) - before < 120, "160 requests share batches"
+    assert metric(address, batches) - before < 150, "200 requests share batches"
     assert metric(address, "t2t_waiting_rows") == 0
-
-
-def test_a_model_that_is_not_ours_gets_its_texts_and_options_as_they_are(address):
-    text = "One two. Three four."
-    rows = [{"text": text, "prefix": "> ", "beam": 3, "n_best": 2}, {"text": "a", "alpha": 1}]
-    body = {"signature_name": "translate_with_options", "instances": rows}
-    found = [row["translations"] for row in predict(address, body)[1]["predictions"]]
-    best = "> v1: four. Three two. One"
-    assert found == [[best, f"{best}!", "", ""], ["v1: a", "", "", ""]]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +48,6 @@ def test_a_model_that_is_not_ours_gets_its_texts_and_options_as_they_are(address
         ),
         ({"instances": ["a"] * 1001}, 413, "has 1,001 rows; at most 1,000"),
         (b"x" * 1_000_001, 413, "at most 1,000,000 bytes"),
-        ({"instances": ["refuse"]}, 400, "The model rejects this input: not this word"),
         ({"instances": ["this will fail"]}, 500, "The server failed to answer this request"),
     ],
 )
@@ -144,36 +131,3 @@ def test_nothing_is_computed_for_clients_that_were_killed():
         engine.may_go_on.set()
         assert predict(address, {"instances": ["b"]}, "v1/models/m:predict")[0] == 200
     assert len(engine.calls) <= 3, "only batches that had begun are computed"
-
-
-@pytest.mark.long
-def test_requests_in_flight_are_answered_when_the_server_stops(backwards_export):
-    with (
-        served(backwards_export) as (process, address),
-        concurrent.futures.ThreadPoolExecutor(2) as clients,
-    ):
-        slow = clients.submit(predict, address, {"instances": ["slow"] * 40})
-        until(lambda: metric(address, "t2t_waiting_rows") == 40)
-        stopped = clients.submit(process.stop, signal.SIGINT)
-        until(lambda: get(address, "healthz")[0] == 503)
-        assert predict(address, {"instances": ["a"]})[0] == 503
-        assert not slow.done()
-        status, answer = slow.result()
-        assert status == 200 and len(answer["predictions"]) == 40
-        assert stopped.result() == 0
-        assert "Traceback" not in process.errors()
-
-
-@pytest.mark.long
-def test_a_second_signal_ends_the_server_at_once(backwards_export):
-    with (
-        served(backwards_export) as (process, address),
-        concurrent.futures.ThreadPoolExecutor(1) as clients,
-    ):
-        slow = clients.submit(predict, address, {"instances": ["slow"] * 500})
-        until(lambda: metric(address, "t2t_waiting_rows") == 500)
-        os.kill(process.pid, signal.SIGTERM)
-        until(lambda: get(address, "healthz")[0] == 503)
-        assert process.stop(signal.SIGTERM) == 128 + signal.SIGTERM
-        with pytest.raises((urllib.error.URLError, ConnectionError)):
-            slow.result()

@@ -5,7 +5,6 @@ import concurrent.futures
 import sys
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from support.serving.in_process_server import serving_sources
@@ -16,7 +15,6 @@ from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.serving import versions as module
 from t2t_keras.serving.batching import Workers
-from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.served_models import ModelSource, newest_languages
@@ -24,22 +22,15 @@ from t2t_keras.serving.versions import Versions
 from t2t_keras.translating.exports import RECORD
 
 
-class FakeModel:
-    """A model without signatures; a folder with a file named "broken" cannot be loaded."""
-
-    translations = engine = None
-
-    def __init__(self, folder):
-        self.signatures = {}
-        if (folder / "broken").exists():
-            raise OSError("no model in there")
-
-    def warm_up(self):
-        pass
+def loaded(folder, **attributes):
+    """Returns an engine; a folder with a file named "broken" cannot be loaded."""
+    if (folder / "broken").exists():
+        raise OSError("no model in there")
+    return EchoEngine(**attributes)
 
 
-def versions_of(folder, load=FakeModel, **options):
-    return Versions("m", folder, Workers(Limits(), Metrics()), load, **options)
+def versions_of(folder, load=loaded, **options):
+    return Versions(ModelSource("m", folder, load, **options), Workers(Limits(), Metrics()))
 
 
 def add(folder, *numbers, broken=False):
@@ -59,9 +50,8 @@ def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
     glossary.write_text("dog\tHund\n")
 
     def load(folder):
-        model, use = FakeModel(folder), lambda path: read.append(path.read_text())
-        model.translations = SimpleNamespace(signatures={}, use_glossary=use)
-        return model
+        read.append(glossary.read_text())
+        return loaded(folder)
 
     async def serve():
         versions = versions_of(tmp_path, load, glossary=glossary)
@@ -69,11 +59,10 @@ def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
         glossary.write_text("dog\tHündchen\n")
         for _ in range(3):  # a change is noticed, seen to have ended, and then loaded once
             await versions.check_folder()
+        return versions.current.model.glossary.targets
 
-    asyncio.run(serve())
+    assert [*asyncio.run(serve()).values()] == ["Hündchen"]
     assert read == ["dog\tHund\n", "dog\tHündchen\n"]
-    with pytest.raises(ValueError, match="--glossary: it is no model of this package"):
-        asyncio.run(versions_of(tmp_path, glossary=glossary).start())
 
 
 def test_the_newest_version_that_can_be_loaded_answers(tmp_path):
@@ -130,7 +119,7 @@ def watched(tmp_path):
 
     def load(folder):
         tries.append(int(folder.name))
-        return FakeModel(folder)
+        return loaded(folder)
 
     def run(steps):
         """Starts the versions, runs a coroutine of `check`, and returns the loaded versions.
@@ -150,7 +139,7 @@ def watched(tmp_path):
         asyncio.run(whole())
         return tries
 
-    versions.load = load
+    versions.source = versions.source._replace(load=load)
     return versions, run
 
 
@@ -216,7 +205,7 @@ def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_
     add(tmp_path, 1)
 
     def load(folder):
-        return EngineModel(EchoEngine(config=SearchConfig(alpha=int(folder.name))))
+        return EchoEngine(config=SearchConfig(alpha=int(folder.name)))
 
     with serving_sources([ModelSource("m", tmp_path, load)]) as address:
         done, seen = threading.Event(), []

@@ -369,7 +369,6 @@ _t2t_words() {
         max_body_bytes=
         max_connections=
         max_memory_mb=
-        max_row_values=
         max_rows_in_flight=
         max_text_bytes=
         name=

@@ -509,7 +509,6 @@ _t2t() {
         '--max_body_bytes=[Maximum size of a request in bytes; larger ones get HTTP 413]:max_body_bytes: ' \
         '--max_connections=[Maximum number of open connections]:max_connections: ' \
         '--max_memory_mb=[Maximum memory for requests, results and answers that are not read yet, of all clients, in megabytes]:max_memory_mb: ' \
-        '--max_row_values=[Maximum number of values in a row, such as the ids of a sentence in a SavedModel of --ids_only; requests with a longer row get HTTP 413]:max_row_values: ' \
         '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request; further requests get HTTP 429]:max_rows_in_flight: ' \
         '--max_text_bytes=[Maximum size of a sentence in bytes, or of a text that is not divided into sentences; requests with a larger one get HTTP 413]:max_text_bytes: ' \
         '--name=[Name of the model, if there is one]:name: ' \

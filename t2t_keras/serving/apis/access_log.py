@@ -4,20 +4,19 @@ keys.
 A thread writes the lines, so that a slow or full disk delays no request.
 """
 
+import contextlib
 import datetime
 import os
+import queue
 import re
 import stat
 import sys
 import threading
-import time
-from collections import deque
 
 from absl import logging
 from aiohttp.abc import AbstractAccessLogger
 
 MOST_LINES = 20_000  # lines waiting to be written; beyond that, lines are dropped
-CHECK_SECONDS = 1.0  # interval at which a renamed or removed file is noticed
 LAST_SECONDS = 2.0  # time limit for writing the last lines when the server stops
 LONGEST = 2000  # characters of a field
 
@@ -36,86 +35,61 @@ class AccessLog:
 
     def __init__(self, path):
         self.path, self.is_file = path, path != "-"
-        self.lines, self.dropped, self.is_failing = deque(), 0, False
-        self.wake, self.reopen, self.ends = threading.Event(), False, False
-        self.checked, self.is_torn = 0.0, False
-        self.file = self.opened() if self.is_file else os.dup(sys.stdout.fileno())
+        self.lines, self.is_failing = queue.Queue(MOST_LINES), False
+        self.file = opened(path if self.is_file else os.dup(sys.stdout.fileno()))
         self.thread = threading.Thread(target=self.run, name="access_log", daemon=True)
         self.thread.start()
 
-    def opened(self):
-        if stat.S_ISFIFO(mode_of(self.path)):
-            raise OSError(f"--access_log={self.path} must not be a pipe")
-        return os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
-
     def add(self, line):
         """Adds a line, which is written soon, or dropped if too many are waiting."""
-        if len(self.lines) >= MOST_LINES:
-            self.dropped += 1
-        else:
-            self.lines.append(line)
-        self.wake.set()
-
-    def open_again(self):
-        """Opens the file again before the next line is written."""
-        self.reopen = True
-        self.wake.set()
+        try:
+            self.lines.put_nowait(line)
+        except queue.Full:
+            self.failed("too many lines are waiting")
 
     def close(self):
         """Writes the lines that are waiting, unless that takes too long."""
-        self.ends = True
-        self.wake.set()
+        with contextlib.suppress(queue.Full):
+            self.lines.put(None, timeout=LAST_SECONDS)
         self.thread.join(LAST_SECONDS)
 
     def run(self):
-        while not (self.ends and not self.lines):
-            self.wake.wait()
-            self.wake.clear()
-            while self.lines:
-                count = min(len(self.lines), 1000)
-                text = "".join(self.lines.popleft() for _ in range(count))
-                try:
-                    self.write(text.encode("ascii", "replace"))
-                    self.succeeded()
-                except OSError as error:
-                    self.failed(count, error)
-
-    def write(self, text):
-        if self.is_file:
-            self.follow_rotation()
-        if self.is_torn:  # a full disk may have cut off the last line
-            text = b"\n" + text
-        while text:
-            written = os.write(self.file, text)
-            self.is_torn = text[written - 1 : written] != b"\n"
-            text = text[written:]
+        while (line := self.lines.get()) is not None:
+            try:
+                if self.is_file:
+                    self.follow_rotation()
+                self.file.write(line)
+                if self.lines.empty():
+                    self.file.flush()
+                    self.is_failing = False
+            except OSError as error:
+                self.failed(error)
+        with contextlib.suppress(OSError):
+            self.file.close()
 
     def follow_rotation(self):
         """Opens the file again if its path no longer names the open file."""
-        now = time.monotonic()
-        if not self.reopen and now - self.checked < CHECK_SECONDS:
-            return
-        self.checked = now
-        if not self.reopen:
-            try:
-                self.reopen = not os.path.samestat(os.stat(self.path), os.fstat(self.file))
-            except FileNotFoundError:
-                self.reopen = True
-        if self.reopen:
-            before, self.file = self.file, self.opened()  # fails while its folder is missing
-            self.reopen = self.is_torn = False
-            os.close(before)
+        try:
+            is_same = os.path.samestat(os.stat(self.path), os.fstat(self.file.fileno()))
+        except FileNotFoundError:
+            is_same = False
+        if not is_same:
+            before, self.file = self.file, opened(self.path)  # fails while its folder is missing
+            before.close()
 
-    def succeeded(self):
-        if self.is_failing or self.dropped:
-            logging.warning("The access log is written again; it lacks %d lines", self.dropped)
-            self.is_failing, self.dropped = False, 0
-
-    def failed(self, count, error):
-        self.dropped += count
+    def failed(self, reason):
         if not self.is_failing:
-            logging.warning("The access log cannot be written, so it lacks lines: %s", error)
-            self.is_failing = True
+            logging.warning("The access log cannot be written, so it lacks lines: %s", reason)
+        self.is_failing = True
+
+
+def opened(file):
+    """Opens a file for appending, given its path or descriptor."""
+    is_path = not isinstance(file, int)
+    if is_path and os.path.exists(file) and stat.S_ISFIFO(os.stat(file).st_mode):
+        raise OSError(f"--access_log={file} must not be a pipe")  # opening would wait for a reader
+    private = (lambda name, flags: os.open(name, flags, 0o640)) if is_path else None
+    return open(file, "a", encoding="ascii", errors="replace", opener=private)
 
 
 class AccessLogger(AbstractAccessLogger):
@@ -153,11 +127,3 @@ def escaped(text):
     # aiohttp's headers contain each byte that is not UTF-8 as a surrogate.
     data = text[:LONGEST].encode("utf-8", "surrogateescape")
     return data.decode("latin-1").encode("unicode_escape").decode("ascii").replace('"', '\\"')
-
-
-def mode_of(path):
-    """Returns the mode of the file at a path, 0 if there is none."""
-    try:
-        return os.stat(path).st_mode
-    except FileNotFoundError:
-        return 0

@@ -28,16 +28,25 @@ class ApiKeys:
     """
 
     def __init__(self, path):
-        self.path, self.version = path, version_of(path)
-        self.digests, self.complaint = digests_in(path), ""
+        self.path, self.status, self.digests, self.complaint = path, None, [], ""
+        self.read()
+
+    def read(self):
+        """Reads the file if it has changed; returns whether it has."""
+        status = os.stat(self.path)
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
+            raise ValueError(f"--api_key_file={self.path} must be a regular file")
+        status = status.st_ino, status.st_size, status.st_mtime_ns
+        if status == self.status:
+            return False
+        self.digests, self.status = digests_in(self.path), status
+        return True
 
     def reload(self):
         """Reads the file again if it has changed. If that is impossible, keeps the keys."""
         complaint = ""
         try:
-            version = version_of(self.path)
-            if version != self.version:
-                self.digests, self.version = digests_in(self.path), version
+            if self.read():
                 logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
         except (ValueError, OSError) as error:
             complaint = f"The API keys stay as they were: {error}"
@@ -91,8 +100,6 @@ def key_in_headers(request):
 def digests_in(path):
     """Returns the digests of the keys in a file, at least one."""
     with open(path, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ValueError(f"--api_key_file={path} must be a regular file")
         contents = file.read(LARGEST + 1)
     if len(contents) > LARGEST:
         raise ValueError(f"--api_key_file={path} must have at most {LARGEST:,} bytes")
@@ -114,10 +121,3 @@ def digests_in(path):
 
 def digest(key):
     return hashlib.sha256(key.encode("utf-8", "replace")).digest()
-
-
-def version_of(path):
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
-        raise ValueError(f"--api_key_file={path} must be a regular file")
-    return status.st_ino, status.st_size, status.st_mtime_ns

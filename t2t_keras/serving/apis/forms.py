@@ -3,9 +3,9 @@
 import email.message
 from urllib.parse import parse_qsl
 
+from t2t_keras.serving.apis.json_values import parsed_json
 from t2t_keras.serving.apis.routes import FORM, JSON, MULTIPART
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.rest import parsed_json
 
 MOST_FIELDS = 100  # maximum fields in a form
 LONGEST_HEAD = 1000  # bytes of the headers of a field; parsing takes quadratic time

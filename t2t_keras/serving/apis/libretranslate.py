@@ -5,14 +5,7 @@ alternatives of HTML are additions.
 """
 
 from t2t_keras.serving.apis.forms import MOST_FIELDS, fields_of
-from t2t_keras.serving.apis.libretranslate_query import (
-    AUTO,
-    FORMATS,
-    HTML,
-    check_string,
-    query_of,
-    texts_in,
-)
+from t2t_keras.serving.apis.libretranslate_query import AUTO, check_string, query_of, texts_in
 from t2t_keras.serving.apis.libretranslate_schemas import (
     DETECTION_BODIES,
     DETECTIONS,
@@ -28,17 +21,11 @@ from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, check_connection
 from t2t_keras.serving.apis.routes import FIELD, Route
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.predictor import are_short
-from t2t_keras.translating.languages import code_of, name_of
-from t2t_keras.translating.request import Request
+from t2t_keras.translating.languages import name_of
 
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
-NO_LANGUAGES = (
-    "The languages of the models are not known. Start the server with a pair of languages as the "
-    "name of each model: t2t-serve en-de=RUN"
-)
 
 
 class LibreTranslate:
@@ -46,17 +33,14 @@ class LibreTranslate:
 
     Args:
         models: the `ServedModels`.
-        predictor: the `Predictor`.
+        answering: the `Answering`.
         requests: the `Requests`.
         keys: the `ApiKeys`, or None.
-        detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
-            raises `ValueError` if a package is missing.
     """
 
-    def __init__(self, models, predictor, requests, keys, detector_for):
-        self.models, self.predictor, self.requests = models, predictor, requests
-        self.limits, self.keys, self.detector_for = requests.limits, keys, detector_for
-        self.detectors = {}  # {codes: the function that detects them}
+    def __init__(self, models, answering, requests, keys):
+        self.models, self.answering, self.requests = models, answering, requests
+        self.limits, self.keys = requests.limits, keys
 
     def routes(self):
         summary, answers = "Translates a text or a list of texts", {200: TRANSLATED}
@@ -89,15 +73,14 @@ class LibreTranslate:
     async def translate(self, request):
         values = await self.checked_fields(request)
         query = query_of(values, self.limits)
-        connection = request[CONNECTION]
-        with self.requests.computing():
-            source, confidence = await self.source_of(query, connection.client)
-            results = await self.translations(query, source, connection)
+        arguments = query.texts, query.source, query.target, query.options, request[CONNECTION]
+        results, source, confidence = await self.answering.translate(*arguments)
+        results = [unique([each.text for each in found]) for found in results]
         answer = {"translatedText": [best for best, *_ in results]}
-        if query.source == AUTO:
+        if query.source is None:
             detected = {"confidence": confidence, "language": source}
             answer["detectedLanguage"] = [detected] * len(results)
-        if query.alternatives:
+        if query.options["n_best"] > 1:
             answer["alternatives"] = [others for _, *others in results]
         if not query.is_list:
             answer = {name: values[0] for name, values in answer.items()}
@@ -117,87 +100,13 @@ class LibreTranslate:
             self.keys.check_field(request, key)
         return values
 
-    async def source_of(self, query, client):
-        """Returns the source language of a query, and the confidence in it if it is detected."""
-        targets = self.models.targets()
-        if not targets:
-            raise Refusal(400, NO_LANGUAGES)
-        if query.source != AUTO:
-            source, confidence = known(query.source, targets), None
-        else:
-            sources = [language for language in targets if targets[language]]
-            text, is_html = " ".join(query.texts), query.format == HTML
-            try:
-                (source, confidence), *_ = await self.detected(text, client, is_html)
-            except Refusal:  # without a detector
-                if len(sources) > 1:
-                    raise
-                source, confidence = sources[0], 0.0
-        known(query.target, targets)
-        if query.format not in FORMATS:
-            raise Refusal(400, f"{query.format[:80]} format is not supported")
-        return source, confidence
-
-    async def translations(self, query, source, connection):
-        """Returns [best translation, *alternatives] of each text."""
-        target = code_of(query.target)
-        found = self.models.pair(source, target)
-        if found is None and source == target:
-            return [[text] for text in query.texts]
-        if found is None:
-            raise Refusal(
-                400,
-                f"{name_of(target)} ({target}) is not available as a target language from "
-                f"{name_of(source)} ({source})",
-            )
-        current, pair = found
-        with current.in_use() as version:
-            beam = version.translations.config.beam
-            split = self.predictor.split
-            options = {
-                "markup": HTML if query.format == HTML else None,
-                "n_best": min(1 + query.alternatives, beam),
-                "split": None if split is None else ("auto" if split else "off"),
-                "to": pair.to,
-            }
-            lead = f"{pair.code} " if pair.code else ""
-
-            def requests():
-                try:
-                    options["glossary"] = version.translations.chosen_glossary(query.glossary)
-                except ValueError as error:
-                    raise Refusal(400, f"Invalid request: {error}") from error
-                return [Request(lead + text, **options) for text in query.texts]
-
-            is_short = are_short(sum(map(len, query.texts)), len(query.texts))
-            is_short = is_short and query.glossary is None
-            arguments = requests, len(query.texts), is_short, version, connection
-            results = await self.predictor.translations(*arguments)
-        return [unique([each.text for each in of_text]) for of_text in results]
-
     async def detect(self, request):
         values = await self.checked_fields(request)
         texts, _ = texts_in(values, self.limits)
-        if not self.models.targets():
-            raise Refusal(400, NO_LANGUAGES)
-        with self.requests.computing():
-            found = await self.detected(" ".join(texts), request[CONNECTION].client)
+        found = await self.answering.detect(texts, request[CONNECTION])
         return json_response(
             [{"confidence": confidence, "language": code} for code, confidence in found]
         )
-
-    async def detected(self, text, client, is_html=False):
-        """Returns (language, percentage) pairs, likeliest first, of a text in a known language."""
-        targets = self.models.targets()
-        codes = tuple(sorted(targets))
-        if codes not in self.detectors:
-            try:
-                self.detectors = {codes: self.detector_for(codes)}
-            except ValueError as error:
-                raise Refusal(400, f"{error}. Without it, give the source language") from error
-        found = await self.predictor.steps.in_thread(client, self.detectors[codes], text, is_html)
-        # As in LibreTranslate, some language is always named.
-        return found or [(next(code for code in targets if targets[code]), 0.0)]
 
     async def languages(self, request):
         self.models.check_started()
@@ -236,14 +145,6 @@ def disabled(what):
         raise Refusal(403, f"{what} are disabled on this server.")
 
     return refuse
-
-
-def known(language, targets):
-    """Returns the code of a requested language. Refuses one that no model knows."""
-    code = code_of(language)
-    if code not in targets:
-        raise Refusal(400, f"{language[:80]} is not supported")
-    return code
 
 
 def unique(texts):

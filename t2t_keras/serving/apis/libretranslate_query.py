@@ -3,25 +3,22 @@
 import re
 from typing import NamedTuple
 
+from t2t_keras.serving.apis.json_values import check_rows, check_unicode
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.tensors import check_rows, check_unicode
 
 AUTO, HTML = "auto", "html"
-LONGEST_GLOSSARY = 1_000_000  # characters
 FORMATS = ("text", HTML)
 DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
 
 
 class Query(NamedTuple):
-    """The checked fields of a translation."""
+    """The checked fields of a translation. A source of None is to be detected."""
 
     texts: list
     is_list: bool
-    source: str
+    source: str | None
     target: str
-    format: str
-    alternatives: int
-    glossary: str | dict | None
+    options: dict  # {field of `Request`: value}
 
 
 def query_of(values, limits):
@@ -35,13 +32,17 @@ def query_of(values, limits):
         if not values.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
     texts, is_list = texts_in(values, limits)
-    names = {name: values.get(name) for name in ("source", "target", "format")}
-    if names["format"] in (None, ""):
-        names["format"] = FORMATS[0]
-    for name, value in names.items():
+    source, target, kind = values["source"], values["target"], values.get("format") or FORMATS[0]
+    for name, value in {"source": source, "target": target, "format": kind}.items():
         check_string(name, value)
-    alternatives = count_in(values.get("alternatives", 0))
-    return Query(texts, is_list, **names, alternatives=alternatives, glossary=terms_in(values))
+    if kind not in FORMATS:
+        raise Refusal(400, f"{kind[:80]} format is not supported")
+    options = {
+        "markup": HTML if kind == HTML else None,
+        "n_best": 1 + count_in(values.get("alternatives", 0)),
+        "glossary": terms_in(values),
+    }
+    return Query(texts, is_list, None if source == AUTO else source, target, options)
 
 
 def terms_in(values):
@@ -52,8 +53,6 @@ def terms_in(values):
     texts = [*given, *given.values()] if isinstance(given, dict) else [given]
     for text in texts:
         check_string("glossary", text)
-    if sum(map(len, texts)) > LONGEST_GLOSSARY:
-        raise Refusal(413, f"A glossary may have at most {LONGEST_GLOSSARY:,} characters")
     return given
 
 

@@ -1,8 +1,17 @@
 """JSON schemas of LibreTranslate's API."""
 
 from t2t_keras.serving.apis.libretranslate_query import DIGITS, FORMATS
-from t2t_keras.serving.apis.routes import FORM, JSON, MULTIPART
-from t2t_keras.serving.apis.schemas import ERROR, SOURCE, TARGET, TEXT, list_of, object_of
+from t2t_keras.serving.apis.routes import (
+    ERROR,
+    FORM,
+    JSON,
+    MULTIPART,
+    SOURCE,
+    TARGET,
+    TEXT,
+    list_of,
+    object_of,
+)
 
 NAME = TEXT | {"minLength": 1}
 TEXT_OR_TEXTS = {"anyOf": [NAME, list_of(TEXT, minItems=1)]}

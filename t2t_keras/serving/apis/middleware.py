@@ -7,10 +7,10 @@ from absl import logging
 from aiohttp import web
 
 from t2t_keras.serving.apis.access_log import line_of
+from t2t_keras.serving.apis.json_values import as_json
 from t2t_keras.serving.apis.requests import CONNECTION
-from t2t_keras.serving.apis.routes import HEADER
+from t2t_keras.serving.apis.routes import HEADER, error_of
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.rest import as_json
 from t2t_keras.serving.sites import PREFLIGHT
 
 AVAILABLE_WHILE_STOPPING = {"metrics"}
@@ -66,7 +66,7 @@ class Middleware:
         started = time.perf_counter()
         route = self.routes.get(request.match_info.route.name)
         label = route.label if route else "unknown"
-        headers = {}
+        headers, status, message = {}, None, ""
         try:
             self.sites.check(request, bool(route and route.computes))
             if request.method == "OPTIONS":
@@ -74,17 +74,16 @@ class Middleware:
             else:
                 response = await self.handled(request, handler, route)
         except Refusal as refusal:
-            response = error_response(refusal.status, refusal.message)
-            if refusal.status == 401:
+            status, message = refusal.status, refusal.message
+            if status == 401:
                 headers["WWW-Authenticate"] = "Bearer"
         except web.RequestPayloadError:
-            response = error_response(400, "The body cannot be decoded according to its headers")
+            status, message = 400, "The body cannot be decoded according to its headers"
         except web.HTTPException as error:
-            if error.status == 405:
+            status = error.status
+            message = f"Malformed request: {request.method} {request.path[:200]}"
+            if status == 405:
                 headers["Allow"] = allowed_methods(error)
-            response = error_response(
-                error.status, f"Malformed request: {request.method} {request.path[:200]}"
-            )
         except asyncio.CancelledError:
             self.metrics.answered(label, DISCONNECTED, started)
             if self.access_log:
@@ -93,7 +92,10 @@ class Middleware:
             raise
         except Exception:
             logging.exception("%s failed", label)
-            response = error_response(500, "The server failed to answer this request")
+            status, message = 500, "The server failed to answer this request"
+        if status:
+            error = route.error if route else error_of
+            response = json_response(error(message), status)
         if response.status in (429, 503):
             headers["Retry-After"] = "1"
         response.headers.update(headers | self.sites.headers(request))
@@ -121,10 +123,6 @@ class Middleware:
 def allowed_methods(error):
     """Returns the methods of a path, for the header Allow."""
     return ", ".join(sorted({*error.allowed_methods, "OPTIONS"}))
-
-
-def error_response(status, message):
-    return json_response({"error": message}, status)
 
 
 def json_response(value, status=200):

@@ -2,8 +2,7 @@
 
 import re
 
-from t2t_keras.serving.apis.routes import FIELD, HEADER
-from t2t_keras.serving.apis.schemas import ERROR, MODEL
+from t2t_keras.serving.apis.routes import ERROR, FIELD, HEADER, MODEL
 
 VERSION = "3.1.0"
 INTERFACE = "1.0.0"  # version of the interfaces together

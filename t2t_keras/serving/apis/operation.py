@@ -5,8 +5,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.openapi import document
-from t2t_keras.serving.apis.routes import HEADER, Route
-from t2t_keras.serving.apis.schemas import ANY_OBJECT, object_of
+from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, Route, object_of
 from t2t_keras.serving.page.page import page
 
 METRICS = CONTENT_TYPE_LATEST.partition(";")[0]
@@ -45,12 +44,7 @@ class Operation:
             key=HEADER,
         )
         yield Route(
-            "openapi",
-            "GET",
-            "/openapi.json",
-            self.openapi,
-            "This document",
-            {200: ANY_OBJECT},
+            "openapi", "GET", "/openapi.json", self.openapi, "This document", {200: ANY_OBJECT}
         )
 
     async def show_page(self, request):

@@ -1,4 +1,4 @@
-"""`Route`: a row of the only table of routes.
+"""`Route`: a row of the only table of routes, and the JSON schemas of requests and answers.
 
 The HTTP server's router and the OpenAPI document are made from the same rows, so the document
 cannot differ from the server.
@@ -20,6 +20,38 @@ JSON, FORM, MULTIPART = (
 HEADER, FIELD = "header", "field"
 
 
+TEXT = {"type": "string"}
+# Schemas that depend on the models of a server; `openapi.py` defines them.
+MODEL, SOURCE, TARGET = (
+    {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
+)
+ANY_OBJECT = {"type": "object"}
+
+
+def object_of(properties, required=None):
+    """Returns the schema of an object.
+
+    Args:
+        properties: {name: schema}.
+        required: names of the required properties. None: all.
+    """
+    required = list(properties if required is None else required)
+    return {"type": "object", "properties": properties} | (
+        {"required": required} if required else {}
+    )
+
+
+def list_of(items, **limits):
+    return {"type": "array", "items": items, **limits}
+
+
+def error_of(message):
+    return {"error": message}
+
+
+ERROR = object_of({"error": {"type": "string", "description": "reason, and what to do"}})
+
+
 class Route(NamedTuple):
     """One method of one path."""
 
@@ -35,6 +67,7 @@ class Route(NamedTuple):
     key: str = ""  # HEADER, FIELD, or "": needs no API key
     computes: bool = False  # whether it computes, so that pages of other sites may not request it
     documented: bool = True
+    error: Callable = error_of  # function of a message that returns the JSON value of an error
 
     @property
     def label(self):

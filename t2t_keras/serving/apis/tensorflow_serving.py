@@ -3,20 +3,45 @@
 See https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
+import functools
+import weakref
+
 from aiohttp import web
 
+from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
+from t2t_keras.serving.answering import are_short, refusing
 from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, check_connection
-from t2t_keras.serving.apis.routes import HEADER, JSON, Route
-from t2t_keras.serving.apis.schemas import ANY_OBJECT, TEXT, list_of, object_of
+from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, JSON, TEXT, Route, list_of, object_of
+from t2t_keras.serving.apis.tensorflow_serving_rows import (
+    as_json_in,
+    compared,
+    options_in,
+    query_of,
+    rows_in,
+    translated,
+)
+from t2t_keras.serving.apis.tensorflow_serving_signatures import (
+    FIELDS,
+    PAIRS,
+    SCHEMAS,
+    dtype_of,
+    metadata_of,
+    signatures_of,
+)
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.rest import query_of
 
 MODEL = "/v1/models/{name}"
 VERSION = MODEL + "/versions/{version}"
 SIGNATURE = TEXT | {"description": "name of a signature; GET …/metadata lists them"}
+# A row: a text, or the inputs of a signature, such as the fields of `Request`.
+ROW = object_of(
+    {name: SCHEMAS[dtype_of(name)] for name in FIELDS}
+    | dict.fromkeys(("source", "target", "translation"), SCHEMAS["string"]),
+    [],
+)
 ROWS = list_of(
-    {"type": ["string", "object", "array"]},
+    {"anyOf": [TEXT, ROW]},
     minItems=1,
     description="rows: texts, or objects with the inputs of the signature",
 )
@@ -27,7 +52,7 @@ COLUMNS = {
     "description": "columns: texts, or an object with a list for each input",
 }
 QUERY = object_of({"signature_name": SIGNATURE, "instances": ROWS, "inputs": COLUMNS}, []) | {
-    "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}],
+    "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}]
 }
 PREDICTIONS = object_of({"predictions": {}, "outputs": {}}, [])
 STATUS = object_of(
@@ -51,12 +76,13 @@ class TensorFlowServing:
 
     Args:
         models: the `ServedModels`.
-        predictor: the `Predictor`.
+        answering: the `Answering`.
         requests: the `Requests`.
     """
 
-    def __init__(self, models, predictor, requests):
-        self.models, self.predictor, self.requests = models, predictor, requests
+    def __init__(self, models, answering, requests):
+        self.models, self.answering, self.requests = models, answering, requests
+        self.known = weakref.WeakKeyDictionary()  # {`ServedModel`: its signatures}
 
     def routes(self):
         for path, suffix, of in ((MODEL, "", "a model"), (VERSION, "_of_version", "a version")):
@@ -106,24 +132,62 @@ class TensorFlowServing:
     async def metadata(self, request):
         model, number = self.addressed(request)
         version = model.find(number)
+        signatures = self.signatures(version).items()
+        described = {name: metadata_of(each) for name, each in signatures}
+        number = str(version.number)
         return json_response(
             {
-                "model_spec": {
-                    "name": model.name,
-                    "signature_name": "",
-                    "version": str(version.number),
-                },
-                "metadata": {"signature_def": {"signature_def": version.model.metadata}},
+                "model_spec": {"name": model.name, "signature_name": "", "version": number},
+                "metadata": {"signature_def": {"signature_def": described}},
             }
         )
+
+    def signatures(self, version):
+        """Returns {name: `Signature`} of a version."""
+        if version.model not in self.known:
+            self.known[version.model] = signatures_of(version.model)
+        return self.known[version.model]
 
     async def predict(self, request):
         model, number = self.addressed(request)
         check_connection(request)
         query = query_of(await self.requests.body(request))
         with self.requests.computing(), model.find(number).in_use() as version:
-            body = await self.predictor(query, version, request[CONNECTION])
+            body = await self.predicted(*query, version, request[CONNECTION])
             return web.Response(body=body, content_type="application/json")
+
+    async def predicted(self, name, form, values, version, connection):
+        """Returns the body of an answer.
+
+        Args:
+            name, form, values: see `query_of`.
+            version: the `Version` that answers.
+            connection: the `Connection` of the request.
+        """
+        signatures, model = self.signatures(version), version.model
+        if name not in signatures:
+            raise Refusal(
+                404,
+                f"Serving signature name: {name[:80]!r} not found in signature def. "
+                f"Available: {', '.join(signatures)}",
+            )
+        rows = rows_in(form, values, signatures[name].inputs, self.requests.limits)
+        is_short = are_short(rows)
+        if name in PAIRS:
+            method, inputs = PAIRS[name]
+            sides = ([row[each] for row in rows] for each in inputs)
+            results = await self.answering.pairs(method, *sides, version, connection)
+            columns = functools.partial(compared, name, model.translator.tokenizer, *results)
+            is_short = is_short and name == "score"
+        else:
+            width = {BEST: None, LISTS: model.engine.most, OPTIONS: model.engine.config.beam}[name]
+            count = 1 if name == OPTIONS else width or 1
+            with refusing():
+                rows = options_in(rows, count, model.engine.config)
+            results = await self.answering.translations(rows, version, connection)
+            columns = functools.partial(translated, rows, results, width)
+        body = functools.partial(as_json_in, form, columns)
+        return await self.answering.steps.run(connection.client, is_short, body)
 
     async def refuse_verb(self, request):
         self.addressed(request)

@@ -7,6 +7,7 @@ from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
 from t2t_keras.export.signature_names import (
+    IDS_ALL_ATTENTION,
     IDS_ATTENTION,
     IDS_LOG_P,
     IDS_PHRASES,
@@ -43,6 +44,7 @@ class SavedModelEngine(Engine):
         self.signatures = signatures
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
             self.varies, self.offers = frozenset(), ("n_best",)
+        self.sizes = None
         lengths = SMALL_LENGTHS if choose_xla("auto") else ()
         self.small_lengths = [n for n in lengths if self.longest is None or n <= self.longest]
 
@@ -119,6 +121,17 @@ class SavedModelEngine(Engine):
 
     def attention(self, source, target):
         return self.call(IDS_ATTENTION, source=source, target=target)["weights"]
+
+    def attention_sizes(self):
+        if self.sizes is None:
+            ids, is_known = np.array([3, 2], "int32"), IDS_ALL_ATTENTION in self.signatures
+            found = self.all_attention(ids, ids) if is_known else {}
+            self.sizes = {kind: weights.shape[:2] for kind, weights in found.items()}
+        return self.sizes
+
+    def all_attention(self, source, target):
+        found = self.call(IDS_ALL_ATTENTION, source=source[None], target=target[None])
+        return {kind: weights[0] for kind, weights in found.items()}
 
     def call(self, name, **inputs):
         """Calls a signature and returns {output: array}."""

@@ -102,7 +102,7 @@ def test_a_glossary_is_a_text_or_an_object_and_unknown_fields_are_named(address)
         ({"glossary": {"dog": None}}, "Invalid request: glossary parameter is not a string"),
         (
             {"glossary": "dog Hund"},
-            "Invalid request: `glossary`, line 1: must be a source phrase, a tab and a target "
+            "Row 0: `glossary`, line 1: must be a source phrase, a tab and a target "
             "phrase. Received: 'dog Hund'",
         ),
         ({"q": []}, "Invalid request: missing q parameter"),

@@ -7,6 +7,8 @@ from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import get
 
+from t2t_keras.translating.request import FIELDS
+
 
 def test_the_document_describes_each_route_and_refers_only_to_what_it_defines():
     with serving(en_de=EchoEngine(), de_en=EchoEngine()) as address:
@@ -22,6 +24,10 @@ def test_the_document_describes_each_route_and_refers_only_to_what_it_defines():
             code, _ = get(address, path.lstrip("/"), method)
             assert str(code) in operation["responses"], (path, code)
             assert get(address, path.lstrip("/"), "DELETE")[0] == 405
+    body = operations["POST", "/v1/models/{name}:predict"]["requestBody"]["content"]
+    rows = body["application/json"]["schema"]["properties"]["instances"]
+    row = rows["items"]["anyOf"][1]["properties"]
+    assert row.keys() > set(FIELDS) and row["beam"] == {"type": "integer"}
     schemas = document["components"]["schemas"]
     assert schemas["Source"]["enum"] == ["auto", "en", "de"]
     assert schemas["Model"]["enum"] == ["en-de", "de-en"]

@@ -2,54 +2,43 @@
 
 import pytest
 from selenium.webdriver.common.keys import Keys
-from support.processes.commands import running
 from support.serving.in_process_server import serving
 from support.serving.scripted_server import OPTIONS, scripted
-from support.serving.served_engine import EchoEngine
-from support.serving.served_model import HEADS, LAYERS
+from support.serving.served_engine import HEADS, LAYERS, EchoEngine
 
 pytestmark = pytest.mark.long
 LABELS = "#source-label, #target-label"
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
-def test_the_page_of_a_savedmodel_is_used_by_keyboard_and_shows_attention_and_errors(
-    page, backwards_export, tmp_path
-):
-    folder = tmp_path / "a <b> & c"
-    folder.symlink_to(backwards_export.parent)
-    with running("serve", folder, "--port=0", f"--name={folder.name}") as process:
-        page.open(process.line().split()[-1])
-        assert [page.driver.title] == ["a <b> & c"] == page.texts("#name")
+def test_the_page_is_used_by_keyboard_and_shows_attention_and_errors(page):
+    name, text = "a <b> & c", f"Two dogs sleep {MARKUP}"
+    with serving(**{name: EchoEngine()}) as address:
+        page.open(address)
+        assert [page.driver.title] == [name] == page.texts("#name")
 
         # The text box has the focus.
-        page.press(f"Wonderful birds sing {MARKUP}")
+        page.press(text)
         page.chord(Keys.CONTROL, Keys.ENTER)
-        source = ["Wonderful", "birds", "sing", *MARKUP.split()]
-        written = ["v1:", *reversed(source)]
         page.wait(lambda: page.texts(".word"))
-        assert page.texts("#translation") == [" ".join(written)]
-        assert page.texts("#translations b") == ["−0.100", "−0.200", "−0.300", "−0.400"]
+        assert page.texts("#translation") == [text]
         words = page.texts(".word text:first-of-type")
-        assert words == [*written, "</s>", *source, "</s>"]
+        assert words[-1] == "</s>" and words[: len(words) // 2] == words[len(words) // 2 :]
         assert not page.errors()
 
-        # Choose the second translation: tab past three buttons to the list, then arrow down.
-        page.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
-        page.wait(lambda: page.texts("#translation") == [" ".join(written) + "!"])
-        page.wait(lambda: "Wonderful!" in page.texts(".word text:first-of-type"))
+        # Choose the second translation: tab past three buttons and two texts, then arrow down.
+        page.wait(lambda: page.texts(".piece"))
+        page.press(*[Keys.TAB] * 6, Keys.ARROW_DOWN)
+        page.wait(lambda: page.texts("#translation") == [text + "!"])
 
         # The last layer is shown. Choose its first head, then a word on the left.
         assert len(page.texts("#layers label")) == LAYERS
         assert len(page.texts("#heads label")) == HEADS + 1
         page.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
         assert page.driver.current_url.endswith("#decoder-cross-2-1")
-        lines = "return document.querySelectorAll('.lines line:not([style*=none])').length"
-        all_lines = page.run(lines)
         page.press(Keys.TAB)
-        assert 0 < page.run(lines) < all_lines
         label = page.driver.switch_to.active_element.get_attribute("aria-label")
-        assert label.startswith("v1: attends to Wonderful")
+        assert "attends to" in label
         page.press(Keys.ENTER)
         assert page.driver.current_url.endswith("#decoder-cross-2-1-from1")
         assert page.complaints() == []
@@ -57,16 +46,15 @@ def test_the_page_of_a_savedmodel_is_used_by_keyboard_and_shows_attention_and_er
         for text, message in {
             "  ": "There is nothing to translate",
             "x" * 5000: "has 5,000 bytes; at most 4,000 are allowed",
-            "word " * 150: "at most 500 are allowed",  # is translated, but without attention
+            "dog " * 150: "at most 500 are allowed",  # is translated, but without attention
             "fail": "The server failed to answer this request. The server's log tells the reason.",
         }.items():
             page.fill_in("text", text)
             page.click("#send")
             page.wait(lambda message=message: message in "".join(page.errors()))
-        process.stop()
-        page.fill_in("text", "a b")
-        page.click("#send")
-        page.wait(lambda: "The server cannot be reached" in "".join(page.errors()))
+    page.fill_in("text", "a b")
+    page.click("#send")
+    page.wait(lambda: "The server cannot be reached" in "".join(page.errors()))
 
 
 def test_the_page_of_an_engine_shows_words_and_options(page):

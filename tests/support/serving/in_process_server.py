@@ -9,11 +9,9 @@ import threading
 from pathlib import Path
 
 from pipelines.languages.language_detection import LanguageDetector
-from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
-from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.languages import languages_in_name
 
 
@@ -24,8 +22,8 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **models):
     Args:
         limits: {limit: value}.
         detector_for, options: arguments of `Server`.
-        **models: {name: engine or loaded model}. A name such as `en_de` tells the languages. An
-            exception in place of a model is raised when it is loaded.
+        **models: {name: engine}. A name such as `en_de` tells the languages. An exception in place
+            of an engine is raised when it is loaded.
     """
     with tempfile.TemporaryDirectory() as folder:
         sources = []
@@ -41,7 +39,7 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **models):
 def loaded(model, folder):
     if isinstance(model, Exception):
         raise model
-    return EngineModel(model) if isinstance(model, Engine) else model
+    return model
 
 
 @contextlib.contextmanager

@@ -15,16 +15,18 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_names import OPTIONS
+from t2t_keras.serving.answering import Answering
+from t2t_keras.serving.apis.requests import Requests
+from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
 from t2t_keras.serving.batching import Workers
-from t2t_keras.serving.engine_model import EngineModel
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.predictor import Predictor
-from t2t_keras.serving.rest import Query
+from t2t_keras.serving.model import ServedModel
 from t2t_keras.serving.versions import Version
 from t2t_keras.translating.engines.engine import Engine
 
 TAGS = "<2de>", "<2fr>"
+LAYERS, HEADS = 2, 3
 
 
 @functools.cache
@@ -100,31 +102,48 @@ class EchoEngine(Engine):
         self.wait("attention", [], len(source))
         return np.tile(np.eye(target.shape[1], source.shape[1]), (len(source), 1, 1))
 
+    def attention_sizes(self):
+        return dict.fromkeys(("encoder", "decoder", "cross"), (LAYERS, HEADS))
+
+    def all_attention(self, source, target):
+        self.wait("all_attention", [], 1)
+        read, written = len(source), len(target)
+        sizes = {"encoder": (read, read), "decoder": (written, written), "cross": (written, read)}
+        ones = {kind: np.eye(*size, dtype="float32") for kind, size in sizes.items()}
+        return {kind: np.tile(each, (LAYERS, HEADS, 1, 1)) for kind, each in ones.items()}
+
 
 class Client:
-    """Requests predictions from a model, in this process and without HTTP."""
+    """Requests predictions from a model, in this process and without HTTP.
 
-    def __init__(self, model, split=None, **limits):
+    Args:
+        engine: the model's engine.
+        split, glossary: of `Answering` and of `ServedModel`.
+        **limits: those of `Limits`.
+    """
+
+    def __init__(self, engine, split=None, glossary=None, **limits):
         limits = Limits(**limits)
-        self.workers = Workers(limits, Metrics())
-        self.predictor, self.version = Predictor(limits, self.workers, split), Version(1, ())
-        model = EngineModel(model) if isinstance(model, Engine) else model
-        self.version.activate(model, self.workers)
+        self.workers, requests = Workers(limits, Metrics()), Requests(limits)
+        self.version = Version(1, (), self.workers)
+        self.version.activate(ServedModel(engine, glossary=glossary))
+        self.answering = Answering(None, requests, self.workers, None, split)
+        self.api = TensorFlowServing(None, self.answering, requests)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
         """Returns the predictions for rows. Without a connection, one of `client` is made up."""
         connection = connection or SimpleNamespace(client=client, hold=lambda size: None)
-        query = Query(signature, "instances", [*rows])
+        query = signature, "instances", [*rows]
         with self.version.in_use() as version:
-            return json.loads(await self.predictor(query, version, connection))["predictions"]
+            return json.loads(await self.api.predicted(*query, version, connection))["predictions"]
 
     async def close(self):
         """Waits until no row is in flight and nothing runs in a thread."""
-        steps, workers = self.predictor.steps, self.workers
+        steps, workers = self.answering.steps, self.workers
         async with asyncio.timeout(30):
             while workers.rows or workers.places.works_for or steps.places.works_for:
                 await asyncio.sleep(0.002)
-        for batcher in self.version.calls.values():
+        for batcher in self.version.batchers.values():
             batcher.close()
 
 

@@ -1,4 +1,4 @@
-"""A server of the tests' own SavedModel, and client functions that send it requests."""
+"""A server in a process, and client functions that send it requests."""
 
 import contextlib
 import json
@@ -40,11 +40,6 @@ def opened(request, seconds=60):
 
 def not_json(word):
     raise AssertionError(f"{word} is not JSON")
-
-
-def backwards(text, mark="v1:"):
-    """Returns the translation that the served model gives for a text."""
-    return " ".join([mark, *reversed(text.split())])
 
 
 def metric(address, name):

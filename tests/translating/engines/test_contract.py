@@ -5,12 +5,13 @@ import itertools
 
 import numpy as np
 import pytest
+from support.serving.served_engine import predictions
 from support.text.generated_markup import Generated
 
 from pipelines.markup.marked_text import Document
 from pipelines.toy.grammar import pairs
-from t2t_keras.serving.engine_model import EngineModel
-from t2t_keras.serving.models import ServedSavedModel
+from t2t_keras.serving.apis.tensorflow_serving_signatures import PAIRS, signatures_of
+from t2t_keras.serving.model import ServedModel
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
@@ -94,25 +95,28 @@ def test_litert_translates_a_text_alone_as_among_others(exported, options):
 
 @pytest.mark.long
 def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(exported):
-    theirs = ServedSavedModel(exported("saved_model"))
-    ours = EngineModel(LiteRTEngine(exported("litert")))
-    assert ours.signatures.keys() == theirs.signatures.keys()
-    assert ours.metadata.keys() == theirs.metadata.keys() - {"__saved_model_init_op"}
-    texts = np.array([each.encode() for each in [*SOURCES[:3], ""]], object)
-    for name, signature in ours.signatures.items():
-        other = theirs.signatures[name]
-        assert signature.outputs == other.outputs and signature.inputs == other.inputs
-        # A SavedModel takes the shifted weights of an end token from the padding, if there is some.
-        inputs = dict.fromkeys(signature.inputs, texts[:1] if name == "align" else texts)
-        found, expected = signature.run(inputs), other.run(inputs)
-        assert found.keys() == expected.keys() == signature.outputs.keys()
-        for key, array in found.items():
-            assert array.shape == expected[key].shape
-            if array.dtype == object:
-                assert array.tolist() == expected[key].tolist()
-            else:  # the SavedModel computes some weights of padding, too
-                wanted = array != 0
-                np.testing.assert_allclose(array[wanted], expected[key][wanted], 1e-4, 1e-5)
+    saved_model = SavedModelEngine(exported("saved_model"))
+    engines = saved_model, LiteRTEngine(exported("litert"))
+    theirs, ours = (signatures_of(ServedModel(engine)) for engine in engines)
+    assert ours == theirs
+    for name in PAIRS:
+        rows = [dict.fromkeys(ours[name].inputs, text) for text in (*SOURCES[:3], "")]
+        for answers in zip(
+            *(predictions(*rows, engine=each, signature=name) for each in engines), strict=True
+        ):
+            if name == "score":
+                answers = [{"log_probabilities": answer} for answer in answers]
+            expected, found = answers
+            assert found.keys() == expected.keys() == ours[name].outputs.keys()
+            for key, values in found.items():
+                if ours[name].outputs[key][0] == "string":
+                    assert values == expected[key]
+                elif name != "align":
+                    np.testing.assert_allclose(values, expected[key], 1e-4, 1e-5)
+                else:  # a SavedModel takes the shifted weights of an end token from the padding
+                    words = [piece not in ("", "</s>") for piece in found["target_pieces"]]
+                    pair = (np.array(each)[words] for each in (values, expected[key]))
+                    np.testing.assert_allclose(*pair, 1e-4, 1e-5)
 
 
 CANNOT = {

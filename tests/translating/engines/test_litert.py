@@ -18,7 +18,6 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.runs import Run
-from t2t_keras.serving.served_models import load_model
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.litert_model import LiteRTModel
 from t2t_keras.translating.exports import RECORD, load_translator
@@ -192,14 +191,6 @@ def test_a_line_of_a_readme_makes_an_environment_that_translates(folder, tmp_pat
     words = [light / "t2t-translate", folder]
     result = subprocess.run(words, input=LINES, text=True, capture_output=True, cwd=tmp_path)
     assert result.stdout.splitlines() == load_translator(folder).translate(FEW), result.stderr
-
-
-@pytest.mark.long
-def test_a_server_loads_each_version_of_a_folder_in_its_format(folder):
-    model = load_model(folder)
-    assert model.metadata["serving_default"] and model.translations.translator.engine.width == 4
-    with pytest.raises(ValueError, match=r"saved_model\.pb"):
-        load_model(folder.parent)
 
 
 @pytest.mark.parametrize(("longest", "padded"), [(None, 32), (20, 20), (40, 32)])

@@ -1,4 +1,4 @@
-"""Predictions: defaults, limits, and a queue that is empty again whatever happens to requests."""
+"""Answers: defaults, limits, and a queue that is empty again whatever happens to requests."""
 
 import asyncio
 import threading
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from support.serving.served_engine import Client, EchoEngine, predictions
 
-from t2t_keras.serving import steps
+from t2t_keras.serving import turns
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.translating import texts as module
 
@@ -26,11 +26,11 @@ async def until(condition):
     ("expected", "row", "settings"),
     [
         (2, {}, {}),
-        (1, {"split": False}, {"split": True}),
-        (1, {}, {"split": False}),
-        (2, {"split": True}, {"split": False}),
+        (1, {"split": False}, {"split": "auto"}),
+        (1, {}, {"split": "off"}),
+        (2, {"split": True}, {"split": "off"}),
         (1, {}, {"default": "off"}),
-        (2, {}, {"default": "off", "split": True}),
+        (2, {}, {"default": "off", "split": "auto"}),
         (2, {}, {"signature": "serving_default"}),
         (1, {}, {"signature": "serving_default", "default": "off"}),
         (1, {"require": "Hund"}, {}),
@@ -144,7 +144,7 @@ def test_a_clients_row_is_answered_beside_a_client_whose_requests_take_long(monk
         await until(lambda: client.workers.places.free == 1)
         slow = GLOSSARY | {"text": "slow"}
         loads += [asyncio.create_task(client(slow, client="large")) for _ in range(9)]
-        await until(lambda: client.predictor.steps.places.free == 1)
+        await until(lambda: client.answering.steps.places.free == 1)
         kinds = {"markup": "html"}, {"confidence": True}, {}
         async with asyncio.timeout(20):
             answers = [await client({"text": "a", **kind}, client="small") for kind in kinds]
@@ -173,10 +173,10 @@ def test_a_wrong_row_of_a_hundred_leaves_nothing_in_the_queue(last, kind, messag
         assert (client.workers.rows, client.workers.rows_of) == (0, {})
         assert await client({"text": "a"})
         await client.close()
-        waiting = {each.jobs.rows for each in client.version.calls.values()}
-        return waiting, client.workers.places.free, *free(client.predictor.steps)
+        waiting = {each.jobs.rows for each in client.version.batchers.values()}
+        return waiting, client.workers.places.free, *free(client.answering.steps)
 
-    assert asyncio.run(ask()) == ({0}, Limits().workers + 1, steps.AT_ONCE, 0)
+    assert asyncio.run(ask()) == ({0}, Limits().workers + 1, turns.AT_ONCE, 0)
 
 
 def free(steps):
@@ -208,9 +208,9 @@ def test_clients_that_disconnect_at_any_time_leave_nothing_in_the_queue(row):
             assert (client.workers.rows, client.version.in_flight) == (0, 0)
         assert await client(row)
         await client.close()
-        return free(client.predictor.steps)
+        return free(client.answering.steps)
 
-    assert asyncio.run(ask()) == (steps.AT_ONCE, 0)
+    assert asyncio.run(ask()) == (turns.AT_ONCE, 0)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -238,12 +238,12 @@ def test_a_client_that_disconnects_frees_its_rows_and_its_turn_once_its_code_has
         request.cancel()
         await asyncio.gather(request, return_exceptions=True)
         assert (client.workers.rows, client.version.in_flight) == (0, 0)
-        assert client.predictor.steps.places.free == steps.AT_ONCE - 1
+        assert client.answering.steps.places.free == turns.AT_ONCE - 1
         client.version.retire()  # its code still runs
         finish.set()
         await client.close()
-        return client.version.state, *free(client.predictor.steps)
+        return client.version.state, *free(client.answering.steps)
 
-    assert asyncio.run(ask()) == ("END", steps.AT_ONCE, 0)
+    assert asyncio.run(ask()) == ("END", turns.AT_ONCE, 0)
     assert not engine.calls, "nothing is computed for it"
     assert not [record for record in caplog.records if record.levelname == "ERROR"]

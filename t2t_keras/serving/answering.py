@@ -1,0 +1,256 @@
+"""`Answering`: translations, scores and attention weights for the clients of all APIs.
+
+An API turns a client's request into arguments of these methods, and their results into its answer.
+"""
+
+import contextlib
+
+from t2t_keras.decoding.batches import LONGEST
+from t2t_keras.export.signature_names import ATTENTION_LONGEST
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.turns import Steps
+from t2t_keras.translating.calls import Call
+from t2t_keras.translating.languages import code_of, name_of
+from t2t_keras.translating.request import TextError, in_text
+from t2t_keras.translating.translator import Translation
+
+# Maximum characters of texts that are processed while all other requests wait: about 5 ms.
+AT_ONCE = 1000
+ROW = 50  # characters that count for each row in addition to its texts
+# Options that make the Python code of a request slow.
+SLOW = ("glossary", "markup", "alignments", "confidence")
+GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
+MARKUP_CHARACTER = 130  # approximate bytes of memory for a character of a text full of tags
+BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
+NO_LANGUAGES = (
+    "The languages of the models are not known. Start the server with a pair of languages as the "
+    "name of each model: t2t-serve en-de=RUN"
+)
+
+
+class Answering:
+    """Answers the requests of a server.
+
+    Args:
+        models: the `ServedModels`.
+        requests: the `Requests`.
+        workers: the `Workers`, which count the rows in flight.
+        detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
+            raises `ValueError` if a package is missing.
+        split: whether texts are split into sentences by default, each translated by itself:
+            "auto", "off", or None for the model's default.
+    """
+
+    def __init__(self, models, requests, workers, detector_for, split=None):
+        self.models, self.requests, self.limits = models, requests, requests.limits
+        self.workers, self.split, self.steps = workers, split, Steps()
+        self.detector_for, self.detectors = detector_for, {}  # {codes: what detects them}
+
+    async def translate(self, texts, source, target, options, connection):
+        """Translates texts with the model for two languages.
+
+        Args:
+            texts: a list of strings.
+            source: code of the source language. None: it is detected.
+            target: code of the target language.
+            options: {field of `Request`: value} for all texts; see `ServedModel.request`. There are
+                at most as many translations of a text as the beam is wide.
+            connection: the `Connection` of the request.
+
+        Returns:
+            The `Translation`s of each text, best first, the source language, and the percentage of
+            confidence in it, None if it was given.
+        """
+        with self.requests.computing():
+            source, confidence = await self.source_of(texts, source, options, connection)
+            target = self.known(target)
+            found = self.models.pair(source, target)
+            if found is None and source == target:
+                return [[Translation(text, 0.0, [])] for text in texts], source, confidence
+            if found is None:
+                raise Refusal(
+                    400,
+                    f"{name_of(target)} ({target}) is not available as a target language from "
+                    f"{name_of(source)} ({source})",
+                )
+            version, pair = found
+            with version.in_use():
+                most = min(options.get("n_best") or 1, version.model.engine.config.beam)
+                lead = f"{pair.code} " if pair.code else ""
+                rows = [options | {"text": lead + text} for text in texts]
+                rows = [row | {"to": pair.to, "n_best": most} for row in rows]
+                return await self.translations(rows, version, connection), source, confidence
+
+    async def translations(self, rows, version, connection):
+        """Returns the `Translation`s of each row, best first.
+
+        Args:
+            rows: a dict for each text, {field of `Request`: value}; see `ServedModel.request`.
+            version: the `Version` that answers, which is in use.
+            connection: the `Connection` of the request.
+        """
+        client, model, admitted = connection.client, version.model, len(rows)
+        is_short = are_short(rows) and not model.glossary
+
+        def requests():
+            found = []
+            for index, row in enumerate(rows):
+                with in_text(index):
+                    found.append(model.request({"split": self.split, **row}))
+            return found
+
+        with contextlib.ExitStack() as stack, refusing():
+            stack.enter_context(self.workers.admitted(admitted, client))
+            found = await self.steps.run(client, is_short, requests)
+            connection.hold(memory_of(found, model.glossary))
+
+            async def called(call):
+                nonlocal admitted
+                check_sentences(call.total, self.limits)
+                if call.total > admitted:  # the sentences and parts are known now
+                    more = self.workers.admitted(call.total - admitted, client)
+                    stack.enter_context(more)
+                    admitted = call.total
+                return await version.batcher(call)(call, connection)
+
+            steps = model.translator.steps(found, check_texts=self.check_texts)
+            return await self.steps.drive(steps, called, client, is_short)
+
+    async def pairs(self, method, sources, targets, version, connection):
+        """Returns the results of a method of the engine for texts and their translations.
+
+        Args:
+            method: "log_p", "attention" or "all_attention".
+            sources, targets: lists of texts.
+            version, connection: see `translations`.
+
+        Returns:
+            The ids of each source, the ids of each target, and the result of each pair.
+        """
+        client, model = connection.client, version.model
+        longest = LONGEST if method == "log_p" else ATTENTION_LONGEST
+        rows = [{"text": text} for text in (*sources, *targets)]
+        with self.workers.admitted(len(sources), client), refusing():
+            ids = model.pair_ids, sources, targets, longest
+            ids = await self.steps.run(client, are_short(rows), *ids)
+            connection.hold(self.answer_size(method, model.engine, *ids))
+            call = Call(model.engine, method, dict(zip(("source", "target"), ids, strict=True)))
+            return *ids, await version.batcher(call)(call, connection)
+
+    def answer_size(self, method, engine, *ids):
+        """Returns the bytes of an answer about pairs, or raises `Refusal` if they are too many."""
+        source, target = (max(map(len, side)) for side in ids)
+        values = {"log_p": target, "attention": source * target}.get(method, 0)
+        if method == "all_attention":
+            size = {"encoder": source**2, "decoder": target**2, "cross": source * target}
+            sizes = engine.attention_sizes().items()
+            values = sum(layers * heads * size[kind] for kind, (layers, heads) in sizes)
+        values *= len(ids[0])
+        most = self.limits.max_answer_values
+        if values > most:
+            raise Refusal(
+                413,
+                f"The answer would have {values:,} values; at most {most:,} are allowed. Send "
+                "fewer or shorter texts",
+            )
+        return BYTES_PER_VALUE * values
+
+    async def source_of(self, texts, source, options, connection):
+        """Returns the source language, and the confidence in it if it is detected."""
+        targets = self.targets()
+        if source is not None:
+            return self.known(source), None
+        sources = [language for language in targets if targets[language]]
+        is_html = options.get("markup") == "html"
+        try:
+            (source, confidence), *_ = await self.detected(texts, connection, is_html)
+        except Refusal:  # without a detector
+            if len(sources) > 1:
+                raise
+            source, confidence = sources[0], 0.0
+        return source, confidence
+
+    async def detect(self, texts, connection):
+        """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""
+        with self.requests.computing():
+            return await self.detected(texts, connection, False)
+
+    async def detected(self, texts, connection, is_html):
+        targets = self.targets()
+        codes = tuple(sorted(targets))
+        if codes not in self.detectors:
+            try:
+                self.detectors = {codes: self.detector_for(codes)}
+            except ValueError as error:
+                raise Refusal(400, f"{error}. Without it, give the source language") from error
+        detect = self.detectors[codes], " ".join(texts), is_html
+        found = await self.steps.in_thread(connection.client, *detect)
+        # As in LibreTranslate, some language is always named.
+        return found or [(next(code for code in targets if targets[code]), 0.0)]
+
+    def targets(self):
+        """Returns `ServedModels.targets`; refuses if no languages are known."""
+        if targets := self.models.targets():
+            return targets
+        raise Refusal(400, NO_LANGUAGES)
+
+    def known(self, language):
+        """Returns the code of a requested language. Refuses one that no model knows."""
+        code = code_of(language)
+        if code not in self.targets():
+            raise Refusal(400, f"{language[:80]} is not supported")
+        return code
+
+    def check_texts(self, texts):
+        """Rejects `Text`s with a long sentence, or with too many sentences."""
+        check_sentences(sum(len(text.sentences) for text in texts), self.limits)
+        longest = self.limits.max_text_bytes
+        for row, text in enumerate(texts):
+            size = max((len(each.encode("utf-8", "replace")) for each in text.sentences), default=0)
+            if size > longest:
+                raise Refusal(
+                    413,
+                    f"Row {row}: a sentence has {size:,} bytes; at most {longest:,} are allowed "
+                    "(--max_text_bytes of the server). Texts are divided at line breaks, and after "
+                    "full stops, unless `split` is off or phrases are required",
+                )
+
+
+def are_short(rows):
+    """Returns whether the Python code for rows takes only a few milliseconds."""
+    values = [value for row in rows for value in row.values() if isinstance(value, str)]
+    is_slow = any(row.get(name) for row in rows for name in SLOW)
+    return not is_slow and sum(map(len, values)) + ROW * len(rows) <= AT_ONCE
+
+
+def memory_of(requests, default):
+    """Estimates the memory of the parsed markup and all glossaries of requests, in bytes.
+
+    Args:
+        requests: `Request`s.
+        default: the model's own glossary, which does not count, or None.
+    """
+    glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
+    glossaries.pop(id(default), None)
+    entries = sum(map(len, glossaries.values()))
+    characters = sum(len(each.text) for each in requests if each.markup)
+    return GLOSSARY_ENTRY * entries + MARKUP_CHARACTER * characters
+
+
+def check_sentences(count, limits):
+    """Rejects a request with too many sentences."""
+    if count > limits.rows:
+        raise Refusal(
+            413,
+            f"The texts of the request have {count:,} sentences; at most {limits.rows:,} are "
+            "allowed (half of --max_rows_in_flight of the server). Send fewer or shorter texts",
+        )
+
+
+@contextlib.contextmanager
+def refusing():
+    """Turns the error of a text into a `Refusal` that names its row."""
+    try:
+        yield
+    except TextError as error:
+        raise Refusal(400, f"Row {error.index}: {error}") from error

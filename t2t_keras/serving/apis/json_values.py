@@ -1,0 +1,75 @@
+"""JSON in requests and answers."""
+
+import json
+
+import numpy as np
+
+from t2t_keras.serving.limits import Refusal
+
+KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+PIECE = 50_000  # maximum values of an array converted at a time, because Python objects are large
+
+
+def parsed_json(body, other_encodings="Send text in UTF-8"):
+    """Returns the JSON value in a request body, given as bytes.
+
+    Args:
+        body: the body.
+        other_encodings: advice about text that is not UTF-8.
+    """
+    try:
+        return json.loads(body.decode())
+    except UnicodeDecodeError as error:
+        raise Refusal(
+            400, f"The body is not UTF-8 (byte {error.start:,}). {other_encodings}"
+        ) from None
+    except json.JSONDecodeError as error:
+        raise Refusal(
+            400, f"JSON parse error: {error.msg} at offset {error.pos:,} (line {error.lineno:,})"
+        ) from None
+    except RecursionError:
+        raise Refusal(400, "JSON parse error: nested too deeply") from None
+    except ValueError:
+        raise Refusal(400, "JSON parse error: a number has too many digits") from None
+
+
+def check_rows(rows, limits):
+    if len(rows) > limits.rows:
+        raise Refusal(
+            413, f"The request has {len(rows):,} rows; at most {limits.rows:,} are allowed"
+        )
+
+
+def check_unicode(name, text):
+    """Rejects a string that cannot be encoded in UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Refusal(
+            400, f"Input {name!r}: a string contains an unpaired surrogate, which is not text"
+        ) from None
+
+
+def kind_of(value):
+    return KINDS.get(type(value), "a number")
+
+
+def as_json(value):
+    """Returns a value, which may contain arrays of numbers, as JSON in bytes."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=listed)
+    return text.encode("utf-8", "replace")
+
+
+def listed(array):
+    """Converts an array to lists for JSON, with None for NaN and infinities.
+
+    TensorFlow Serving writes NaN and Infinity, which are not JSON: strict parsers reject the
+    whole answer. Like TensorFlow Serving, this writes a float32 with the fewest digits that
+    identify it. Arrays inside a large array are returned as arrays, to be converted one by one.
+    """
+    if array.size > PIECE and array.ndim > 1:
+        return list(array)
+    array = array.astype(np.float32).astype("U16").astype(np.float64)
+    if np.isfinite(array).all():
+        return array.tolist()
+    return np.where(np.isfinite(array), array.astype(object), None).tolist()

@@ -1,0 +1,291 @@
+"""Rows of requests and answers of TensorFlow Serving's interface.
+
+A request has rows ("instances") or columns ("inputs"), and its answer has the same form. See
+https://www.tensorflow.org/tfx/serving/api_rest.
+"""
+
+import base64
+import binascii
+import typing
+
+import numpy as np
+
+from t2t_keras.checks import check, nearest
+from t2t_keras.decoding.batches import stacked
+from t2t_keras.decoding.rows import PADDING
+from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
+from t2t_keras.serving.apis.json_values import (
+    as_json,
+    check_rows,
+    check_unicode,
+    kind_of,
+    listed,
+    parsed_json,
+)
+from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.request import in_text
+
+DEFAULT = "serving_default"
+ROWS, COLUMNS = "instances", "inputs"
+ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
+BASE64 = "b64"
+
+
+def query_of(body):
+    """Returns the signature, the form and the values of a request, given its body as bytes."""
+    request = parsed_json(body, 'Send text in other encodings as base64: {"b64": "…"}')
+    if not isinstance(request, dict):
+        raise Refusal(400, f'The body must be a JSON object: {{"{ROWS}": […]}}')
+    signature = request.get("signature_name", DEFAULT)
+    if not isinstance(signature, str):
+        raise Refusal(400, "'signature_name' must be a string")
+    forms = [form for form in (ROWS, COLUMNS) if form in request]
+    if len(forms) != 1:
+        received = "both" if forms else "neither"
+        raise Refusal(
+            400,
+            f"The body must have either {ROWS!r} (rows) or {COLUMNS!r} (columns). "
+            f"Received: {received}",
+        )
+    return signature or DEFAULT, forms[0], request[forms[0]]
+
+
+def rows_in(form, values, inputs, limits):
+    """Returns {input: value} of each row of a request, with strings decoded and checked.
+
+    Args:
+        form, values: "instances" or "inputs", and the JSON value of that key.
+        inputs: {name: `Input`} of the signature.
+        limits: `Limits`.
+    """
+    required = [name for name, each in inputs.items() if each.default is None]
+    only = required[0] if len(required) == 1 else None
+    if form == COLUMNS:
+        values = {only: values} if only and not names_inputs(values) else values
+        check_names(values, inputs, required, "'inputs'")
+        rows = transposed(values, limits)
+    else:
+        if not isinstance(values, list) or not values:
+            raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
+        check_rows(values, limits)
+        rows = values
+        if only and not any(map(names_inputs, values)):
+            rows = [{only: value} for value in values]
+        for index, row in enumerate(rows):
+            check_names(row, inputs, required, f"Row {index}")
+    return [
+        {name: checked(name, value, inputs, limits) for name, value in row.items()} for row in rows
+    ]
+
+
+def names_inputs(value):
+    """Whether a value is an object {input: value}, not a base64 string."""
+    return isinstance(value, dict) and set(value) != {BASE64}
+
+
+def check_names(value, inputs, required, where):
+    """Rejects a value that is not an object with all required inputs and no unknown ones."""
+    known = ", ".join(inputs)
+    if not isinstance(value, dict):
+        raise Refusal(400, f"{where} must be an object with the inputs: {known}")
+    for name in value:
+        if name not in inputs:
+            advice = f"{nearest(name[:80], inputs)}. The inputs are: {known}"
+            if name in FIELDS and len(inputs) == 1:
+                advice = f'. Options need "signature_name": "{OPTIONS}"'
+            raise Refusal(400, f"{where} has an unknown input {name[:80]!r}{advice}")
+    missing = [name for name in required if name not in value]
+    if missing:
+        raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {known}")
+
+
+def transposed(columns, limits):
+    """Returns the rows of {input: list of values}."""
+    for name, values in columns.items():
+        if not isinstance(values, list) or not values:
+            raise Refusal(400, f"Input {name!r} must be a list with a value for each row")
+        check_rows(values, limits)
+    counts = {name: len(values) for name, values in columns.items()}
+    if len({*counts.values()}) > 1:
+        received = ", ".join(f"{name} {count}" for name, count in counts.items())
+        raise Refusal(400, f"All inputs must have the same number of rows. Received: {received}")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def checked(name, value, inputs, limits):
+    """Returns the value of an input; a string is a text or base64. `Request` checks it further."""
+    dtype, text = inputs[name].dtype, value
+    if dtype != "string":
+        is_right = isinstance(value, bool if dtype == "bool" else int | float)
+        wanted = dtype
+    else:
+        if isinstance(value, dict) and isinstance(value.get(BASE64), str):
+            text = decoded(name, value[BASE64])
+        is_right, wanted = isinstance(text, str), f'a string, or {{"{BASE64}": "…"}} for bytes'
+    if not is_right:
+        raise Refusal(
+            400, f"Input {name!r}: each value must be {wanted}. Received: {kind_of(value)}"
+        )
+    if dtype == "string":
+        check_unicode(name, text)
+        check_size(name, text, inputs, limits)
+    return text
+
+
+def check_size(name, text, inputs, limits):
+    """Rejects a long text. Texts to translate have a limit of each sentence instead."""
+    flag = "max_attention_text_bytes" if "translation" in inputs else "max_text_bytes"
+    size, most = len(text.encode()), getattr(limits, flag)
+    if size > most and ("translation" in inputs or name not in ("text", "glossary")):
+        raise Refusal(
+            413,
+            f"Input {name!r}: a text has {size:,} bytes; at most {most:,} are allowed "
+            f"(--{flag} of the server)",
+        )
+
+
+def decoded(name, value):
+    """Returns the text in a base64 string, with or without padding."""
+    try:
+        data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise Refusal(400, f"Input {name!r}: the value of {BASE64!r} is not valid base64") from None
+    return data.decode("utf-8", "replace")
+
+
+def options_in(rows, n_best, config):
+    """Returns the fields of the `Request` of each row.
+
+    Args:
+        rows: {input: value} of each row.
+        n_best: number of translations, unless a row has its own.
+        config: the `SearchConfig` of the model.
+    """
+    found = []
+    for index, row in enumerate(rows):
+        with in_text(index):
+            found.append(
+                {"n_best": n_best} | {name: option(name, row[name], config) for name in row}
+            )
+    return found
+
+
+def option(name, value, config):
+    """Returns the value of a field of `Request`, given that of an input."""
+    own = getattr(config, name, None)
+    if name == "split":
+        return "auto" if value else "off"
+    if name == "beam" and isinstance(value, int):
+        check(value <= own, "beam", value, f"at most {own}")
+    if isinstance(own, float) and isinstance(value, float):
+        # The server's setting, rounded to float32, means that setting.
+        return own if value == np.float32(own) else float(np.float32(value))
+    if not isinstance(value, str) or name in ("text", "prefix"):
+        return value
+    return separated(value) if is_list(FIELDS[name].type) else value or None
+
+
+def separated(text):
+    """Returns the phrases or pieces in a text, which tabs separate."""
+    return [each for each in text.split("\t") if each.strip()]
+
+
+def is_list(annotation):
+    """Returns whether the type of a field, such as `tuple[int, ...] | None`, is a list or tuple."""
+    each = annotation, *typing.get_args(annotation)
+    return any((typing.get_origin(kind) or kind) in (list, tuple) for kind in each)
+
+
+def translated(rows, results, width):
+    """Returns {output: a value for each row} of a signature that translates.
+
+    Args:
+        rows: the fields of each `Request`.
+        results: the `Translation`s of each, best first.
+        width: number of translations in the answer. None: one, which is no list.
+    """
+    best = [found[: width or 1] for found in results]
+    gaps = [[""] * ((width or 1) - len(found)) for found in best]
+
+    def lists(write, wanted=lambda row: True):
+        return [
+            [write(each) if wanted(row) else "" for each in found] + gap
+            for row, found, gap in zip(rows, best, gaps, strict=True)
+        ]
+
+    scores = [
+        [each.score for each in found] + [NO_SCORE] * len(gap)
+        for found, gap in zip(best, gaps, strict=True)
+    ]
+    columns = {
+        "translations": lists(lambda each: each.text),
+        "scores": listed(np.array(scores, "float32")),
+    }
+    for name, write in WORDS.items():
+        if any(row.get(name) for row in rows):
+            columns[name] = lists(write, lambda row, name=name: row.get(name))
+    if len(columns) > 2:
+        columns["words"] = lists(lambda each: " ".join(each.words.target), has_words)
+        columns["source_words"] = [
+            " ".join(found[0].words.source) if found and has_words(row) else ""
+            for row, found in zip(rows, best, strict=True)
+        ]
+    if width is None:
+        return {name: [first for (first,) in values] for name, values in columns.items()}
+    return columns
+
+
+WORDS = {
+    "alignments": lambda each: " ".join(f"{i}-{j}" for i, j in each.alignment),
+    "confidence": lambda each: " ".join(f"{word:.4f}" for word in each.confidence),
+}
+
+
+def has_words(row):
+    return any(row.get(name) for name in WORDS)
+
+
+def compared(signature, tokenizer, sources, targets, results):
+    """Returns {output: a value for each row} of a signature about pairs.
+
+    Args:
+        signature: its name.
+        tokenizer: the tokenizer.
+        sources, targets, results: see `Answering.pairs`.
+    """
+    if signature == "score":
+        sums = [np.sum(each, dtype="float64") for each in results]
+        return {"log_probabilities": np.array(sums, "float32")}
+    pieces = {"source_pieces": pieces_of(tokenizer.source, stacked(sources))}
+    pieces["target_pieces"] = pieces_of(tokenizer.target, stacked(targets))
+    if signature == "score_pieces":
+        del pieces["source_pieces"]
+        return pieces | {"log_probabilities": stacked(results)}
+    if signature == "align":
+        return pieces | {"weights": stacked(results)}
+    return pieces | {kind: stacked([each[kind] for each in results]) for kind in results[0]}
+
+
+def pieces_of(language, ids):
+    """Returns the pieces of padded ids as lists; padding becomes empty."""
+    known = sorted({*ids.ravel().tolist()} - {PADDING})
+    names = dict(zip(known, language.pieces(known), strict=True))
+    names |= {id: language.marks[id] for id in known if id in language.marks} | {PADDING: ""}
+    return [[names[id] for id in row] for row in ids.tolist()]
+
+
+def as_json_in(form, columns):
+    """Returns an answer in the form of its request, as JSON in bytes.
+
+    Args:
+        form: "instances" or "inputs".
+        columns: function that returns {output: a value for each row}.
+    """
+    values = columns()
+    if len(values) == 1:
+        (values,) = values.values()
+    elif form == ROWS:
+        rows = zip(*values.values(), strict=True)
+        values = [dict(zip(values, row, strict=True)) for row in rows]
+    return as_json({ANSWERS[form]: values})

@@ -1,0 +1,114 @@
+"""The signatures of TensorFlow Serving's interface, with their inputs and outputs.
+
+The inputs of the signature with options are the fields of `Request`.
+"""
+
+import dataclasses
+import typing
+from typing import Any, NamedTuple
+
+from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
+from t2t_keras.serving.model import can, has_one_tag
+from t2t_keras.translating.request import Request
+
+DTYPES = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
+SCHEMAS = {
+    "string": {"type": ["string", "object"]},
+    "float32": {"type": "number"},
+    "int32": {"type": "integer"},
+    "bool": {"type": "boolean"},
+}
+NAMES = {"string": "DT_STRING", "float32": "DT_FLOAT", "int32": "DT_INT32", "bool": "DT_BOOL"}
+FIELDS = {field.name: field for field in dataclasses.fields(Request)}
+TEXTS = "text", "translation"
+# {signature about a text and its translation: (method of the engine, inputs)}
+PAIRS = {
+    "score": ("log_p", ("source", "target")),
+    "score_pieces": ("log_p", TEXTS),
+    "align": ("attention", TEXTS),
+    "attention": ("all_attention", TEXTS),
+}
+
+
+class Input(NamedTuple):
+    """An input of a signature, with a value for each row."""
+
+    dtype: str = "string"
+    default: Any = None  # for rows that omit the input; None: required
+
+
+class Signature(NamedTuple):
+    """A signature: {input: `Input`} and {output: (dtype, sizes of the axes after the rows)}."""
+
+    inputs: dict
+    outputs: dict
+
+
+def signatures_of(model):
+    """Returns {name: `Signature`} of a `ServedModel`."""
+    engine, text = model.engine, {"text": Input()}
+    options = text | {name: input_of(name, engine) for name in sorted(model.offers)}
+    width = engine.config.beam
+    words = dict.fromkeys(("alignments", "confidence", "words"), ("string", width))
+    words["source_words"] = ("string",)
+    found = {
+        BEST: Signature(text, of_translations()),
+        LISTS: Signature(text, of_translations(engine.most)),
+        OPTIONS: Signature(options, of_translations(width) | words),
+    }
+    if not has_one_tag(model.translator):
+        return found  # a pair of texts does not say its tag
+    pieces = "string", None
+    both = {"source_pieces": pieces, "target_pieces": pieces}
+    outputs = {
+        "score": {"log_probabilities": ("float32",)},
+        "score_pieces": {"log_probabilities": ("float32", None), "target_pieces": pieces},
+    }
+    if can(engine.check_attention):
+        outputs["align"] = both | {"weights": ("float32", None, None)}
+    if sizes := engine.attention_sizes():
+        heads = {kind: ("float32", *size, None, None) for kind, size in sizes.items()}
+        outputs["attention"] = both | heads
+    return found | {
+        name: Signature(dict.fromkeys(PAIRS[name][1], Input()), each)
+        for name, each in outputs.items()
+    }
+
+
+def of_translations(*size):
+    return {"scores": ("float32", *size), "translations": ("string", *size)}
+
+
+def input_of(name, engine):
+    """Returns the `Input` of an option, a field of `Request`."""
+    dtype, field = dtype_of(name), FIELDS[name]
+    if dtype == "string":
+        return Input(dtype, "")
+    if name == "split":
+        return Input(dtype, engine.split == "auto")
+    default = field.default if field.default is not None else getattr(engine.config, name)
+    return Input(dtype, default)
+
+
+def dtype_of(name):
+    """Returns the dtype of the input for a field of `Request`."""
+    if name == "split":
+        return "bool"
+    kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)
+    return next((DTYPES[kind] for kind in kinds if kind in DTYPES), "string")
+
+
+def metadata_of(signature):
+    """Describes a signature in TensorFlow Serving's metadata format."""
+    inputs = {name: tensor(name, each.dtype) for name, each in signature.inputs.items()}
+    outputs = {name: tensor(name, *each) for name, each in signature.outputs.items()}
+    method = "tensorflow/serving/predict"
+    given = signature.inputs.items()
+    defaults = {name: each.default for name, each in given if each.default is not None}
+    return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": defaults}
+
+
+def tensor(name, dtype, *sizes):
+    axes = [{"size": str(-1 if size is None else size), "name": ""} for size in (None, *sizes)]
+    shape = {"dim": axes, "unknown_rank": False}
+    return {"dtype": NAMES[dtype], "tensor_shape": shape, "name": name}

@@ -1,0 +1,67 @@
+"""A model's tags, languages and glossaries, which its requests use."""
+
+import pytest
+from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
+
+from pipelines.atomic_files import write_json
+from t2t_keras.serving.answering import memory_of
+from t2t_keras.serving.model import Pair, ServedModel
+from t2t_keras.translating.exports import RECORD
+from t2t_keras.translating.languages import Languages
+
+
+@pytest.fixture
+def terms(tmp_path):
+    (tmp_path / "terms.tsv").write_text("dog\tder Hund\n")
+    return tmp_path / "terms.tsv"
+
+
+def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
+    write_json(tmp_path / RECORD, {"languages": ["en", "de"]})
+    model = ServedModel(EchoEngine(folder=tmp_path, name=tmp_path))
+    assert model.engine.name == "this model" and model.engine.languages() == ("en", "de")
+
+
+def test_a_model_translates_into_the_languages_of_its_tags():
+    several = EchoEngine(tags=list(TAGS))
+    pairs = {("en", "de"): Pair(to=TAGS[0]), ("en", "fr"): Pair(to=TAGS[1])}
+    assert ServedModel(several, Languages("en", "de")).pairs == pairs
+    assert ServedModel(EchoEngine(), Languages("en", "de")).pairs == {("en", "de"): Pair()}
+    assert ServedModel(EchoEngine()).pairs == {}
+
+
+def test_the_tag_of_an_engine_precedes_sources():
+    engine = EchoEngine(tags=list(TAGS), tag=TAGS[1])
+    predictions({"text": "a"}, {"text": "a", "to": "de"}, engine=engine)
+    pieces = tokenizer().source.pieces([ids[0] for source in engine.sources for ids in source])
+    assert sorted(pieces) == sorted(TAGS)
+
+
+def test_the_models_glossary_applies_where_a_request_has_none(terms):
+    model = ServedModel(EchoEngine(), glossary=terms)
+    given = {}, {"glossary": ""}, {"glossary": "cat\tKatze"}, {"glossary": {"cat": "Kater"}}
+    requests = [model.request({"text": "a"} | options) for options in given]
+    found = [[*each.glossary.targets.values()] for each in requests]
+    assert found == [["der Hund"], ["der Hund"], ["Katze"], ["Kater"]]
+    assert memory_of(requests[:2], model.glossary) == 0 < memory_of(requests, model.glossary)
+    (answer,) = predictions("The dog.", signature="serving_default", glossary=terms)
+    assert answer["translations"] == "der Hund The dog."
+
+
+def test_a_model_that_cannot_search_for_phrases_has_no_glossary(terms):
+    class Lacking(EchoEngine):
+        def check(self, config, prefix, phrases):
+            if phrases:
+                raise ValueError("no phrases")
+
+    with pytest.raises(ValueError, match="no phrases"):
+        ServedModel(Lacking(), glossary=terms)
+
+
+def test_equal_glossaries_are_read_once_and_count_once():
+    model, glossary = ServedModel(EchoEngine()), "\n".join(f"a{n}\tb" for n in range(50))
+    options = {"text": "a", "glossary": glossary}
+    requests = [model.request(each) for each in (options, {"text": "a"}, options)]
+    assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
+    assert memory_of(requests, None) == memory_of(requests[:1], None) > 10_000
+    assert memory_of(requests[1:2], None) == 0
