@@ -46,9 +46,9 @@ def loaded(request):
     folders, to = request["folders"], request["to"]
     if is_export(folders[0]):
         return load_translator(folders[0], to)
-    from t2t_keras.runs.run_ensemble import load_runs
+    from t2t_keras.runs.open_engine import load_translator as load_runs
 
-    return load_runs(folders, to).translator(engine="tensorflow")
+    return load_runs(*folders, to=to, engine="tensorflow")
 
 
 def seconds(translator, text, beam):

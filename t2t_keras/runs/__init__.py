@@ -13,8 +13,6 @@ import sys
 
 _HOMES = {
     "Run": "t2t_keras.runs.run",
-    "RunEnsemble": "t2t_keras.runs.run_ensemble",
-    "load_runs": "t2t_keras.runs.run_ensemble",
     "load_translator": "t2t_keras.runs.open_engine",
     "train": "t2t_keras.runs.training.train",
 }

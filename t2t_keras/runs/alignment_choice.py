@@ -52,7 +52,7 @@ def choose_alignment(run, sources, targets, alignments=None, weights=None, name=
         alignments: reference alignments, such as `0-0 1-2 1p1`; see `read_gold`. The head with the
             lowest alignment error rate is chosen. If None, the head with the highest agreement is
             chosen, and shifted heads are left out.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
         name: name of the file with the alignments, for error messages.
 
     Returns:

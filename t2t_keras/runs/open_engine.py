@@ -33,7 +33,7 @@ def open_engine(
         folders: paths of the folders.
         engine: one of `ENGINES`.
         dtype: type of the stored weights. None: float32 for a run, any for an export.
-        weights: see `TrainedModel`; for runs only.
+        weights: see `Run`; for runs only.
         to, trust: see `Run`.
         method: a search method to use besides the run's, which a plug-in file of the run may add.
         loading: called before a library is loaded: "keras" with TensorFlow, "tensorflow" alone,
@@ -53,9 +53,7 @@ def open_engine(
 
     def on_tensorflow():
         loading("keras")
-        from t2t_keras.runs.run_ensemble import load_runs
-
-        return load_runs(folders, to, trust).engine(weights)
+        return engine_of_runs(folders, to, trust, weights)
 
     if len(folders) == 1:
         loading("litert")
@@ -69,6 +67,27 @@ def open_engine(
     return on_tensorflow()
 
 
+def engine_of_runs(folders, to, trust, weights):
+    """Returns the engine on TensorFlow of a run, or of runs that translate as an ensemble."""
+    from t2t_keras.runs.run import Run
+
+    if not folders:
+        raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
+    first, *others = (Run(folder, to, trust) for folder in folders)
+    if not others:
+        return first.engine(weights)
+    from t2t_keras.decoding.ensemble import Ensemble
+
+    for run in others:
+        run.experiment()  # raises a clear error if the folder is not a run
+        if run.vocabulary().contents() != first.vocabulary().contents():
+            raise ValueError(
+                f"{run.folder} has a different vocabulary than {first.folder}. An ensemble's runs "
+                "must be trained with the same vocabulary (t2t-prepare --vocabulary)"
+            )
+    return first.engine_with(Ensemble([run.model(weights) for run in (first, *others)]))
+
+
 def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, trust=False):
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
@@ -79,7 +98,5 @@ def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, 
     """
     from t2t_keras.translating.translator import Translator
 
-    if not folders:
-        raise ValueError("takes a run's folder, or several for an ensemble. Received: none")
     found = open_engine([*map(str, folders)], engine, dtype, weights, to, trust)
     return Translator(found, to or found.tag)

@@ -67,7 +67,7 @@ def write_report(
         name: name of the test set.
         limit: maximum number of test set lines to translate. None: all.
         examples: number of translations in each group: best, middle and worst.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
         **search: changes to the run's search settings.
     """
     facts = run_facts(run)

@@ -15,23 +15,30 @@ RUN/
   export_ctranslate2/  numbered models for CTranslate2, if there are any
 """
 
+import functools
+
 from absl import logging
 
 from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.alignment_choice import choose_alignment
+from t2t_keras.runs.alignment_choice import choose_alignment, read_choice
+from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.exports.exporting import export, renew
 from t2t_keras.runs.exports.fitting import fastest_engine
+from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.run_folder import RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
-from t2t_keras.runs.trained_model import TrainedModel
+from t2t_keras.runs.tree_search import tree_constraint
 from t2t_keras.training.checkpoints import Checkpoints, average, model_part, restore
 from t2t_keras.training.hardware.devices import prepare_devices
-from t2t_keras.training.logs.metrics_file import MetricsFile
+from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.request import listed
+from t2t_keras.translating.scoring import Scorer
+from t2t_keras.translating.search_options import search_config
+from t2t_keras.translating.translator import Translator
 
 
-class Run(RunFolder, TrainedModel):
+class Run(RunFolder):
     """A run on disk.
 
     Args:
@@ -40,6 +47,10 @@ class Run(RunFolder, TrainedModel):
             the training data is used, if all corpora have the same tag.
         trust: execute the run's plug-in files, now and later, even if the run is from elsewhere.
             Without it, a run with files that this user has not trusted yet raises `ValueError`.
+
+    The argument `weights` of methods is "averaged", "best", "newest" or a checkpoint's step as a
+    string. None selects the weights that were chosen when training ended. `**search` changes fields
+    of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
 
     Example:
 
@@ -56,34 +67,130 @@ class Run(RunFolder, TrainedModel):
 
     def __init__(self, folder, to=None, trust=False):
         prepare_devices()
-        RunFolder.__init__(self, folder, to, trust)
-        TrainedModel.__init__(self)
+        super().__init__(folder, to, trust)
+        self.kept = {}  # {kind of result: (key, newest result)}
 
     def experiment(self):
         """Returns the run's settings as an `Experiment`."""
         return read_settings(self.config_file)
 
-    def evaluations(self, required=False):
-        """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
+    def search(self, **changes):
+        """Returns the run's `SearchConfig` with changes."""
+        return search_config(self.experiment().search, self.vocabulary(), **changes)
+
+    def engine(self, weights=None, **search):
+        """Returns the `ModelEngine` of the run's model."""
+        key = self.weights_key(weights), repr((self.search(), self.alignment_choice()))
+        engine = self.keep("engine", key, lambda: self.engine_with(self.loaded(weights)))
+        config = self.search(**search)
+        return engine if config == engine.config else engine.with_search(**vars(config))
+
+    def engine_with(self, model, **attributes):
+        """Returns a `ModelEngine` with the run's settings; arguments as for `ModelEngine`."""
+        attributes = {
+            "alignment": self.alignment_choice(),
+            "name": self.folder,
+            "tags": self.tags(),
+            "split": "off" if self.prepared_with("leaves") else "auto",
+        } | attributes
+        trees = functools.partial(tree_constraint, self)
+        return ModelEngine(model, self.vocabulary(), self.search(), trees, **attributes)
+
+    def fastest(self, weights=None, engine="auto", dtype=None):
+        """Returns the fastest engine for this machine; arguments as in `open_engine`."""
+        search = repr((self.search(), self.alignment_choice()))
+        key = self.weights_key(weights), engine, dtype, search
+        choices = self, engine, dtype, weights, lambda: self.engine(weights)
+        return self.keep("fastest", key, lambda: fastest_engine(*choices))
+
+    def translator(self, weights=None, engine="auto", dtype=None, **search):
+        """Returns a `Translator`, which returns n-best lists with scores; see `Request`.
 
         Args:
-            required: raise `ValueError` if there are none yet.
+            weights: see the class.
+            engine, dtype: see `open_engine`.
+            **search: see the class. With changed search settings, TensorFlow is used.
         """
-        steps = self.experiment().training.evaluate_every
-        lines = MetricsFile(self.folder / "metrics.jsonl").read()
-        if required and not lines:
-            raise ValueError(
-                f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
-                f"after {steps:,} steps"
-            )
-        return lines
+        if search:
+            return Translator(self.engine(weights, **search), self.to)
+        return Translator(self.fastest(weights, engine, dtype), self.to)
 
-    def intervals(self):
-        """Returns the lines of `training.jsonl`: a dict for every `log_every` training steps.
+    def translate(
+        self,
+        texts,
+        weights=None,
+        on_progress=lambda count: None,
+        split="off",
+        engine="auto",
+        dtype=None,
+        **options,
+    ):
+        """Returns the best translation of each text.
 
-        Runs of earlier versions have none.
+        Args:
+            texts: a list of strings, or one string, for which one string is returned. Long texts
+                are translated in parts.
+            weights: see the class.
+            on_progress: called with the number of texts done so far.
+            split: see `Request`.
+            engine, dtype: see `translator`.
+            **options: see `Translator.translations`: settings of the search, `prefixes`, `require`,
+                `glossary`, `markup` and `to`.
         """
-        return MetricsFile(self.folder / "training.jsonl").read()
+        translator = self.translator(weights, engine, dtype)
+        return translator.translate(texts, on_progress, split=split, **options)
+
+    def alignment_choice(self):
+        """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
+        return read_choice(self)
+
+    def scorer(self, weights=None, engine="auto", dtype=None):
+        """Returns a `Scorer`, which scores pairs of texts and reports progress."""
+        return Scorer(self.fastest(weights, engine, dtype), self.tokenizer())
+
+    def score(self, pairs, weights=None, engine="auto", dtype=None):
+        """Returns the `PairScore` (log P, perplexity) of each (source, translation) pair.
+
+        Args:
+            pairs: a list of pairs, or one pair, whose result is then returned alone.
+            weights: see the class.
+            engine, dtype: see `translator`.
+        """
+        return self.scorer(weights, engine, dtype).score(list(pairs))
+
+    def evaluate(
+        self,
+        sources,
+        references,
+        weights=None,
+        paper_bleu=None,
+        engine="auto",
+        dtype=None,
+        **search,
+    ):
+        """Translates a test set and returns its `Evaluation`: translations and scores.
+
+        Args:
+            sources, references: parallel lists of strings, or one sentence and its translation.
+            weights, **search: see the class.
+            paper_bleu: language of the references, for the BLEU of the paper's Table 2. If None,
+                that score is omitted.
+            engine, dtype: see `translator`.
+        """
+        translator = self.translator(weights, engine, dtype)
+        outputs = translate_all(translator, listed(sources), **search)
+        return evaluate(outputs, listed(references), paper_bleu)
+
+    def evaluate_parses(self, treebank, weights=None, leaves=None, **options):
+        """Parses the sentences of gold trees and returns a `ParseEvaluation`.
+
+        Args:
+            treebank: files with bracketed trees: a path, a glob, or several separated by commas.
+            weights: see the class.
+            leaves: leaf symbol that the run was trained with. None: the recorded symbol.
+            **options: `engine` and `dtype`, see `translator`; for other options, see the class.
+        """
+        return evaluate_run(self, treebank, weights, leaves, **options)
 
     # Weights
 
@@ -92,23 +199,20 @@ class Run(RunFolder, TrainedModel):
 
         It computes in float32 even if it was trained in mixed precision. With bfloat16, the results
         for a sentence would depend on the other sentences of its batch.
-
-        Args:
-            weights: "averaged", "best", "newest" or a step. None: `default_weights()`.
         """
         model = self.new_model(self.weights_file(weights))
         self.load_weights(model, weights)
         return model
 
-    def fastest(self, weights=None, engine="auto", dtype=None):
-        key = (
-            self.weights_key(weights),
-            engine,
-            dtype,
-            repr((self.search(), self.alignment_choice())),
-        )
-        choices = self, engine, dtype, weights, lambda: self.engine(weights)
-        return self.keep("fastest", key, lambda: fastest_engine(*choices))
+    def loaded(self, weights):
+        """Returns `self.model(weights)`, but loads it only once."""
+        return self.keep("model", self.weights_key(weights), lambda: self.model(weights))
+
+    def keep(self, kind, key, make):
+        """Returns the cached result of a kind if its key is unchanged, otherwise a new result."""
+        if self.kept.get(kind, (None,))[0] != key:
+            self.kept[kind] = key, make()
+        return self.kept[kind][1]
 
     def load_weights(self, model, weights=None):
         """Assigns the run's weights to a model; see `model`."""
@@ -117,12 +221,8 @@ class Run(RunFolder, TrainedModel):
         state = self.averaged.state() if is_average else self.checkpoints.load(step_of(path))[0]
         restore(model, model_part(state))
 
-    def loaded_with_steps(self, weights=None):
-        """Returns the model, and the steps of exactly its weights, or None if unknown."""
-        return self.loaded_with_file(weights)[:2]
-
     def loaded_with_file(self, weights=None):
-        """Returns the results of `loaded_with_steps`, and the digest of the weights' file.
+        """Returns the model, the steps of exactly its weights or None, and their file's digest.
 
         Loads again if a different process has replaced the weights in the meantime.
         """
@@ -184,8 +284,7 @@ class Run(RunFolder, TrainedModel):
         """Creates the folder and locks it, so that no other process trains in it."""
         return locked_folder(self.folder)
 
-    # Uses of the trained model that are not in `TrainedModel`. They import Matplotlib and other
-    # packages that are not needed for translation.
+    # Further uses. Some import Matplotlib, which is not needed for translation.
 
     def attention(self, sentence, translation=None, pieces=False, weights=None, **search):
         """Returns the `SentenceAttention` of all heads for a sentence and its translation.
@@ -194,7 +293,7 @@ class Run(RunFolder, TrainedModel):
             sentence: the source text.
             translation: the target text. None: the model's own translation.
             pieces: show weights between sub-words instead of words.
-            weights, **search: see `TrainedModel`.
+            weights, **search: see the class.
         """
         from t2t_keras.runs.attention import attention
 
@@ -206,7 +305,7 @@ class Run(RunFolder, TrainedModel):
         Args:
             sources, targets: parallel lists of texts, or one pair of texts.
             alignments: reference alignments, such as `0-0 1-2 1p1`, or None.
-            weights: see `TrainedModel`.
+            weights: see the class.
             name: name of the file with the alignments, for error messages.
 
         Returns:
@@ -221,7 +320,7 @@ class Run(RunFolder, TrainedModel):
         Args:
             folder: output folder, or output file for "keras". None: a path inside the run.
             format: one of `FORMATS` in `t2t_keras.export.formats`.
-            weights: see `TrainedModel`.
+            weights: see the class.
             **options: depending on the format; see `exports.exporting.export`.
         """
         with full_disk_named(folder or self.folder):

@@ -11,6 +11,7 @@ from t2t_keras.runs.config_file import preparation_of, read_config, search_in
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
 from t2t_keras.training.checkpoints import Checkpoints, state_digest
+from t2t_keras.training.logs.metrics_file import MetricsFile
 from t2t_keras.translating.languages import languages_in
 
 ALIGNMENT = "alignment.json"
@@ -88,6 +89,25 @@ class RunFolder:
     def search_settings(self):
         """Returns the `SearchConfig` in the run's settings."""
         return search_in(self.config_file)
+
+    def evaluations(self, required=False):
+        """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
+
+        Args:
+            required: raise `ValueError` if there are none yet.
+        """
+        lines = MetricsFile(self.folder / "metrics.jsonl").read()
+        if required and not lines:
+            training = read_config(self.config_file)["experiment"]["training"]
+            raise ValueError(
+                f"{self.folder} has no evaluation in its metrics.jsonl yet. The first comes "
+                f"after {training['evaluate_every']:,} steps"
+            )
+        return lines
+
+    def intervals(self):
+        """Returns the lines of `training.jsonl`: a dict for every `log_every` training steps."""
+        return MetricsFile(self.folder / "training.jsonl").read()
 
     def settings_digest(self):
         """Returns a digest of the settings and files that affect translations.

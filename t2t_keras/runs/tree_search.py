@@ -18,7 +18,7 @@ def tree_constraint(run, config):
     """Returns the `TreeConstraint` that a `SearchConfig` needs for a run, or None.
 
     Args:
-        run: a `Run` or a `RunEnsemble`.
+        run: a `Run`.
         config: the `SearchConfig`.
     """
     if not config.constrain:

@@ -19,7 +19,6 @@ from t2t_keras.importing.files.safetensors_file import read_safetensors
 from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.hugging_face import OUTPUT, SHARED, SOURCE, TARGET, HuggingFaceFolder, read
 from t2t_keras.runs.importing.import_run import import_run
-from t2t_keras.runs.run_ensemble import RunEnsemble
 
 MODELS = np.load(Path(__file__).parent / "hugging_face_models.npz")
 SPM = unigram_model(120)
@@ -117,7 +116,7 @@ def test_a_run_has_two_tokenizers(tied, tmp_path):
     assert tokenizer.source.pieces(range(5)) == ["<pad>", "<s>", "</s>", "<unk>", ">>de<<"]
     assert tokenizer.source.encode([">>de<< the"])[0][0] == 4
     assert 4 not in tokenizer.target.encode([">>de<< the"])[0]
-    RunEnsemble([tmp_path / "run", tmp_path / "run"])  # checks that the vocabularies are equal
+    load_translator(tmp_path / "run", tmp_path / "run")  # checks that the vocabularies are equal
 
 
 def test_the_search_is_that_of_the_model_s_files(tied):

@@ -17,7 +17,7 @@ from t2t_keras.decoding.tree_constraint import (
     OTHER,
     WORD_START,
 )
-from t2t_keras.runs import load_runs
+from t2t_keras.runs import load_translator
 from t2t_keras.runs.parsing import gold_words
 from t2t_keras.runs.training.train import train
 from t2t_keras.runs.tree_search import tree_vocabulary
@@ -50,8 +50,8 @@ def test_no_tree_has_to_be_repaired(parsers, leaves, beam):
     ("count", "settings"), [(1, {"method": "sample", "n_best": 2}), (2, {"beam": 2, "n_best": 2})]
 )
 def test_samples_and_ensembles_write_trees(parsers, count, settings):
-    runs = load_runs([parsers["word"][0].folder] * count)
-    results = runs.translator(constrain="tree", **settings).translations(SENTENCES)
+    translator = load_translator(*[parsers["word"][0].folder] * count)
+    results = translator.translations(SENTENCES, constrain="tree", **settings)
     for sentence, trees in zip(SENTENCES, results, strict=True):
         assert trees
         for tree in trees:

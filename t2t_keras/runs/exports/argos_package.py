@@ -23,7 +23,7 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
     Args:
         run: a `Run`.
         path: path of the file. None: a file inside the run, named after the languages.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
         dtype: type of the stored weights, as for CTranslate2.
         languages: codes of source and target, such as "en,de". None: as the run records.
     """

@@ -91,7 +91,7 @@ def fitting(run, format, dtype, weights=None):
         run: a `RunFolder`.
         format: one of `FORMATS`.
         dtype: type of the stored weights.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
 
     Raises:
         NoExport: there is no such version.

@@ -54,7 +54,7 @@ def export_hub(
     Args:
         run: a `Run`.
         folder: the new folder.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
         dtype: type of the weights of the model for LiteRT, "int8" or "float32".
         license: identifier of the license, such as "apache-2.0". None: that of the imported model
             that the run is, or began from.
@@ -149,7 +149,7 @@ def write_model(run, folder, weights, scored):
     Args:
         run: the `Run`.
         folder: the new folder, a `Path`.
-        weights: see `TrainedModel`. They become the averaged weights of the new folder.
+        weights: see `Run`. They become the averaged weights of the new folder.
         scored: whether the recorded BLEU is that of the weights and the search.
     """
     shutil.copytree(run.folder / "vocabulary", folder / "vocabulary")

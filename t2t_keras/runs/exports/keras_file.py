@@ -11,7 +11,7 @@ def write(run, path, weights=None):
     Args:
         run: a `Run`.
         path: path of the file.
-        weights: see `TrainedModel`.
+        weights: see `Run`.
     """
     if path.suffix != ".keras":
         raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.export.formats import LITERT_MODEL
-from t2t_keras.runs import Run, RunEnsemble, exports
+from t2t_keras.runs import Run, exports
 from t2t_keras.runs.exports import fitting as fitting_module
 from t2t_keras.runs.exports.fitting import NoExport, fitting, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
@@ -155,8 +155,6 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
     assert engine.engine_for(engine.config, False, False) is engine.first
     wide = engine.config.changed(beam=8)
     assert engine.engine_for(wide, False, False) is run.engine()
-    with pytest.raises(ValueError, match="an ensemble translates with TensorFlow"):
-        RunEnsemble([run.folder] * 2).translator(engine="litert")
 
 
 def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch):

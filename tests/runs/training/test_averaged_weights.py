@@ -46,9 +46,7 @@ def test_damaged_weights_are_named_with_advice(averaged):
     contents = averaged.path.read_bytes()
     averaged.path.write_bytes(contents[:-5])
     for call in (averaged.digest, averaged.record, averaged.state):
-        with pytest.raises(
-            ValueError, match=r"averaged.npz is damaged .* Run t2t-average"
-        ):
+        with pytest.raises(ValueError, match=r"averaged.npz is damaged .* Run t2t-average"):
             call()
     flipped = bytearray(contents)
     flipped[contents.index(np.ones(3, "float32").tobytes())] ^= 1
@@ -79,7 +77,7 @@ def test_weights_replaced_while_they_are_exported_are_exported_with_their_own_re
             if not replaced:
                 replaced.append(Run(copied.folder).average(last=1))
 
-    model, steps = Racing(copied.folder).loaded_with_steps()
+    model, steps, _ = Racing(copied.folder).loaded_with_file()
     assert steps == replaced[0] == [6]
     for ours, theirs in zip(model.weights, copied.model("6").weights, strict=True):
         np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

@@ -16,14 +16,9 @@ from unittest import mock
 
 from absl import app, flags, logging
 
-from t2t_keras.runs import run_ensemble
+from t2t_keras.runs import run
 
-load_runs = run_ensemble.load_runs
-
-
-@functools.cache
-def kept_runs(*folders, to, trust):
-    return load_runs(list(folders), to, trust)
+kept_run = functools.cache(run.Run)
 
 
 def call(name, *arguments, stdin=""):
@@ -39,12 +34,7 @@ def call(name, *arguments, stdin=""):
         positional = [str(each) for each in arguments if not str(each).startswith("--")]
         for stream, file in streams.items():
             patches.enter_context(mock.patch.object(sys, stream, file))
-        kept = mock.patch.object(
-            run_ensemble,
-            "load_runs",
-            lambda folders, to=None, trust=False: kept_runs(*folders, to=to, trust=trust),
-        )
-        patches.enter_context(kept)
+        patches.enter_context(mock.patch.object(run, "Run", kept_run))
         module.main(positional)
     outputs = (streams[stream].buffer.getvalue().decode() for stream in ("stdout", "stderr"))
     return types.SimpleNamespace(**dict(zip(("stdout", "stderr"), outputs, strict=True)))

@@ -12,7 +12,7 @@ from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.alignment import AlignmentHead, attention_between
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.runs import RunEnsemble
+from t2t_keras.runs import load_translator
 from t2t_keras.training.checkpoints import model_state
 from t2t_keras.translating.engines.model import SEARCHES, ModelEngine
 from t2t_keras.translating.scoring import Scorer
@@ -86,11 +86,10 @@ def test_attention_is_that_of_the_chosen_head(run):
 
 @pytest.mark.long
 def test_an_ensemble_aligns_by_its_first_model_and_rates_by_all(run, copied_run):
-    ensemble = RunEnsemble([run.folder, copied_run.folder])
-    engine, single = ensemble.engine(), run.engine()
+    engine, single = load_translator(run.folder, copied_run.folder).engine, run.engine()
     ids = ids_of(run, "The dog sleeps.", "Der Hund schläft.")
     np.testing.assert_allclose(engine.attention(*ids), single.attention(*ids), atol=1e-6)
-    expected = log_probabilities(ensemble.model(), *ids)
+    expected = log_probabilities(engine.model, *ids)
     np.testing.assert_allclose(engine.log_p(*ids), expected, atol=1e-5)
     assert not np.allclose(engine.log_p(*ids), single.log_p(*ids), atol=1e-3)
 
