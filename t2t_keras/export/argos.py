@@ -5,14 +5,12 @@ SentencePiece model for both languages, and README.md. Its bytes depend only on 
 """
 
 import json
-import shutil
 import zipfile
 
 SUFFIX = ".argosmodel"
 MODEL, SENTENCEPIECE = "model", "sentencepiece.model"
 PACKAGE_VERSION = "1.0"
 ARGOS_VERSION = "1.11"  # earlier versions write byte pieces, such as <0xC3>, as they are
-DATE = (1980, 1, 1, 0, 0, 0)  # of every file in the package
 # {our code: the code in Argos}, where they differ
 CODES = {"pt-BR": "pb", "zh-Hant": "zt", "zh-Hans": "zh"}
 README = """# {from_name} to {to_name}
@@ -59,24 +57,15 @@ def save_argos(path, model, sentencepiece, languages, names, weights, dtype):
         **{"from_code": languages[0], "from_name": names[0]},
         **{"to_code": languages[1], "to_name": names[1], "type": "translate"},
     }
-    readme = README.format(name=name, weights=weights, dtype=dtype, **metadata)
+    parts = {
+        "metadata.json": json.dumps(metadata, indent=4),
+        "README.md": README.format(name=name, weights=weights, dtype=dtype, **metadata),
+        SENTENCEPIECE: sentencepiece,
+    }
+    for file in sorted(each for each in model.rglob("*") if each.is_file()):
+        parts[f"{MODEL}/{file.relative_to(model).as_posix()}"] = file.read_bytes()
     with zipfile.ZipFile(path, "w") as archive:
-        for part, contents in (
-            ("metadata.json", json.dumps(metadata, indent=4).encode()),
-            ("README.md", readme.encode()),
-            (SENTENCEPIECE, sentencepiece),
-        ):
-            archive.writestr(entry(f"{name}/{part}", len(contents)), contents)
-        for file in sorted(each for each in model.rglob("*") if each.is_file()):
-            part = file.relative_to(model).as_posix()
-            info = entry(f"{name}/{MODEL}/{part}", file.stat().st_size)
-            with open(file, "rb") as source, archive.open(info, "w") as target:
-                shutil.copyfileobj(source, target, 1 << 20)
-
-
-def entry(name, size):
-    """Returns the description of a file in the package."""
-    info = zipfile.ZipInfo(name, DATE)
-    info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, size
-    info.external_attr = 0o100644 << 16
-    return info
+        for part, contents in parts.items():
+            info = zipfile.ZipInfo(f"{name}/{part}")
+            info.external_attr = 0o100644 << 16
+            archive.writestr(info, contents, zipfile.ZIP_DEFLATED)

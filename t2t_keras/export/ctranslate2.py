@@ -37,7 +37,7 @@ def save_ctranslate2(
     model,
     pieces,
     folder,
-    quantization=None,
+    quantization="float32",
     source_pieces=None,
     source_begin=False,
     alignment=None,
@@ -50,7 +50,7 @@ def save_ctranslate2(
         folder: the folder to write to.
         quantization: type of the stored weights: "float32", "bfloat16" or "float16" (half the
             size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
-            compute in that type, CTranslate2 converts the weights on loading. None: "float32".
+            compute in that type, CTranslate2 converts the weights on loading.
         source_pieces: the text of each source id. None: equal to `pieces`.
         source_begin: whether a source begins with the begin token.
         alignment: the `AlignmentHead` for CTranslate2's `return_attention`, which does not support
@@ -61,7 +61,6 @@ def save_ctranslate2(
     """
     ctranslate2 = import_ctranslate2(PURPOSE)
     refuse_quantized(model, "An export for CTranslate2")
-    quantization = "float32" if quantization is None else quantization
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     spec = specification(ctranslate2.specs, model, alignment or AlignmentHead())
     register_vocabularies(spec, model.config, pieces, source_pieces, source_begin)

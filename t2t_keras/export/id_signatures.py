@@ -40,7 +40,9 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     """Returns {name: signature}, where a signature is a `tf.function` of ids.
 
     The searches return `tokens` [rows, n, length] and `scores` [rows, n]. A missing hypothesis has
-    the score −∞.
+    the score −∞. The search for small batches, which XLA compiles for each shape, also returns
+    whether all outputs fit into its arrays: XLA needs arrays of fixed length, and room for the
+    longest possible output would slow down every step.
 
     Args:
         model: a `SequenceModel` in float32.
@@ -55,14 +57,15 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     options = BeamSearchWithOptions(model, config, trees)
 
     def search(source):
-        return outputs(search_in_stages(method, source, longest))
+        return search_in_stages(method, source, longest)._asdict()
 
     def with_options(source, prefix, *values):
-        return outputs(search_in_stages(options, source, longest, extras_of(prefix, values)))
+        extras = extras_of(prefix, values)
+        return search_in_stages(options, source, longest, extras)._asdict()
 
     def with_phrases(source, prefix, phrases, *values):
         extras = extras_of(prefix, values) | {"phrases": phrases}
-        return outputs(search_in_stages(constrained, source, longest, extras))
+        return search_in_stages(constrained, source, longest, extras)._asdict()
 
     def log_p(source, target):
         return {"log_probabilities": log_probabilities(model, source, target)}
@@ -73,11 +76,13 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     def of_all_heads(source, target):
         return all_attention(model, source, target)
 
-    small = small_batch_search(method, longest)
-
+    @tf.function(jit_compile=True, autograph=False)
     def small_search(source):
-        *hypotheses, finished = small(source)
-        return outputs(hypotheses) | {"finished": finished}
+        room = ops.shape(source)[1] + ROOM
+        room = room if longest is None else ops.minimum(room, longest)
+        state = advance(method, method.start(source, room, longest), room)
+        finished = ~ops.any(method.unfinished(state))
+        return method.hypotheses(state)._asdict() | {"finished": finished}
 
     functions = {
         IDS_SEARCH: (search, SOURCE),
@@ -104,35 +109,3 @@ def extras_of(prefix, values):
     """Returns the optional inputs of a search. The prefix gets a padding column if it is empty."""
     prefix = tf.pad(prefix, [(0, 0), (0, 1)])
     return {"prefix": prefix} | dict(zip(ROW_OPTIONS, values, strict=True))
-
-
-def outputs(hypotheses):
-    tokens, scores = hypotheses
-    return {"tokens": tokens, "scores": scores}
-
-
-def small_batch_search(method, longest=None):
-    """Returns a search that XLA compiles for each shape of source ids.
-
-    XLA needs arrays of fixed length, and room for the longest possible output would slow down every
-    step. So the arrays have room for outputs that are a little longer than the source. A batch with
-    a longer output must be searched again, with `search_in_stages`.
-
-    Args:
-        method: a search, from `method_of`.
-        longest: maximum output length, including the end token. None: no maximum.
-
-    Returns:
-        A function of source ids that returns tokens, scores, and whether all sentences have ended.
-    """
-    ids = tf.TensorSpec([None, None], tf.int32)
-
-    @tf.function(jit_compile=True, autograph=False, input_signature=[ids])
-    def search(source):
-        room = ops.shape(source)[1] + ROOM
-        room = room if longest is None else ops.minimum(room, longest)
-        state = advance(method, method.start(source, room, longest), room)
-        finished = ~ops.any(method.unfinished(state))
-        return *method.hypotheses(state), finished
-
-    return search

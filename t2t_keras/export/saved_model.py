@@ -10,7 +10,6 @@ from absl import logging
 
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search import method_of, needs_draws
-from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.search_in_stages import search_in_stages
@@ -166,7 +165,7 @@ def graph_with_defaults(signatures, config):
         signatures: the `TextSignatures`.
         config: the `SearchConfig`.
     """
-    defaults = dict(zip(("prefix", *ROW_OPTIONS), default_options(config), strict=True))
+    defaults = default_options(config)
     specs = [tf.TensorSpec([None], each.dtype, name) for name, each in defaults.items()]
 
     def with_defaults(*inputs):

@@ -83,16 +83,15 @@ class TextSignatures(tf.Module):
         ids, text_of = parts(ids, self.begins_word, room - lead.row_lengths())
         return complete(tf.concat([tf.gather(lead, text_of), ids], axis=1), start), text_of
 
-    def translate_with_options(self, text, prefix, *options):
+    def translate_with_options(self, text, *options):
         """Returns `translations` and `scores` [batch, widest beam] of texts with their own options.
 
         Args:
             text: strings `[batch]`.
-            prefix: text that the translations begin with.
-            *options: the options in `ROW_OPTIONS`, each with one value per text or one for all.
+            *options: the prefix and `ROW_OPTIONS`, each with one value per text or one for all.
         """
         count, config = tf.shape(text)[0], self.config
-        given = dict(zip(("prefix", *ROW_OPTIONS), (prefix, *options), strict=True))
+        given = dict(zip(("prefix", *ROW_OPTIONS), options, strict=True))
         given = {name: for_each(name, value, count) for name, value in given.items()}
         with tf.control_dependencies(option_checks(config, **given)):
             prefix = self.target.tokenizer.tokenize(tf.identity(given.pop("prefix")))
@@ -167,10 +166,7 @@ class TextSignatures(tf.Module):
         begin token and the earlier target pieces. A kind that the model does not have is absent.
         """
         source, target = self.short_pair(text, translation)
-        return {
-            "source_pieces": pieces_of(source, self.source_pieces),
-            "target_pieces": pieces_of(target, self.target_pieces),
-        } | self.ids[IDS_ALL_ATTENTION](source, target)
+        return self.pieces(source, target) | self.ids[IDS_ALL_ATTENTION](source, target)
 
     def align(self, text, translation):
         """Returns the attention weights by which the words of `translation` are aligned.
@@ -179,10 +175,13 @@ class TextSignatures(tf.Module):
         pieces are as in `attention`.
         """
         source, target = self.short_pair(text, translation)
+        return self.pieces(source, target) | self.ids[IDS_ATTENTION](source, target)
+
+    def pieces(self, source, target):
+        """Returns the pieces of both sides, padded with ""."""
         return {
             "source_pieces": pieces_of(source, self.source_pieces),
             "target_pieces": pieces_of(target, self.target_pieces),
-            "weights": self.ids[IDS_ATTENTION](source, target)["weights"],
         }
 
     def short_pair(self, text, translation):
@@ -217,10 +216,10 @@ def in_first_parts(prefixes, text_of):
 
 
 def default_options(config):
-    """Returns the default of each input of `translate_with_options` except the text, as tensors."""
+    """Returns {input of `translate_with_options` except the text: its default, a tensor}."""
     defaults = {name: getattr(config, name) for name in ROW_OPTIONS} | {"n_best": 1}
-    values = [tf.constant([value], ROW_OPTIONS[name]) for name, value in defaults.items()]
-    return [tf.constant([""]), *values]
+    tensors = {name: tf.constant([defaults[name]], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
+    return {"prefix": tf.constant([""])} | tensors
 
 
 def pieces_of(ids, pieces):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_names import IDS_ATTENTION, IDS_LOG_P
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import (
@@ -138,8 +138,9 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
 def test_wrong_options_are_refused_before_anything_is_computed(changes, message):
     language, config = Language(None, ["x"] * 9, [True] * 9), SearchConfig()
     signatures = TextSignatures(SimpleNamespace(longest=None), {}, config, language, language)
-    options = dict(zip(("prefix", *ROW_OPTIONS), default_options(config), strict=True))
-    options |= {name: tf.constant(values) for name, values in changes.items()}
+    options = default_options(config) | {
+        name: tf.constant(values) for name, values in changes.items()
+    }
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
         signatures.translate_with_options(tf.constant(["a", "b", "c"]), *options.values())
 

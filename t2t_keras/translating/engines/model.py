@@ -1,5 +1,6 @@
 """The engine of a Keras model: its search, probabilities and attention as TensorFlow graphs."""
 
+import copy
 import functools
 import hashlib
 
@@ -7,10 +8,11 @@ import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between, check_attends
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
-from t2t_keras.translating.engines.search_graphs import IDS, graph_search, phrase_search
+from t2t_keras.translating.engines.search_graphs import IDS, graph_search, staged_graph
 
 SEARCHES = 4  # maximum number of searches with changed settings whose graphs are kept
 
@@ -35,7 +37,8 @@ class ModelEngine(Engine):
         self.longest, self.trees, self.alignment = model.longest, trees, alignment
         vars(self).update(attributes)
         self.others = {}  # {settings: engine with these settings}, shared by the engines
-        self.graphs = Graphs(model, alignment)
+        self.log_p_graph = log_p_graph(model)
+        self.attention_graph = attention_graph(model, alignment)
 
     def with_search(self, **changes):
         config = self.config.changed(**changes)
@@ -43,11 +46,10 @@ class ModelEngine(Engine):
         if key not in self.others:
             while len(self.others) >= SEARCHES:
                 del self.others[next(iter(self.others))]
-            other = object.__new__(ModelEngine)
-            vars(other).update(vars(self) | {"config": config})
+            self.others[key] = other = copy.copy(self)
+            other.config = config
             for name in ("ordinary", "for_phrases"):
                 vars(other).pop(name, None)
-            self.others[key] = other
         self.others[key] = self.others.pop(key)  # the newest is last
         return self.others[key]
 
@@ -61,19 +63,27 @@ class ModelEngine(Engine):
 
     @functools.cached_property
     def for_phrases(self):
-        return phrase_search(self.model, self.config, self.tokenizer.target.ends_phrase())
+        follows = self.tokenizer.target.ends_phrase()
+        method = ConstrainedBeamSearch(self.model, self.config, follows)
+        return staged_graph(self.model, self.config, method)
 
     def search(self, rows):
         return (self.ordinary if rows.phrases is None else self.for_phrases)(rows)
 
     def log_p(self, source, target):
-        return self.graphs.log_p(source, target)
+        try:
+            return self.log_p_graph(source, target).numpy()
+        except tf.errors.ResourceExhaustedError as error:
+            longest = max(source.shape[1], target.shape[1])
+            raise ValueError(
+                f"there is not enough memory for a pair of about {longest:,} pieces: leave it out"
+            ) from error
 
     def check_attention(self):
         check_attends(first_model(self.model))
 
     def attention(self, source, target):
-        return self.graphs.attention(source, target)
+        return self.attention_graph(source, target).numpy()
 
 
 def weights_digest(model):
@@ -86,45 +96,25 @@ def weights_digest(model):
     return digest.hexdigest()
 
 
-class Graphs:
-    """The graphs that do not depend on the search. They are traced on their first call.
+def log_p_graph(model):
+    """Returns the graph of log P of each target token; see `Engine.log_p`."""
+    xla = choose_xla("auto") or None
 
-    Args:
-        model, alignment: see `ModelEngine`.
-    """
+    @tf.function(input_signature=[IDS, IDS], autograph=False, jit_compile=xla)
+    def log_p(source, target):
+        return log_probabilities(model, source, target)
 
-    def __init__(self, model, alignment):
-        self.model, self.alignment = model, alignment
+    return log_p
 
-    @functools.cached_property
-    def log_p(self):
-        xla = choose_xla("auto") or None
 
-        @tf.function(input_signature=[IDS, IDS], autograph=False, jit_compile=xla)
-        def compiled(source, target):
-            return log_probabilities(self.model, source, target)
+def attention_graph(model, alignment):
+    """Returns the graph of the attention weights that align words; see `Engine.attention`."""
 
-        def within_memory(source, target):
-            try:
-                return compiled(source, target).numpy()
-            except tf.errors.ResourceExhaustedError as error:
-                longest = max(source.shape[1], target.shape[1])
-                raise ValueError(
-                    f"there is not enough memory for a pair of about {longest:,} pieces: leave it "
-                    "out"
-                ) from error
+    @tf.function(input_signature=[IDS, IDS], autograph=False)
+    def attention(source, target):
+        return attention_between(first_model(model), source, target, alignment)
 
-        return within_memory
-
-    @functools.cached_property
-    def attention(self):
-        model = first_model(self.model)
-
-        @tf.function(input_signature=[IDS, IDS], autograph=False)
-        def attention(source, target):
-            return attention_between(model, source, target, self.alignment)
-
-        return lambda source, target: attention(source, target).numpy()
+    return attention
 
 
 def first_model(model):

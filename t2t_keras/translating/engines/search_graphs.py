@@ -5,24 +5,12 @@ import sys
 
 import tensorflow as tf
 
-from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of, needs_draws
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.hardware.devices import choose_xla
 
 IDS = tf.TensorSpec([None, None], tf.int32)
-
-
-def phrase_search(model, config, follows):
-    """Returns a function that takes `Rows` with phrases and returns `Hypotheses`.
-
-    Args:
-        model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`.
-        follows: see `ConstrainedBeamSearch`.
-    """
-    return staged_graph(model, config, ConstrainedBeamSearch(model, config, follows))
 
 
 def graph_search(model, config, trees=None):

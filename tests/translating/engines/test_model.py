@@ -110,7 +110,7 @@ def test_there_is_one_engine_for_each_config_and_few_are_kept(run):
     assert (first.name, first.split, first.config.beam) == ("toy", "off", 1)
     assert engine.config == run.search() != first.config
     assert engine.with_search(beam=1) is first is engine.with_search(beam=2).with_search(beam=1)
-    assert first.graphs is engine.graphs, "log P does not depend on the search"
+    assert first.log_p_graph is engine.log_p_graph, "log P does not depend on the search"
     forgotten = weakref.ref(engine.with_search(beam=2))
     for beam in range(3, 3 + SEARCHES - 1):
         engine.with_search(beam=1)  # in use

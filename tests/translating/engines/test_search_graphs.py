@@ -5,6 +5,7 @@ from support.models.helpers import tiny_model
 from support.models.searches import SOURCE, model_that_ends
 from support.models.table_model import TableModel, found, padded, random_constraints, search_table
 
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
@@ -12,7 +13,6 @@ from t2t_keras.export import search_in_stages
 from t2t_keras.translating.engines import search_graphs
 from t2t_keras.translating.engines.search_graphs import (
     compiled_search,
-    phrase_search,
     staged_graph,
 )
 
@@ -61,7 +61,8 @@ def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positi
     config = SearchConfig(extra_length=12, beam=1)
     assert staged(model, config)(Rows(SOURCE, None)).tokens.shape[-1] == 10
     rows = Rows(SOURCE, None, phrases=np.array([[[7, 8]]] * 5, "int32"))
-    tokens = np.asarray(phrase_search(model, config, np.ones(40, bool))(rows).tokens)
+    method = ConstrainedBeamSearch(model, config, np.ones(40, bool))
+    tokens = np.asarray(staged_graph(model, config, method)(rows).tokens)
     assert tokens.shape[-1] <= 10
     assert all("7, 8" in str(row[0].tolist()) for row in tokens)
 
