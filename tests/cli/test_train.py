@@ -12,6 +12,7 @@ from support.processes.commands import TINY_RUN
 from support.processes.in_process import ended, refused
 from support.runs.untrained import tiny_experiment, toy_tokenizer
 
+from pipelines.atomic_files import read_json, write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import differences
 from t2t_keras.runs import Run
@@ -131,7 +132,8 @@ def begun(tmp_path_factory):
     experiment = tiny_experiment(folder="data/mine", dev_source="dev.en", dev_target="dev.de")
     experiment.training.schedule, experiment.training.learning_rate = "constant", 1e-4
     experiment.training.freeze, experiment.search = ("encoder",), SearchConfig(beam=6)
-    begin(run, experiment, vocabulary, ["t2t-train"], init="runs/general")
+    begin(run, experiment, vocabulary, ["t2t-train"])
+    write_json(run.config_file, read_json(run.config_file) | {"init": "runs/general"})
     return run
 
 

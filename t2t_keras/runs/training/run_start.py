@@ -32,9 +32,6 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
     check_folder(run)
     plugins = adopt_plugins(run, experiment)
     facts = {}
-    if init:
-        base = made_from(read_config(RunFolder(init).config_file))
-        facts = {"init": str(init), "base": base}
     run.folder.mkdir(parents=True, exist_ok=True)
     if run.config_file.exists():
         check_unchanged(run, experiment, vocabulary)
@@ -52,6 +49,9 @@ def begin(run, experiment, vocabulary, command=(), init=None, held_out=None):
             shutil.rmtree(leftover)
         with atomic_folder(run.folder / "vocabulary") as unfinished:
             save_tokenizer(load_tokenizer(vocabulary), unfinished)
+        if init:
+            base = made_from(read_config(RunFolder(init).config_file))
+            facts = {"init": str(init), "base": base}
     if imports := copy_plugins(run, experiment, plugins):
         facts["imports"] = imports
     write_settings(run.config_file, experiment, command, held_out=held_out or {}, **facts)
