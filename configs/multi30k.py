@@ -11,7 +11,7 @@ Measured on test_2016_flickr: sacreBLEU 39.0 ± 0.5 over three seeds with norms 
   begins to learn later.
 - `multi30k:pre_norm` has its norms in front, a linear schedule and mixed_bfloat16. It learns
   faster: 5,000 steps take about an hour on one core that computes in bfloat16.
-- `multi30k:fast` is for the shortest time to BLEU 35 on val (`t2t-benchmark headline`): as
+- `multi30k:fast` is for the shortest time to BLEU 35 on val (cli/RESULTS.md): as
   `pre_norm`, with less dropout and half the steps.
 """
 

@@ -1,50 +1,23 @@
 """t2t-benchmark: times parts of the package on this machine.
 
-t2t-benchmark attention                    full and restricted self-attention at lengths n
-t2t-benchmark attention --neighbourhood=129 --lengths=1024,2048
-t2t-benchmark data --data=data/ende        batches from prepared data, tokens per second
-t2t-benchmark decode --config=base --rows=32 --length=32     greedy and beam search, batch 1 and 32
-t2t-benchmark decode --config=base --beside=ctranslate2      also LiteRT and CTranslate2, in turn
-t2t-benchmark decode --run=runs/ende --input=test.en --beside=ctranslate2    on real text
-t2t-benchmark documents --runs=runs/full,runs/restricted     documents of the toy grammar, by length
-t2t-benchmark glossary --run=runs/quickstart                 terms of a glossary in their places
-t2t-benchmark headline --config=multi30k:fast --source=train.en --target=train.de \\
-    --dev_source=val.en --dev_target=val.de                  minutes from text to BLEU 35
-t2t-benchmark train --config=base --rows=32 --length=32      a full training step
+t2t-benchmark train --config=base --rows=32 --length=32     a full training step
+t2t-benchmark decode --config=base                         greedy and beam search, random weights
+t2t-benchmark decode --run=runs/ende --input=test.en --engines=tensorflow,litert,litert:int8
+t2t-benchmark data --data=data/ende                        batches from prepared data
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
 
-attention, data, decode, glossary and train print medians over several rounds. Each round takes
-every measurement once, so that a temporary slowdown of the machine affects all of them. headline
-runs t2t-prepare and t2t-train once, on an otherwise idle machine, until BLEU reaches --bleu.
+train, decode and data print medians over several rounds. Each round takes every measurement once,
+so that a temporary slowdown of the machine affects all of them.
 """
 
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.benchmarks import (
-    attention,
-    data,
-    decode,
-    documents,
-    glossary,
-    headline,
-    serve,
-    train,
-)
+from t2t_keras.cli.benchmarks import data, decode, serve, train
 from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_given
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory
 
-SUBJECTS = {
-    "attention": attention,
-    "data": data,
-    "decode": decode,
-    "documents": documents,
-    "glossary": glossary,
-    "headline": headline,
-    "serve": serve,
-    "train": train,
-}
-ON_JAX = ("attention", "decode", "train")  # subjects that measure Keras' current backend
+SUBJECTS = {"train": train, "decode": decode, "data": data, "serve": serve}
 
 
 def main(arguments):
@@ -56,7 +29,7 @@ def main(arguments):
     check_unused(arguments[0])
     if arguments[0] == "train":
         keep_cpu_memory()  # as t2t-train does
-    load_backend(on_jax=arguments[0] in ON_JAX)
+    load_backend(on_jax=arguments[0] == "train")
     trust_given([decode.RUN.value])
     SUBJECTS[arguments[0]].measure()
 

@@ -11,7 +11,6 @@ from support.models.attention_weights import ODD_WORDS, random_weights
 from support.text.pictures import pixels_of
 
 from t2t_keras.evaluation.calibration import calibration
-from t2t_keras.visualization.by_length import by_length
 from t2t_keras.visualization.calibration import calibration_plot
 from t2t_keras.visualization.heat_maps import heat_maps
 from t2t_keras.visualization.images import image
@@ -30,13 +29,6 @@ def test_an_image_has_its_size_and_restores_global_settings():
     file.seek(0)
     assert matplotlib.image.imread(file).shape[:2] == (100, 150)
     assert dict(matplotlib.rcParams) == before
-
-
-def test_measures_by_length_have_a_line_for_each_system(tmp_path):
-    lines = {"full": {100.0: 3.0, 200.0: 9.0}, "restricted_$x$": {100.0: 2.0, 200.0: 4.0}}
-    by_length(tmp_path / "a.png", {"BLEU": (lines, False), "seconds": (lines, True)})
-    assert matplotlib.image.imread(tmp_path / "a.png").shape[:2] == (380, 720)
-    assert min(pixels_of(tmp_path / "a.png", color) for color in (BLUE, ORANGE)) > 200
 
 
 def test_each_bin_of_words_has_a_bar(tmp_path):

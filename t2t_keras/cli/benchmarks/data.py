@@ -2,7 +2,7 @@
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.table import ROUNDS
+from t2t_keras.cli.benchmarks.train import ROUNDS
 from t2t_keras.cli.flags.config_flag import CONFIG
 
 DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare, or a mix.")

@@ -2,7 +2,6 @@
 
 from absl import flags
 
-from t2t_keras.cli.benchmarks.table import ROUNDS
 from t2t_keras.cli.flags.config_flag import CONFIG
 
 ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs per batch.", lower_bound=1)
@@ -10,6 +9,12 @@ LENGTH = flags.DEFINE_integer(
     "length",
     32,
     "train: tokens per sentence. decode: number of search steps.",
+    lower_bound=1,
+)
+ROUNDS = flags.DEFINE_integer(
+    "rounds",
+    7,
+    "train, decode, data: timed calls of each measurement; medians are printed.",
     lower_bound=1,
 )
 FLAGS, READS_CONFIG = (ROWS, LENGTH, ROUNDS), True

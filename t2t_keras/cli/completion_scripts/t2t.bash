@@ -48,39 +48,24 @@ _t2t_words() {
         verbosity=-1|0|1
 ' ;;
     t2t-benchmark)
-      arguments='attention|data|decode|documents|glossary|headline|serve|train' words='
-        beside=ctranslate2
-        bleu=
+      arguments='train|decode|data|serve' words='
         config=@config
         connections=
-        d_model=
         data=@folder
-        dev_source=
-        dev_target=
-        documents=
-        heads=
+        engines=
         imports=@file
         input=@file
         length=
-        lengths=
         lines=
-        neighbourhood=
-        output=@folder
-        picture=@file
         requests=
         rounds=
         rows=
         run=@folder
-        runs=@folder
-        sentences=
-        source=
         source_length=
         steps=
-        target=
         texts=@file
         trust
         url=
-        words=
         help
         version
         flagfile=@file

@@ -235,39 +235,24 @@ _t2t() {
         '*:argument:_files -/' ;;
     t2t-benchmark)
       _arguments $common \
-        '--beside=[decode: systems that are measured in turn with the search on TensorFlow]:beside:(ctranslate2)' \
-        '--bleu=[headline: BLEU to reach on --dev_source]:bleu: ' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--connections=[serve: simultaneous connections]:connections: ' \
-        '--d_model=[attention: width of the layers]:d_model: ' \
         '--data=[data: folder written by t2t-prepare, or a mix]:data:_files -/' \
-        '--dev_source=[headline: source text to evaluate on]:dev_source: ' \
-        '--dev_target=[headline: reference translations of --dev_source]:dev_target: ' \
-        '--documents=[documents: number of documents of each length]:documents: ' \
-        '--heads=[attention: number of heads h]:heads: ' \
+        '--engines=[decode: engines that take turns, with the type of their weights if it is not float32, such as tensorflow,litert,litert:int8,ctranslate2:int8]:engines: ' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
-        '--lengths=[attention: sequence lengths n]:lengths: ' \
         '--lines=[decode: maximum number of lines of --input]:lines: ' \
-        '--neighbourhood=[attention: neighbourhood r of restricted self-attention]:neighbourhood: ' \
-        '--output=[headline: new folder for the data, the run and the logs]:output:_files -/' \
-        '--picture=[documents: PNG file to draw]:picture:_files' \
         '--requests=[serve: total number of requests]:requests: ' \
-        '--rounds=[attention, data, decode, glossary, train: timed calls of each measurement; medians are printed]:rounds: ' \
+        '--rounds=[train, decode, data: timed calls of each measurement; medians are printed]:rounds: ' \
         '--rows=[train, decode: sentence pairs per batch]:rows: ' \
         '--run=[decode: run that translates --input]:run:_files -/' \
-        '--runs=[documents: runs to compare, of the config documents]:runs:_files -/' \
-        '--sentences=[glossary: number of sentences for each kind of term]:sentences: ' \
-        '--source=[headline: source text to train on]:source: ' \
         '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
-        '--target=[headline: target text to train on]:target: ' \
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
         '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
-        '--words=[documents: lengths of the documents, in words]:words: ' \
-        '*:argument:(attention data decode documents glossary headline serve train)' ;;
+        '*:argument:(train decode data serve)' ;;
     t2t-completion)
       _arguments $common \
         '*:argument:(bash zsh)' ;;
