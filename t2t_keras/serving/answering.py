@@ -161,14 +161,13 @@ class Answering:
         if source is not None:
             return self.known(source), None
         sources = [language for language in targets if targets[language]]
-        is_html = options.get("markup") == "html"
         try:
-            (source, confidence), *_ = await self.detected(texts, connection, is_html)
+            found = await self.detected(texts, connection, options.get("markup") == "html")
         except Refusal:  # without a detector
             if len(sources) > 1:
                 raise
-            source, confidence = sources[0], 0.0
-        return source, confidence
+            return sources[0], 0.0
+        return found[0]
 
     async def detect(self, texts, connection):
         """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""

@@ -51,13 +51,9 @@ class Server:
         self.metrics, self.requests = Metrics(), Requests(limits)
         workers = Workers(limits, self.metrics)
         self.models = ServedModels(models, workers)
-        shared = self.models, Answering(self.models, self.requests, workers, detector_for, split)
+        answering = Answering(self.models, self.requests, workers, detector_for, split)
         operation = Operation(self.models, limits, self.metrics, keys is not None)
-        apis = (
-            operation,
-            TensorFlowServing(*shared, self.requests),
-            LibreTranslate(*shared, self.requests, keys),
-        )
+        apis = (operation, TensorFlowServing(answering), LibreTranslate(answering, keys))
         self.routes = operation.all_routes = [route for api in apis for route in api.routes()]
 
     async def run(self, sock, started):

@@ -10,7 +10,6 @@ import contextlib
 import ctypes
 import gc
 import os
-from typing import NamedTuple
 
 from absl import logging
 
@@ -20,6 +19,7 @@ from t2t_keras.serving.model import ServedModel
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
+NO_FAILURE = None, 0.0, 0.0
 
 
 class Version:
@@ -82,14 +82,6 @@ def return_free_memory():
         trim(0)
 
 
-class Failure(NamedTuple):
-    """A version that could not be loaded."""
-
-    files: tuple  # files of the version at the time of the failure
-    wait: float  # seconds until it is tried again
-    again: float  # time at which it is tried again
-
-
 class Versions:
     """The versions in a folder.
 
@@ -102,7 +94,9 @@ class Versions:
         self.name, self.source, self.workers = source.name, source, workers
         workers.metrics.begins(self.name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
-        self.current, self.failures = None, {}
+        self.current = None
+        # {number of a broken version: its files, the seconds until it is tried again, that time}
+        self.failures = {}
         self.is_starting = True  # until all versions that exist at the start were tried
         self.seen = {}  # {number: files at the last check of the folder}
 
@@ -155,9 +149,9 @@ class Versions:
     def record_failure(self, number, files):
         """Records a failure; returns the number of seconds until the version is tried again."""
         first, last = RETRY_SECONDS
-        before = self.failures.get(number)
-        wait = min(2 * before.wait, last) if before and before.files == files else first
-        self.failures[number] = Failure(files, wait, asyncio.get_running_loop().time() + wait)
+        before, wait, _ = self.failures.get(number, NO_FAILURE)
+        wait = min(2 * wait, last) if before == files else first
+        self.failures[number] = files, wait, asyncio.get_running_loop().time() + wait
         return wait
 
     def load_and_warm_up(self, folder):
@@ -188,12 +182,8 @@ class Versions:
             return False  # perhaps still being written
         if self.current and (number, files) == (self.current.number, self.current.files):
             return False
-        failure = self.failures.get(number)
-        return (
-            failure is None
-            or files != failure.files
-            or asyncio.get_running_loop().time() >= failure.again
-        )
+        broken, _, again = self.failures.get(number, NO_FAILURE)
+        return files != broken or asyncio.get_running_loop().time() >= again
 
     def files_of(self, folder):
         """Returns `files_in` of a version, and the same of the glossary, if it is there."""

@@ -189,9 +189,9 @@ def test_a_broken_version_is_tried_again_less_and_less_often(tmp_path, watched, 
         waits, real = [], loop.time
         for _ in range(9):
             await check()
-            failure = versions.failures[2]
-            waits.append(failure.wait)
-            monkeypatch.setattr(loop, "time", lambda again=failure.again: again)
+            _, wait, again = versions.failures[2]
+            waits.append(wait)
+            monkeypatch.setattr(loop, "time", lambda again=again: again)
         assert waits == [2, 4, 8, 16, 32, 64, 128, 256, 300]
         monkeypatch.setattr(loop, "time", real)
 

@@ -18,7 +18,7 @@ from t2t_keras.serving.apis.libretranslate_schemas import (
     TRANSLATION_BODIES,
 )
 from t2t_keras.serving.apis.middleware import json_response
-from t2t_keras.serving.apis.requests import CONNECTION, check_connection
+from t2t_keras.serving.apis.requests import CONNECTION
 from t2t_keras.serving.apis.routes import FIELD, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.languages import name_of
@@ -32,15 +32,13 @@ class LibreTranslate:
     """Handlers of the routes.
 
     Args:
-        models: the `ServedModels`.
         answering: the `Answering`.
-        requests: the `Requests`.
         keys: the `ApiKeys`, or None.
     """
 
-    def __init__(self, models, answering, requests, keys):
-        self.models, self.answering, self.requests = models, answering, requests
-        self.limits, self.keys = requests.limits, keys
+    def __init__(self, answering, keys):
+        self.answering, self.models, self.limits = answering, answering.models, answering.limits
+        self.keys = keys
 
     def routes(self):
         summary, answers = "Translates a text or a list of texts", {200: TRANSLATED}
@@ -92,8 +90,7 @@ class LibreTranslate:
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
         self.models.check_started()
-        check_connection(request)
-        values = fields_of(request, await self.requests.body(request))
+        values = fields_of(request, await self.answering.requests.body(request))
         key = "" if values.get("api_key") is None else values["api_key"]
         check_string("api_key", key)
         if self.keys:

@@ -48,8 +48,13 @@ class Requests:
                 self.idle.set()
 
     async def body(self, request):
-        """Reads the body of a request within the limits on its size and time."""
+        """Reads the body of a request within the limits on its size and time.
+
+        Connections beyond the limit are only for requests that ask for the status.
+        """
         connection = request[CONNECTION]
+        if connection.reserved:
+            raise Refusal(503, "All connections of the server are busy. Try again in a moment")
         connection.wait_for_client(timed=False)
         try:
             async with asyncio.timeout(self.limits.client_timeout_seconds) as timeout:
@@ -78,9 +83,3 @@ class Requests:
                 raise too_large
             connection.hold(len(chunk))
         return body
-
-
-def check_connection(request):
-    """Refuses a request on a connection beyond the limit, unless it only asks for the status."""
-    if request[CONNECTION].reserved:
-        raise Refusal(503, "All connections of the server are busy. Try again in a moment")

@@ -11,7 +11,7 @@ from aiohttp import web
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
 from t2t_keras.serving.answering import are_short, refusing
 from t2t_keras.serving.apis.middleware import json_response
-from t2t_keras.serving.apis.requests import CONNECTION, check_connection
+from t2t_keras.serving.apis.requests import CONNECTION
 from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, JSON, TEXT, Route, list_of, object_of
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
@@ -75,13 +75,11 @@ class TensorFlowServing:
     """Handlers of the routes.
 
     Args:
-        models: the `ServedModels`.
         answering: the `Answering`.
-        requests: the `Requests`.
     """
 
-    def __init__(self, models, answering, requests):
-        self.models, self.answering, self.requests = models, answering, requests
+    def __init__(self, answering):
+        self.answering, self.requests = answering, answering.requests
         self.known = weakref.WeakKeyDictionary()  # {`ServedModel`: its signatures}
 
     def routes(self):
@@ -150,7 +148,6 @@ class TensorFlowServing:
 
     async def predict(self, request):
         model, number = self.addressed(request)
-        check_connection(request)
         query = query_of(await self.requests.body(request))
         with self.requests.computing(), model.find(number).in_use() as version:
             body = await self.predicted(*query, version, request[CONNECTION])
@@ -200,5 +197,5 @@ class TensorFlowServing:
     def addressed(self, request):
         """Returns the `Versions` of the model and the number of the version, or None."""
         number = request.match_info.get("version")
-        model = self.models.named(request.match_info["name"])
+        model = self.answering.models.named(request.match_info["name"])
         return model, None if number is None else int(number)

@@ -180,7 +180,8 @@ def option(name, value, config):
         check(value <= own, "beam", value, f"at most {own}")
     if isinstance(own, float) and isinstance(value, float):
         # The server's setting, rounded to float32, means that setting.
-        return own if value == np.float32(own) else float(np.float32(value))
+        with np.errstate(over="ignore"):
+            return own if value == np.float32(own) else float(np.float32(value))
     if not isinstance(value, str) or name in ("text", "prefix"):
         return value
     return separated(value) if is_list(FIELDS[name].type) else value or None

@@ -332,6 +332,7 @@ def test_malformed_requests_are_refused_with_a_reason(body, status, message):
         ({"beam": 1.5}, "`beam` must be a whole number"),
         ({"beam": "2"}, "must be int32. Received: a string"),
         ({"alpha": 10**400}, "`alpha` must be at most 10"),
+        ({"alpha": 1e300}, "`alpha` must be a finite number"),
         ({"alpha": []}, "must be float32. Received: a list"),
         ({"split": 1}, "must be bool. Received: a number"),
         ({"prefix": "x" * 4001}, "has 4,001 bytes; at most 4,000 are allowed (--max_text_bytes"),

@@ -128,7 +128,7 @@ class Client:
         self.version = Version(1, (), self.workers)
         self.version.activate(ServedModel(engine, glossary=glossary))
         self.answering = Answering(None, requests, self.workers, None, split)
-        self.api = TensorFlowServing(None, self.answering, requests)
+        self.api = TensorFlowServing(self.answering)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
         """Returns the predictions for rows. Without a connection, one of `client` is made up."""
