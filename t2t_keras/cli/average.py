@@ -1,8 +1,7 @@
 """t2t-average: writes the mean of a run's last checkpoints (§6.1: 5, or 20 for the big model).
 
 t2t-average runs/mine              averages the last 5 and writes runs/mine/averaged.npz
-t2t-average runs/mine --last=20    averages the last 20, if t2t-train kept as many
-                                   (--config.training.keep=20)
+t2t-average runs/mine --last=20    averages the last 20 (--config.training.keep=20)
 
 Only checkpoints that were saved one after another are averaged: an old one that was kept because it
 is the best does not count. t2t-train keeps the averages until it takes further steps. The averages

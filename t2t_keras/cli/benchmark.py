@@ -1,10 +1,10 @@
 """t2t-benchmark: times parts of the package on this machine.
 
-t2t-benchmark train --config=base --rows=32 --length=32     a full training step
-t2t-benchmark decode --config=base                         greedy and beam search, random weights
+t2t-benchmark train --config=base --rows=32 --length=32    a full training step
+t2t-benchmark decode --config=base                         searches with random weights
 t2t-benchmark decode --run=runs/ende --input=test.en --engines=tensorflow,litert,litert:int8
 t2t-benchmark data --data=data/ende                        batches from prepared data
-t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende    requests to t2t-serve
+t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende
 
 train, decode and data print medians over several rounds. Each round takes every measurement once,
 so that a temporary slowdown of the machine affects all of them.

@@ -1,8 +1,7 @@
 """t2t-completion: prints a script with which a shell completes the commands when you press Tab.
 
-t2t-completion bash > ~/.t2t-completion.bash     then add to ~/.bashrc: . ~/.t2t-completion.bash
-t2t-completion zsh > ~/.zfunc/_t2t               then add to ~/.zshrc, before compinit:
-    fpath=(~/.zfunc $fpath)
+t2t-completion bash > ~/.t2t-completion.bash  then add to ~/.bashrc: . ~/.t2t-completion.bash
+t2t-completion zsh > ~/.zfunc/_t2t  then add to ~/.zshrc, before compinit: fpath=(~/.zfunc $fpath)
 
 It completes the names of flags, their values, configs, settings (--config.part.field=), files and
 folders. The script is static, so it answers at once. Print it again after an update.

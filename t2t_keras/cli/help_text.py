@@ -137,8 +137,7 @@ def docstring_lines(docstring, width):
             yield from example_lines(examples_in(block), width)
             continue
         # Indented lines are kept, the others are joined into paragraphs.
-        for is_indented, part in parts_of(block):
-            yield from part if is_indented else textwrap.wrap(" ".join(part), width)
+        yield from block.splitlines() if block.startswith(" ") else textwrap.wrap(block, width)
 
 
 def blocks_of(docstring):
@@ -146,38 +145,14 @@ def blocks_of(docstring):
     return re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))
 
 
-def parts_of(block):
-    """Returns the lines of a block as [(whether they are indented, lines)]."""
-    parts = []
-    for line in block.splitlines():
-        is_indented = line.startswith(" ")
-        if not parts or parts[-1][0] != is_indented:
-            parts.append((is_indented, []))
-        parts[-1][1].append(line)
-    return parts
-
-
-def examples_of(docstring):
-    """Returns all `Example`s in a docstring."""
-    blocks = [block for block in blocks_of(docstring) if EXAMPLES.match(block)]
-    return [example for block in blocks for example in examples_in(block)]
-
-
 def examples_in(block):
     """Returns the `Example`s in a block.
 
     Two spaces separate a command from its comment. A line that ends with a backslash continues on
-    the next one; any other indented line continues the comment.
+    the next one.
     """
-    examples = []
-    for line in re.sub(r"\\\n\s*", "", block).splitlines():
-        if line.startswith(" "):
-            last = examples.pop()
-            examples.append(last._replace(comment=f"{last.comment} {line.strip()}"))
-            continue
-        command, _, comment = line.partition("  ")
-        examples.append(Example(command.strip(), comment.strip()))
-    return examples
+    lines = (line.partition("  ") for line in re.sub(r"\\\n\s*", "", block).splitlines())
+    return [Example(command.strip(), comment.strip()) for command, _, comment in lines]
 
 
 def example_lines(examples, width):

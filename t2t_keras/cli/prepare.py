@@ -7,12 +7,14 @@ t2t-prepare --tfds=wmt14_translate/de-en --languages=en,de --output=data/ende
 t2t-prepare --config=parsing --treebank='wsj/*.mrg' --output=data/wsj
 t2t-prepare --config=documents --toy_documents=20000 --words=1500 --output=data/documents
 
-The settings come from --config (default: base). Flags override them, for example
+The settings come from --config (default: base). Flags override them, for example:
+
     --config.data.vocabulary.size=16000
     --config.data.vocabulary.kind=word_pieces
     --config.data.cleaning.max_ratio=0
     --config.data.encodings.per_sentence=8
     --config.data.encodings.bpe_dropout=0.1
+
 --strict adds the cleaning rules for text from the web, such as language identification; --rules
 turns on rules of a plug-in file. Without --target, --source=NAME:ARGUMENT is a source of one.
 

@@ -1,5 +1,6 @@
 """--help of every command: readable on 80 columns, and its examples are commands."""
 
+import itertools
 import re
 import shlex
 import sys
@@ -9,7 +10,7 @@ from absl import flags
 from support.processes.in_process import parsed_flags
 from support.text.reference_pages import modules_of_commands
 
-from t2t_keras.cli.help_text import examples_of, help_text, shell_lines
+from t2t_keras.cli.help_text import EXAMPLES, blocks_of, examples_in, help_text, shell_lines
 
 MODULES = modules_of_commands()
 OF_LIBRARIES = re.compile(r"--(\[no\])?(logtostderr|pdb|run_with_profiling|log_dir|undefok)\b")
@@ -41,9 +42,9 @@ def test_each_example_is_a_command(command):
     """Its flags exist, their values are allowed, and so are the settings that it changes."""
     name, module = command
     main = sys.modules["t2t_keras.cli.main"]
-    examples = examples_of(module.__doc__)
+    examples = [each for each in blocks_of(module.__doc__) if EXAMPLES.match(each)]
     assert examples
-    for example in examples:
+    for example in itertools.chain.from_iterable(map(examples_in, examples)):
         assert not example.comment.startswith("-") and "…" not in example.command
         words = shlex.split(example.command)
         if name not in words:
