@@ -12,7 +12,6 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.training.hardware_record import START
 from t2t_keras.runs.training.weights_comparison import comparison_text
 from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.translating.request import listed
@@ -104,7 +103,9 @@ def run_facts(run):
         languages=languages.names if (languages := run.languages()) else (),
         corpora=settings["corpora"],
         held_out=settings.get("held_out", {}),
-        hardware=[(each[START], hardware_text(each)) for each in settings.get("hardware", [])],
+        hardware=[
+            (each["from_step"], hardware_text(each)) for each in settings.get("hardware", [])
+        ],
     )
 
 
