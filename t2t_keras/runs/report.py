@@ -12,7 +12,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.training.weights_comparison import comparison_text
+from t2t_keras.runs.training.finishing import comparison_text
 from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.translating.request import listed
 from t2t_keras.translating.sentences import on_one_line

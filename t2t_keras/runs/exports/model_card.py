@@ -101,9 +101,8 @@ def metadata_of(name, languages, contents, scores, dtype):
 
 def scores_of(run):
     """Returns {held-out set: its facts} for each recorded BLEU of a run's weights."""
-    record = run.averaged.record() or {}
-    found = {"": record.get("bleu")} | record.get("bleu_by_set", {})
-    return {f"held-out set {name}".strip(): facts for name, facts in found.items() if facts}
+    found = (run.averaged.record() or {}).get("bleu", {})
+    return {f"held-out set {name}".strip(): facts for name, facts in found.items()}
 
 
 def model_facts(run, contents):
