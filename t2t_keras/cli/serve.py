@@ -146,7 +146,7 @@ LIMITS = (
 
 def main(arguments):
     from t2t_keras.cli.served_versions import find_models, split_name, with_glossaries
-    from t2t_keras.runs.exports.freshness import warn_if_stale
+    from t2t_keras.runs.exports.fitting import warn_if_stale
     from t2t_keras.translating.exports import engine_of, is_export
 
     show_info("%(asctime)s %(message)s")

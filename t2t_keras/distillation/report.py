@@ -73,8 +73,8 @@ def student_lines(plan, data):
     record = run.averaged.record() or {}
     step = max([*run.checkpoints.steps(), *(record.get("steps") or ())], default=0)
     yield f"trained on {data} to step {step:,}; weights: {run.default_weights()}"
-    if "bleu" in record:
-        yield f"BLEU on the held-out text: {record['bleu']['score']:.1f}"
+    for name, facts in record.get("bleu", {}).items():
+        yield f"BLEU on the held-out text{name and f' {name}'}: {facts['score']:.1f}"
 
 
 def example_lines(facts):

@@ -1,6 +1,5 @@
 """Reads a run's config.json without TensorFlow and Keras; see `settings_file.py`."""
 
-import contextlib
 from pathlib import Path
 
 from pipelines.atomic_files import read_json, with_tuples
@@ -24,68 +23,32 @@ def read_config(path):
 
 
 def preparation_of(data):
-    """Returns the `preparation.json` of a run's data, or None if it is not found.
+    """Returns the `preparation.json` of a run's data, {} if there is none.
 
     Args:
         data: the setting `data.folder`. If it lists several corpora, the first one is used.
     """
-    if not data:
-        return {}
-    try:
-        folder = corpora_in(data)[0].folder
-    except ValueError:  # the folder is gone, and its name looks like a list of corpora
-        return None
-    return read_json(Path(folder) / "preparation.json")
+    return read_json(Path(corpora_in(data)[0].folder) / "preparation.json", {}) if data else {}
 
 
 def corpora_facts(data):
-    """Returns the `facts_of_corpus` for each corpus of a run's data.
+    """Returns folder, number of pairs, words of both sides, and files of each corpus of a run.
 
     Args:
         data: the setting `data.folder`.
     """
-    try:
-        folders = [corpus.folder for corpus in corpora_in(data)] if data else []
-    except ValueError:  # the folder is gone, and its name looks like a list of corpora
-        folders = [data]
-    return [facts_of_corpus(folder) for folder in folders]
+    return [facts_of_corpus(Path(corpus.folder)) for corpus in corpora_in(data)] if data else []
 
 
 def facts_of_corpus(folder):
-    """Returns a corpus' folder, number of pairs, words of both sides, and files, as a dict.
-
-    Facts that are not found, because the folder is gone or from an earlier version, are None.
-    """
-    facts = {"folder": folder, "pairs": None, "words": None, "files": []}
-    # The facts are only shown, so a damaged file must not end the command.
-    with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, OSError):
-        facts["pairs"] = sum(read_json(Path(folder) / "store.json").values())
-        report = read_json(Path(folder) / "report.json")
-        facts["words"] = [int(report["sides"][side]["words"]) for side in SIDES]
-        facts["files"] = list(map(str, report.get("files", [])))
-    return facts
-
-
-def recorded_corpora(contents):
-    """Returns the `facts_of_corpus` in a config.json; [] for one of an earlier version."""
-    with contextlib.suppress(KeyError, TypeError, ValueError):
-        return [
-            {
-                "folder": str(each["folder"]),
-                "pairs": each["pairs"] and int(each["pairs"]),
-                "words": each["words"] and [int(each["words"][0]), int(each["words"][1])],
-                "files": list(map(str, each["files"])),
-            }
-            for each in contents["corpora"]
-        ]
-    return []
-
-
-def recorded_counts(contents):
-    """Returns {name of a held-out set: number of pairs} as a config.json records it."""
-    with contextlib.suppress(KeyError, TypeError, ValueError, AttributeError):
-        return {name: int(count) for name, count in contents["held_out"].items()}
-    return {}
+    report = read_json(folder / "report.json", {})
+    sides = report.get("sides")
+    return {
+        "folder": str(folder),
+        "pairs": sum(read_json(folder / "store.json", {}).values()),
+        "words": sides and [sides[side]["words"] for side in SIDES],
+        "files": report.get("files", []),
+    }
 
 
 def made_from(contents):
@@ -105,8 +68,8 @@ def search_in(path):
     """Returns the `SearchConfig` in a config.json."""
     settings = with_tuples(read_config(path)["experiment"])
     try:
-        return SearchConfig(**settings.get("search", {}))
-    except TypeError as error:
+        return SearchConfig(**settings["search"])
+    except (KeyError, TypeError) as error:
         raise invalid(path, error) from error
 
 

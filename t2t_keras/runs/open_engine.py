@@ -5,8 +5,7 @@ otherwise TensorFlow. This module imports neither TensorFlow nor Keras, so that 
 translates with LiteRT starts immediately.
 """
 
-from t2t_keras.runs.exports.fitting import fastest_engine
-from t2t_keras.runs.exports.freshness import warn_if_stale
+from t2t_keras.runs.exports.fitting import fastest_engine, warn_if_stale
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.exports import (
     engine_of,

@@ -11,9 +11,8 @@ from t2t_keras.evaluation.calibration import calibration, right_words
 from t2t_keras.experiment import Experiment
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.attention import attention_heads
-from t2t_keras.runs.config_file import corpora_facts, read_config, recorded_corpora, recorded_counts
-from t2t_keras.runs.training.hardware_record import START, hardware_in
-from t2t_keras.runs.training.weights_comparison import comparison_text
+from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.training.finishing import comparison_text
 from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.translating.request import listed
 from t2t_keras.translating.sentences import on_one_line
@@ -102,9 +101,11 @@ def run_facts(run):
         imported=settings.get("imported"),
         comparison=comparison_text(run.averaged.record() or {}),
         languages=languages.names if (languages := run.languages()) else (),
-        corpora=recorded_corpora(settings) or corpora_facts(experiment.data.folder),
-        held_out=recorded_counts(settings),
-        hardware=[(each[START], hardware_text(each)) for each in hardware_in(settings)],
+        corpora=settings["corpora"],
+        held_out=settings.get("held_out", {}),
+        hardware=[
+            (each["from_step"], hardware_text(each)) for each in settings.get("hardware", [])
+        ],
     )
 
 

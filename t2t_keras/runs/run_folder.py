@@ -7,7 +7,7 @@ from pipelines.atomic_files import file_digest, json_digest, read_json
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.alignment import AlignmentHead
-from t2t_keras.runs.config_file import preparation_of, read_config, search_in
+from t2t_keras.runs.config_file import read_config, search_in
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
 from t2t_keras.training.checkpoints import Checkpoints, state_digest
@@ -71,16 +71,8 @@ class RunFolder:
         return read_config(self.config_file).get("init") if self.config_file.exists() else None
 
     def prepared_with(self, name):
-        """Returns an entry of the prepared data's `preparation.json`, or None if there is none.
-
-        A run contains a copy of this file. A run of an older version does not, so its data must
-        still be at the old path.
-        """
-        contents = read_config(self.config_file)
-        preparation = contents.get("preparation")
-        if preparation is None:
-            preparation = preparation_of(contents["experiment"].get("data", {}).get("folder"))
-        return (preparation or {}).get(name)
+        """Returns an entry of the prepared data's `preparation.json`, or None if there is none."""
+        return read_config(self.config_file)["preparation"].get(name)
 
     def alignment_head(self):
         """Returns the `AlignmentHead` that was chosen for the run, or None. It is not validated."""

@@ -73,17 +73,17 @@ def read_settings(path):
     files = load_plugins_of(path.parent, contents)
     settings = with_tuples(contents["experiment"])
     try:
-        make_model = config_class(contents.get("architecture", "transformer"))
+        make_model = config_class(contents["architecture"])
         data = settings["data"]
         data["cleaning"] = CleaningConfig(**data["cleaning"])
         data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
         data["batches"] = BatchConfig(**data["batches"])
-        data["encodings"] = EncodingsConfig(**data.get("encodings", {}))
+        data["encodings"] = EncodingsConfig(**data["encodings"])
         experiment = Experiment(
             model=make_model(**settings["model"]),
             training=TrainingConfig(**settings["training"]),
             data=DataConfig(**data),
-            search=SearchConfig(**settings.get("search", {})),
+            search=SearchConfig(**settings["search"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         with contextlib.suppress(TypeError, AttributeError):  # a setting has a wrong type

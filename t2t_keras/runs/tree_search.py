@@ -23,13 +23,23 @@ def tree_constraint(run, config):
     """
     if not config.constrain:
         return None
-    leaves = run.prepared_with("leaves")
+    return tree_constraint_for(run.tokenizer(), run.prepared_with("leaves"), run.folder)
+
+
+def tree_constraint_for(tokenizer, leaves, name):
+    """Returns the `TreeConstraint` of a run with a name.
+
+    Args:
+        tokenizer: see `tree_vocabulary`.
+        leaves: entry of the data's `preparation.json`, or None.
+        name: name of the run, for messages.
+    """
     if not leaves:
         raise ValueError(
-            f"{run.folder} cannot write trees with --constrain=tree: it was not trained on trees, "
+            f"{name} cannot write trees with --constrain=tree: it was not trained on trees, "
             "or does not record their leaves. t2t-prepare --treebank prepares trees"
         )
-    return TreeConstraint(tree_vocabulary(run.tokenizer(), leaves[0]))
+    return TreeConstraint(tree_vocabulary(tokenizer, leaves[0]))
 
 
 def tree_vocabulary(tokenizer, leaves):

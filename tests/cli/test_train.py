@@ -10,7 +10,7 @@ import shutil
 import pytest
 from support.processes.commands import TINY_RUN
 from support.processes.in_process import ended, refused
-from support.runs.untrained import tiny_experiment, toy_tokenizer
+from support.runs.untrained import learned_tokenizer, tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.decoding.search_config import SearchConfig
@@ -127,12 +127,10 @@ def test_a_mistake_is_named_and_changes_nothing(toy_run, tmp_path, line, message
 def begun(tmp_path_factory):
     """A run that has only begun, with settings that no config has."""
     run = Run(tmp_path_factory.mktemp("begun") / "run")
-    vocabulary = run.folder.parent / "vocabulary"
-    toy_tokenizer(vocabulary)
     experiment = tiny_experiment(folder="data/mine", dev_source="dev.en", dev_target="dev.de")
     experiment.training.schedule, experiment.training.learning_rate = "constant", 1e-4
     experiment.training.freeze, experiment.search = ("encoder",), SearchConfig(beam=6)
-    begin(run, experiment, vocabulary, ["t2t-train"])
+    begin(run, experiment, learned_tokenizer(), ["t2t-train"])
     write_json(run.config_file, read_json(run.config_file) | {"init": "runs/general"})
     return run
 

@@ -9,6 +9,7 @@ import pytest
 import tensorflow as tf
 from support.models.rival_models import RIVALS
 
+from pipelines.tokenizers import load_tokenizer
 from t2t_keras.experiment import Experiment
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.models import architecture_of
@@ -30,7 +31,7 @@ def run(request, vocabulary, tmp_path_factory):
     experiment = Experiment(config)
     experiment.search.beam, experiment.search.extra_length = 2, 2
     run = Run(tmp_path_factory.mktemp("rivals") / request.param)
-    begin(run, experiment, vocabulary)
+    begin(run, experiment, load_tokenizer(vocabulary))
     keras.utils.set_random_seed(0)
     run.averaged.write(model_state(experiment.new_model()), None, None)
     return run

@@ -57,11 +57,11 @@ def test_search_settings_are_those_of_the_run_with_changes(run):
 
 
 @pytest.fixture
-def trained_in_bfloat16(copied, vocabulary):
+def trained_in_bfloat16(copied):
     """A run with the precision mixed_bfloat16."""
     experiment = copied.experiment()
     experiment.training.precision = "mixed_bfloat16"
-    begin(copied, experiment, vocabulary)
+    begin(copied, experiment, copied.vocabulary())
     return copied
 
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +10,9 @@ from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check_choice, nearest
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import FORMATS
-from t2t_keras.models import model_class
-from t2t_keras.runs.exports.freshness import asked_for, code_of, is_default, records_in, stale
+from t2t_keras.runs.exports.fitting import NoExport, fitting, stale
 from t2t_keras.translating.engines.model import weights_digest
-from t2t_keras.translating.exports import write_version
+from t2t_keras.translating.exports import record_of, versions_in, write_version
 
 
 class Prepared(NamedTuple):
@@ -96,8 +94,11 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
         "weights": {"steps": steps, "digest": weights_digest(model), "file": file},
         "settings": run.settings_digest(),
         "search_of_run": as_recorded(run.search_settings()),
-        "code": code_of(model_class(run.experiment().model)),
-        "asked": asked_for(run, weights, **options),
+        "asked": {
+            "weights": weights,
+            "to": run.to,
+            "options": {name: value for name, value in options.items() if value is not None},
+        },
     }
     return Prepared(run, model, config, dtype), facts
 
@@ -115,16 +116,33 @@ def renew(run, show, at_least=()):
         {format: path of the newest export that was written}.
     """
     written = {}
-    for name, row in FORMATS.items():
-        records = {json.dumps(record["asked"]): record for record in records_in(run, name)}
-        again = [record["asked"] for record in records.values() if stale(run, record)]
-        if name in at_least and not any(map(is_default, records.values())):
-            again.append({"weights": None, "to": run.to, "options": {}})
-        for asked in again:
-            each = run if asked["to"] == run.to else type(run)(run.folder, asked["to"])
+
+    def write(name, weights=None, to=run.to, options=None):
+        tagged = run if to == run.to else type(run)(run.folder, to)
+        try:
+            written[name] = tagged.export(None, name, weights, **options or {})
+            show(f"{written[name]}: {FORMATS[name].purpose}")
+        except ValueError as error:
+            show(f"Not exported as a {FORMATS[name].purpose}: {error}")
+
+    for name in FORMATS:
+        for record in {str(each["asked"]): each for each in records_in(run, name)}.values():
+            if stale(run, record):
+                write(name, **record["asked"])
+        if name in at_least:
             try:
-                written[name] = each.export(None, name, asked["weights"], **asked["options"])
-                show(f"{written[name]}: {row.purpose}")
-            except ValueError as error:
-                show(f"Not exported as a {row.purpose}: {error}")
+                fitting(run, name, "float32")
+            except NoExport:
+                write(name)
     return written
+
+
+def records_in(run, format):
+    """Returns the records of a run's own exports in a format, oldest first.
+
+    Damaged ones are left out: they are reported when they are used.
+    """
+    row = FORMATS[format]
+    versions = versions_in(run.folder / row.place) if row.has_versions else {}
+    records = [record_of(version) for _, version in sorted(versions.items())]
+    return [record for record in records if "asked" in record]

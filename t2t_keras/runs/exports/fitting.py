@@ -1,18 +1,22 @@
-"""The exports of a run that belong to its weights and settings, and the engine that uses them.
+"""The exports of a run that belong to it as it is now, and the engine that uses them.
 
-This module imports neither TensorFlow nor Keras.
+A run's weights change (t2t-average, further training), and so may its settings. This module imports
+neither TensorFlow nor Keras.
 """
 
+import contextlib
 import glob
 import os
+import shlex
+from pathlib import Path
 
 from absl import logging
 
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import ENGINES, FORMATS, LITERT_DTYPES
-from t2t_keras.runs.exports.freshness import warn_if_stale
 from t2t_keras.runs.plugins.plugin_files import load_method
+from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines.preferred import PreferredEngine
 from t2t_keras.translating.exports import open_export, record_of, versions_in
 
@@ -80,7 +84,6 @@ def open_version(run, version, method=None):
             engine.align_with(run.alignment_head())
     except ValueError as error:
         raise NoExport(str(error)) from error
-    warn_if_stale(version)
     return engine
 
 
@@ -129,3 +132,38 @@ def fitting_versions(run, format, dtype, weights=None):
 def comparable(search):
     """Returns search settings in JSON types, without the number of results."""
     return as_recorded(search) | {"n_best": None}
+
+
+def stale(run, record, weights=None):
+    """Returns why the same export would differ now, or "".
+
+    Args:
+        run: the `RunFolder`.
+        record: the record of the export.
+        weights: the weights that the user wants. None: those that the export was asked for.
+    """
+    weights = weights or record["asked"]["weights"]
+    with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
+        if record["weights"]["file"] != run.weights_file_digest(weights):
+            return f"it does not have the present weights of {run.folder}"
+    settings = run.settings_digest(), as_recorded(run.search_settings())
+    if settings != (record["settings"], record["search_of_run"]):
+        return f"it does not have the present settings of {run.folder}"
+    return ""
+
+
+def warn_if_stale(version, weights=None):
+    """Warns of an export inside a run that does not belong to the run as it is now.
+
+    Args:
+        version: folder of the export.
+        weights: see `stale`.
+    """
+    version = Path(version).resolve()
+    run, record = RunFolder(version.parent.parent), record_of(version)
+    row = FORMATS.get(record.get("format"))
+    if row and version.parent.name == row.place and run.config_file.is_file():
+        with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
+            if reason := stale(run, record, weights):
+                command = shlex.join(["t2t-export", str(run.folder), "--renew"])
+                logging.warning("%s: %s. %s exports it again", version, reason, command)

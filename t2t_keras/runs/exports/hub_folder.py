@@ -161,8 +161,7 @@ def write_model(run, folder, weights, scored):
         (folder / FOLDER / file.path.name).write_bytes(file.contents)
     model, steps, _ = run.loaded_with_file(weights)
     known = (run.averaged.record() or {}) if scored else {}
-    scores = {name: known[name] for name in ("bleu", "bleu_by_set") if name in known}
-    AveragedWeights(folder).write(model_state(model), steps, None, **scores)
+    AveragedWeights(folder).write(model_state(model), steps, None, bleu=known.get("bleu", {}))
 
 
 def speed_of(translator, sentences, beam):

@@ -12,7 +12,7 @@ from pipelines.progress import duration
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import model_class
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.config_file import made_from, read_config, recorded_corpora
+from t2t_keras.runs.config_file import made_from, read_config
 
 HUB_NAME = 96  # maximum number of characters in a name on the Hub
 SHOWN_ELSEWHERE = ("data.folder", "data.dev", "data.toy_pairs", "imports")
@@ -101,9 +101,8 @@ def metadata_of(name, languages, contents, scores, dtype):
 
 def scores_of(run):
     """Returns {held-out set: its facts} for each recorded BLEU of a run's weights."""
-    record = run.averaged.record() or {}
-    found = {"": record.get("bleu")} | record.get("bleu_by_set", {})
-    return {f"held-out set {name}".strip(): facts for name, facts in found.items() if facts}
+    found = (run.averaged.record() or {}).get("bleu", {})
+    return {f"held-out set {name}".strip(): facts for name, facts in found.items()}
 
 
 def model_facts(run, contents):
@@ -137,7 +136,7 @@ def training_facts(run, contents):
     data, steps = run.experiment().data, run.weights_steps()
     corpora = (
         each["folder"] + (f" ({each['pairs']:,} pairs)" if each["pairs"] else "")
-        for each in recorded_corpora(contents)
+        for each in contents["corpora"]
     )
     toy = f"{data.toy_pairs:,} pairs of the toy grammar of t2t_keras"
     facts = {

@@ -7,8 +7,7 @@ A record has these fields:
     chosen             result of the comparison: the run's default weights, "averaged" or a step
     compared           name, BLEU and p-value of all weights in the comparison
     compared_on        held-out set and number of lines of the comparison
-    bleu               BLEU of these weights, measured by t2t-train, and the held-out set
-    bleu_by_set        "bleu" for each held-out set with a name
+    bleu               BLEU of the chosen weights, measured by t2t-train, for each held-out set
 """
 
 import contextlib

@@ -3,16 +3,23 @@
 import itertools
 import math
 
+import numpy as np
 from absl import logging
 
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.dataset import TrainingData, encoded
+from pipelines.batches.id_store import SIDES
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from pipelines.toy.grammar import pairs
 from t2t_keras.evaluation.held_out import HeldOut
 from t2t_keras.training.early_stopping import watched_metric
 from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.translator import Translator
+
+SAMPLE = 200_000  # maximum number of ids per side and shard that are counted
+LINES = 1000  # maximum number of lines of a held-out set that are compared
+FEWEST = 50  # minimum number of tokens for recognizing a language
+DIFFERENCE = 1.0  # nats per token by which the wrong language must be more probable
 
 
 def held_out_texts(experiment):
@@ -21,9 +28,7 @@ def held_out_texts(experiment):
     texts = {each.name: each.read() for each in data.held_out_files()}
     if not texts and not data.folder:
         texts[""] = pairs(300, "test")
-    watched_metric(
-        experiment.training.best_metric, list(texts)
-    )  # raises an error for an unknown set
+    watched_metric(experiment.training.best_metric, list(texts))  # rejects an unknown set
     return {name: lines[: data.dev_pairs or None] for name, lines in texts.items()}
 
 
@@ -91,3 +96,39 @@ def held_out_store(texts, tokenizer, longest, name=""):
         longest - 1,
     )
     return encoded(list(itertools.compress(texts, fits)), tokenizer)
+
+
+def swapped_warnings(texts, store, tokenizer):
+    """Yields a warning for each side of a held-out set that is in the language of the other side.
+
+    The check compares token frequencies with those on the two sides of the training text, if both
+    sides share a vocabulary. The held-out text must be much more probable under the frequencies of
+    the wrong side, so that similar languages and training in both directions cause no warning.
+
+    Args:
+        texts: {name of a held-out set: pairs}.
+        store: the `IdStore` of the training text.
+        tokenizer: the tokenizer of the training text, without a tag.
+    """
+    if tokenizer.source is not tokenizer.target:
+        return
+    log_p = {side: token_log_p(store, side, tokenizer.size) for side in SIDES}
+    for name, examples in texts.items():
+        columns = zip(*examples[:LINES], strict=True)
+        for side, other, lines in zip(SIDES, SIDES[::-1], columns, strict=True):
+            ids = np.concatenate(tokenizer.encode(list(lines)))
+            gain = log_p[other][ids] - log_p[side][ids]
+            if len(ids) >= FEWEST and gain.mean() > DIFFERENCE:
+                yield (
+                    f"The held-out {side} text{f' of {name}' if name else ''} seems to be in the "
+                    f"language of the training {other} text: {lines[0]!r}. Check that the files "
+                    "are not swapped"
+                )
+
+
+def token_log_p(store, side, size):
+    """Returns the log-probability of each id on one side of the training text."""
+    counts = np.ones(size)
+    for shard in store.shards:
+        counts += np.bincount(shard.of_side(side)[:SAMPLE], minlength=size)
+    return np.log(counts / counts.sum())

@@ -13,63 +13,32 @@ SIDES = ("source", "target")
 EMBEDDINGS = ("embedding", "source_embedding", "output_embedding")
 
 
-def initialized_settings(initial, model, tokenizer):
-    """Returns the settings of a model that starts from a run's weights.
-
-    Args:
-        initial: the `Run`.
-        model: settings with the dropout rates of the new training.
-        tokenizer: the tokenizer of the new training.
-    """
-    theirs = initial.experiment().model
-    settings = rates(model, theirs)
-    settings["vocab_size"] = tokenizer.target.size
-    separate = tokenizer.source is not tokenizer.target
-    new = separate and tokenizer.contents() != initial.vocabulary().contents()
-    if theirs.source_vocab_size is not None or new:
-        settings["source_vocab_size"] = tokenizer.source.size
-    return dataclasses.replace(theirs, **settings)
-
-
-def inherit_settings(experiment, known, given):
+def inherit_settings(experiment, known, given, same_vocabulary=True):
     """Gives an experiment the model and the search of a run, in place.
 
     Args:
-        experiment: the `Experiment` to change. Its dropout rates are kept.
+        experiment: the `Experiment` to change. It keeps its dropout rates, and search settings that
+            differ from the defaults.
         known: the `Experiment` of the run.
-        given: see `initialized_search`.
-    """
-    experiment.model = dataclasses.replace(known.model, **rates(experiment.model, known.model))
-    experiment.search = initialized_search(known.search, experiment.search, True, given)
-
-
-def rates(model, theirs):
-    """Returns the dropout rates in the settings of `model` that `theirs` also has."""
-    names = (name for name in RATES if hasattr(model, name) and hasattr(theirs, name))
-    return {name: getattr(model, name) for name in names}
-
-
-def initialized_search(known, search, same_vocabulary, given=()):
-    """Returns the `SearchConfig` of a training that starts from a run's weights.
-
-    Args:
-        known: the run's `SearchConfig`.
-        search: a `SearchConfig`. Settings that differ from the defaults are kept.
-        same_vocabulary: whether ids have the same meaning. If not, only special ids are kept.
         given: names, such as "search.beam", of settings that are kept even with default values.
+        same_vocabulary: whether ids have the same meaning. If not, only special ids are inherited.
     """
-    result = dataclasses.replace(known)
+    rates = {
+        name: getattr(experiment.model, name)
+        for name in RATES
+        if hasattr(experiment.model, name) and hasattr(known.model, name)
+    }
+    experiment.model = dataclasses.replace(known.model, **rates)
+    search, defaults = dataclasses.asdict(known.search), dataclasses.asdict(SearchConfig())
     if not same_vocabulary:
         special = range(len(SPECIAL_PIECES))
-        result.banned = tuple(id for id in known.banned if id in special)
-        result.first = ()
-    defaults = dataclasses.asdict(SearchConfig())
-    ours = {
+        search |= {"banned": tuple(id for id in search["banned"] if id in special), "first": ()}
+    search |= {
         name: value
-        for name, value in dataclasses.asdict(search).items()
+        for name, value in dataclasses.asdict(experiment.search).items()
         if value != defaults[name] or f"search.{name}" in given
     }
-    return dataclasses.replace(result, **ours)
+    experiment.search = SearchConfig(**search)
 
 
 def initialize(model, initial, tokenizer):
@@ -79,7 +48,7 @@ def initialize(model, initial, tokenizer):
     rows of the pieces into which the run's vocabulary splits it.
 
     Args:
-        model: a model with the settings of `initialized_settings`.
+        model: a model with the settings of `inherit_settings`.
         initial: the `Run`.
         tokenizer: the tokenizer of the new training.
     """

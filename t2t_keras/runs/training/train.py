@@ -1,6 +1,7 @@
 """Trains a run: builds its data, model and trainer, and finishes it after training."""
 
 import contextlib
+import dataclasses
 import itertools
 import time
 from pathlib import Path
@@ -9,42 +10,43 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 from absl import logging
+from keras.callbacks import LambdaCallback
 
-from pipelines.atomic_files import atomic_folder
+from pipelines.atomic_files import digest
 from pipelines.batches.batch_plan import BatchPlan
-from pipelines.batches.corpora import Corpora, read_corpora
+from pipelines.batches.corpora import read_corpora
 from pipelines.batches.dataset import TrainingData, encoded
-from pipelines.text.sources import SourceError
-from pipelines.tokenizers import load_tokenizer, save_tokenizer
+from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
+from t2t_keras.runs.config_file import preparation_of
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
 from t2t_keras.runs.plugins.decoding_check import check_decoding
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
-from t2t_keras.runs.training.data_warnings import swapped_warnings
 from t2t_keras.runs.training.finishing import finish
-from t2t_keras.runs.training.hardware_record import HardwareRecord
-from t2t_keras.runs.training.held_out_sets import held_out_sets, held_out_texts, tags_of_sets
-from t2t_keras.runs.training.initial_weights import (
-    inherit_settings,
-    initialize,
-    initialized_search,
-    initialized_settings,
+from t2t_keras.runs.training.held_out_sets import (
+    held_out_sets,
+    held_out_texts,
+    swapped_warnings,
+    tags_of_sets,
 )
+from t2t_keras.runs.training.initial_weights import inherit_settings, initialize
 from t2t_keras.runs.training.run_start import (
     begin,
     check_folder,
-    join,
-    moved_text_named,
-    unchanged_on_error,
+    check_unchanged,
+    record_hardware,
 )
-from t2t_keras.runs.tree_search import tree_constraint
+from t2t_keras.runs.tree_search import tree_constraint_for
 from t2t_keras.training.checkpoints import DamagedCheckpoint
 from t2t_keras.training.hardware.devices import tf32
 from t2t_keras.training.hardware.machines import Machines, find_strategy
 from t2t_keras.training.state_fit import check_fits
 from t2t_keras.training.trainer import Trainer
+
+SECONDS = 0.05  # minimum duration of a measurement of the sustained rate
+ROUNDS = 3  # measurements, of which the fastest counts
 
 
 class Training(NamedTuple):
@@ -112,8 +114,7 @@ def train(
     if init and not run.config_file.exists():
         Run(init).experiment()  # fails now rather than after learning a vocabulary
     with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
-        with unchanged_on_error(run) if machines.is_chief else contextlib.nullcontext():
-            trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
+        trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
         with strategy.scope():
             stopped = trainer.train()
         finished = not stopped or trainer.stopped_early
@@ -124,36 +125,25 @@ def train(
 
 
 def make_trainer(experiment, run, strategy, machines, command=(), init=None, given=()):
-    """Builds the `Trainer` of a run."""
-    flags = "--dev_source and --dev_target, or --dev"
-    with moved_text_named(run, experiment, flags, SourceError):
-        texts = held_out_texts(experiment)
+    """Builds the `Trainer` of a run. Nothing is written until everything is built and checked."""
+    texts = held_out_texts(experiment)
     keras.utils.set_random_seed(experiment.training.seed)
-    with machines.chief_first():
-        with moved_text_named(run, experiment, "--data"):
-            store, vocabulary, mix, tags = training_corpora(experiment, run)
-        tokenizer = load_tokenizer(vocabulary)
-        held_out_tags = tags_of_sets(experiment, tags)
-        initial = initial_run(run, init)
-        set_model(experiment, run, tokenizer, initial, init, given)
-        settings = experiment.data.batches, experiment.training.seed
-        plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
-        if machines.is_chief:
-            counts = {name: len(lines) for name, lines in texts.items()}
-            begin(run, experiment, vocabulary, command, initial and initial.folder, counts)
-        else:
-            join(run, experiment, vocabulary)
-    tree_constraint(run, experiment.search)  # fails now rather than in the final export
+    store, tokenizer, mix, tags = training_corpora(experiment, run)
+    held_out_tags = tags_of_sets(experiment, tags)
+    initial = initial_run(run, init)
+    set_model(experiment, run, tokenizer, initial, init, given)
+    check_machines(machines, experiment, tokenizer)
+    if run.config_file.exists():
+        check_unchanged(run, experiment, tokenizer)
+    if experiment.search.constrain:  # fails now rather than in the final export
+        leaves = preparation_of(experiment.data.folder).get("leaves")
+        tree_constraint_for(tokenizer, leaves, run.folder)
+    settings = experiment.data.batches, experiment.training.seed
+    plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
     if machines.is_chief:
         for text in swapped_warnings(texts, store, tokenizer):
             logging.warning(text)
-        steps, warmup = experiment.training.steps, experiment.training.warmup_steps
-        if steps <= warmup and experiment.training.schedule != "constant":
-            logging.warning(
-                "training.warmup_steps=%d is not less than training.steps=%d: the learning rate "
-                "rises until the end. Try --config.training.warmup_steps=%d",
-                *(warmup, steps, max(steps // 4, 1)),
-            )
+        warn_of_warmup(experiment.training)
     for line in mix.lines(plan.examples) if mix else ():
         logging.info(line)
     if plan.too_long:
@@ -171,7 +161,6 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         len(plan.rows),
         "1 replica" if replicas == 1 else f"{replicas} replicas",
     )
-    record = [HardwareRecord(run, replicas, machines.count)] if machines.is_chief else []
     with strategy.scope():
         model = experiment.compiled_model(metrics=[], by_products=True)
         model.optimizer.build(model.trainable_variables)
@@ -185,15 +174,51 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
                     "The paper's learning rates are for random weights and may spoil trained ones. "
                     "Consider --config=finetune, or another training.schedule"
                 )
-        return Trainer(
+
+        def record(logs):
+            step = int(model.optimizer.iterations.numpy())
+            record_hardware(run, step, replicas, machines.count)
+
+        trainer = Trainer(
             model,
             TrainingData(store, plan),
             experiment.training,
             run.folder,
             held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
             strategy=strategy,
-            callbacks=record,
-            rate=replicas * rate_of(experiment, replicas),
+            callbacks=[LambdaCallback(on_train_begin=record)] if machines.is_chief else [],
+            rate=replicas * sustained_rate(experiment, replicas),
+        )
+    with machines.chief_first():
+        if machines.is_chief:
+            counts = {name: len(lines) for name, lines in texts.items()}
+            begin(run, experiment, tokenizer, command, initial and initial.folder, counts)
+        elif not run.config_file.exists():
+            raise ValueError(
+                f"{run.folder} was created by the first machine of this job and is not visible "
+                "here. All machines need the same folder under the same name"
+            )
+    return trainer
+
+
+def check_machines(machines, experiment, tokenizer):
+    """Rejects machines with different settings, which would wait for each other forever."""
+    settings = [dataclasses.asdict(each) for each in (experiment.model, experiment.training)]
+    key = int(digest(repr([*settings, tokenizer.contents()]).encode())[:15], 16)
+    if len(machines.all_values(key)) > 1:
+        raise ValueError(
+            "the machines of this job have different settings or vocabularies. Run the same "
+            "command on all of them"
+        )
+
+
+def warn_of_warmup(training):
+    steps, warmup = training.steps, training.warmup_steps
+    if steps <= warmup and training.schedule != "constant":
+        logging.warning(
+            "training.warmup_steps=%d is not less than training.steps=%d: the learning rate "
+            "rises until the end. Try --config.training.warmup_steps=%d",
+            *(warmup, steps, max(steps // 4, 1)),
         )
 
 
@@ -228,57 +253,45 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         initial: `initial_run(run, init)`.
         experiment, run, init, given: see `train`.
     """
-    if initial and not run.config_file.exists():
-        known = initial.experiment()
-        experiment.imports = tuple(dict.fromkeys((*known.imports, *experiment.imports)))
-        same = tokenizer.contents() == initial.vocabulary().contents()
-        experiment.model = initialized_settings(initial, experiment.model, tokenizer)
-        experiment.search = initialized_search(known.search, experiment.search, same, given)
-    elif initial and init:  # resumed with `init`; the initial run may no longer exist
-        inherit_settings(experiment, run.experiment(), given)
-    elif not initial:
+    known = run if run.config_file.exists() else initial
+    separate = tokenizer.source is not tokenizer.target
+    if init:
+        same = tokenizer.contents() == known.vocabulary().contents()
+        theirs = known.experiment()
+        experiment.imports = tuple(dict.fromkeys((*theirs.imports, *experiment.imports)))
+        inherit_settings(experiment, theirs, given, same)
+        separate = experiment.model.source_vocab_size is not None or (separate and not same)
+    if init or not initial:
         experiment.model.vocab_size = tokenizer.target.size
-        if tokenizer.source is not tokenizer.target:
+        if separate:
             experiment.model.source_vocab_size = tokenizer.source.size
     experiment.validate()
 
 
 def training_corpora(experiment, run):
-    """Returns the `Corpora` of a run."""
+    """Returns the training data of a run, its tokenizer, `Mix` or None, and tags; see `Corpora`."""
     data = experiment.data
     if data.folder:
-        return read_corpora(data.folder, data.corpus_temperature)
+        store, vocabulary, mix, tags = read_corpora(data.folder, data.corpus_temperature)
+        return store, load_tokenizer(vocabulary), mix, tags
     texts = pairs(data.toy_pairs)
-    vocabulary = run.folder / "vocabulary"
-    if not (vocabulary / "tokenizer.json").exists():
+    if run.config_file.exists():
+        tokenizer = run.vocabulary()
+    else:
         tokenizer = learn(itertools.chain.from_iterable(texts), data.vocabulary)
-        with atomic_folder(vocabulary) as unfinished:
-            save_tokenizer(tokenizer, unfinished)
-    store = encoded(texts, load_tokenizer(vocabulary), data.encodings)
-    return Corpora(store, vocabulary, mix=None, tags=[None])
+    return encoded(texts, tokenizer, data.encodings), tokenizer, None, [None]
 
 
-def rate_of(experiment, replicas):
-    """Measures the `sustained_rate` of the sizes and the precision that a run is trained with."""
-    model, training = experiment.model, experiment.training
-    rows = experiment.data.batches.tokens // (replicas * training.accumulate)
-    dtype = "bfloat16" if training.precision == "mixed_bfloat16" else "float32"
-    with tf32(training.tf32):
-        return sustained_rate(max(rows, 1), model.d_model, getattr(model, "d_ff", 0), dtype)
+def sustained_rate(experiment, replicas):
+    """Measures a device's floating-point operations per second in the products of a training.
 
-
-def sustained_rate(rows, width, inner=0, dtype="float32", rounds=3, seconds=0.05):
-    """Measures one device's floating-point operations per second in products of a given size.
-
-    Args:
-        rows: number of vectors.
-        width, inner: the vectors are multiplied by a matrix of these widths, and then by another
-            back to `width`. If `inner` is 0, it is `width`.
-        dtype: type of the operands.
-        rounds: number of measurements; the fastest counts.
-        seconds: minimum duration of a measurement.
+    Vectors are multiplied by a matrix of the sizes of a feed-forward layer and by another one back.
     """
-    inner = inner or width
+    model, training = experiment.model, experiment.training
+    rows = max(experiment.data.batches.tokens // (replicas * training.accumulate), 1)
+    width = model.d_model
+    inner = getattr(model, "d_ff", width)
+    dtype = "bfloat16" if training.precision == "mixed_bfloat16" else "float32"
     x, there, back = (
         tf.cast(tf.random.normal(shape) / shape[0] ** 0.5, dtype)
         for shape in ((rows, width), (width, inner), (inner, width))
@@ -294,8 +307,9 @@ def sustained_rate(rows, width, inner=0, dtype="float32", rounds=3, seconds=0.05
         float(products(tf.constant(count)))  # reading the sum waits for the device
         return time.perf_counter() - start
 
-    count = 1
-    measured(count)
-    while measured(count) < seconds:
-        count *= 2
-    return 4 * rows * width * inner * count / min(measured(count) for _ in range(rounds))
+    with tf32(training.tf32):
+        count = 1
+        measured(count)  # compiles the graph
+        while measured(count) < SECONDS:
+            count *= 2
+        return 4 * rows * width * inner * count / min(measured(count) for _ in range(ROUNDS))

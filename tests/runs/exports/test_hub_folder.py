@@ -47,7 +47,7 @@ def test_a_run_comes_back_through_the_hub_with_the_same_translations(
     facts = metadata_load(folder / "README.md")
     assert (facts["language"], facts["license"]) == (["en", "de"], "mit")
     (entry,) = facts["model-index"][0]["results"]
-    record = run.averaged.record()["bleu"]
+    record = run.averaged.record()["bleu"][""]
     assert entry["metrics"][0]["value"] == round(record["score"], 2)
     assert record["signature"] in entry["metrics"][0]["name"]
     card = (folder / "README.md").read_text()
@@ -104,7 +104,7 @@ def test_the_card_tells_of_its_own_weights_and_search(
     figures = {"tokens": 1, "seconds": 2, "flops": 3}
     lines = [json.dumps({"step": step, "bleu": None, **figures}) + "\n" for step in (2, 4, 6)]
     (copied.folder / "metrics.jsonl").write_text("".join(lines))
-    bleu = {"bleu": {"score": 39.1, "signature": "case:mixed|tok:13a"}}
+    bleu = {"bleu": {"": {"score": 39.1, "signature": "case:mixed|tok:13a"}}}
     copied.averaged.add(copied.averaged.digest(), steps=[2, 4], **bleu)
     copied.export(tmp_path / "published", "hub", weights, beam=beam)
     card = (tmp_path / "published" / "README.md").read_text()

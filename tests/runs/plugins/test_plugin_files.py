@@ -195,7 +195,7 @@ def test_a_file_that_changed_since_training_started_is_refused(run, tmp_path):
     copy = files_of_run(run.folder)[0].sha256
     message = rf"started with a mine.py of SHA-256 {copy}.*other/mine.py has changed.*--run"
     with pytest.raises(ValueError, match=message):
-        begin(run, experiment, run.folder / "vocabulary")
+        begin(run, experiment, run.vocabulary())
     path.write_text("# changed again")
     with pytest.raises(ValueError, match="has changed since this process loaded it"):
         adopt_plugins(Run(tmp_path / "new"), experiment)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.runs.untrained import toy_tokenizer, untrained_run
+from support.runs.untrained import learned_tokenizer, toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.dataset import encoded
@@ -19,16 +19,14 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.runs import Run, train
-from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.training import train as training
 from t2t_keras.runs.training.initial_weights import (
+    inherit_settings,
     initialize,
-    initialized_search,
-    initialized_settings,
     means,
     origins,
-    rates,
 )
+from t2t_keras.runs.training.run_start import begin
 from t2t_keras.runs.training.train import initial_run, set_model
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -47,9 +45,10 @@ def weights_of(model):
 
 def started(initial, tokenizer):
     """Returns the weights of a new model that starts from a run."""
-    model = initialized_settings(initial, TransformerConfig(dropout=0.3), tokenizer)
-    assert model.dropout == 0.3 and model.d_model == 16
-    model = Experiment(model=model).new_model()
+    experiment, new = Experiment(TransformerConfig(dropout=0.3)), Run(initial.folder / "new")
+    set_model(experiment, new, tokenizer, initial, initial.folder, ())
+    assert experiment.model.dropout == 0.3 and experiment.model.d_model == 16
+    model = experiment.new_model()
     initialize(model, initial, tokenizer)
     return weights_of(model)
 
@@ -97,18 +96,26 @@ def test_means_of_rows():
 
 def test_the_search_is_the_runs_where_the_config_has_the_defaults():
     known = SearchConfig(beam=6, alpha=1.0, penalty="marian", banned=(3, 17), first=(20,))
-    search = initialized_search(known, SearchConfig(extra_length=10), same_vocabulary=True)
+
+    def inherited(search, *options):
+        experiment = Experiment(search=search)
+        inherit_settings(experiment, Experiment(search=known), *options)
+        return experiment.search
+
+    search = inherited(SearchConfig(extra_length=10), ())
     assert search == dataclasses.replace(known, extra_length=10)
-    search = initialized_search(known, SearchConfig(beam=2), same_vocabulary=False)
+    search = inherited(SearchConfig(beam=2), (), False)
     assert search == dataclasses.replace(known, beam=2, banned=(3,), first=())
-    search = initialized_search(known, SearchConfig(), True, ["search.beam", "search.first"])
+    search = inherited(SearchConfig(), ["search.beam", "search.first"])
     assert search == dataclasses.replace(known, beam=4, first=()), "given, although the default"
 
 
 def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its_settings(tmp_path):
-    run, tokenizer = Run(tmp_path), None
-    known = Experiment(TransformerConfig(d_model=16, num_heads=2), search=SearchConfig(beam=6))
-    write_settings(run.config_file, known, init="gone")
+    run, tokenizer = Run(tmp_path), learned_tokenizer()
+    model = TransformerConfig(vocab_size=400, d_model=16, num_heads=2)
+    known = Experiment(model, search=SearchConfig(beam=6))
+    begin(run, known, tokenizer)
+    write_json(run.config_file, read_json(run.config_file) | {"init": "gone"})
     config = load_experiment("finetune")
     set_model(config, run, tokenizer, initial_run(run, "gone"), "gone", ())
     assert (config.model, config.search) == (known.model, known.search)
@@ -120,7 +127,9 @@ def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its
 
 def test_a_rival_takes_only_the_rates_that_it_has():
     for models in ((TransformerConfig, GNMTConfig), (GNMTConfig, TransformerConfig)):
-        assert rates(models[0](dropout=0.3), models[1]()) == {"dropout": 0.3}
+        experiment = Experiment(models[0](dropout=0.3))
+        inherit_settings(experiment, Experiment(models[1]()), ())
+        assert experiment.model == models[1](dropout=0.3)
 
 
 def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):

@@ -5,51 +5,52 @@ import logging
 import shutil
 
 import pytest
-from support.runs.untrained import tiny_experiment
+from support.runs.untrained import learned_tokenizer, tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.special_ids import SPECIAL_PIECES
-from pipelines.tokenizers import WordPieceTokenizer, save_tokenizer
+from pipelines.tokenizers import WordPieceTokenizer
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
-from t2t_keras.runs.training.run_start import begin, join, moved_text_named, unchanged_on_error
+from t2t_keras.runs.training import run_start
+from t2t_keras.runs.training.run_start import (
+    begin,
+    check_folder,
+    check_unchanged,
+    record_hardware,
+)
 
 
 @pytest.fixture
-def begun(tmp_path, vocabulary):
+def begun(tmp_path):
     """A run that has begun, and its experiment."""
     folder = tmp_path / "data"
     folder.mkdir()
     write_json(folder / "preparation.json", {"leaves": ["tag", 3], "languages": ["en", "fr"]})
     run, experiment = Run(tmp_path / "new" / "run"), tiny_experiment(folder=str(folder))
-    begin(run, experiment, vocabulary, ["t2t-train", "--data=data"])
+    begin(run, experiment, learned_tokenizer(), ["t2t-train", "--data=data"])
     return run, experiment
 
 
-def test_each_change_of_a_resumed_run_is_logged(begun, vocabulary, tmp_path, caplog):
+def test_each_change_of_a_resumed_run_is_logged(begun, tmp_path, caplog):
     run, experiment = begun
     before, moved = experiment.data.folder, str(tmp_path / "moved")
     experiment.training.steps, experiment.data.folder = 9, moved
     with caplog.at_level(logging.INFO, logger="absl"):
-        begin(run, experiment, vocabulary, ["t2t-train"])
+        begin(run, experiment, learned_tokenizer(), ["t2t-train"])
     changes = ["training.steps: 1700 -> 9", f"data.folder: {before!r} -> {moved!r}"]
     assert sorted(caplog.messages) == sorted(changes)
-    join(run, experiment, vocabulary)
     assert run.experiment() == experiment and run.vocabulary().size == 400
-    config = read_json(run.config_file)
-    assert config["command"] == ["t2t-train"]
-    assert config["languages"] == ["en", "fr"], "the moved data does not record them"
+    assert read_json(run.config_file)["command"] == ["t2t-train"]
     assert run.prepared_with("leaves") is None
 
 
-def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_settings(
-    begun, vocabulary, caplog
-):
+def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_settings(begun, caplog):
     run, experiment = begun
     config = read_json(run.config_file)
     write_json(run.config_file, config | {"hardware": [1], "init": "a", "base": {"hub": "b"}})
     with caplog.at_level(logging.INFO, logger="absl"):
-        begin(run, experiment, vocabulary, ["t2t-train", "--run=x"])
+        begin(run, experiment, learned_tokenizer(), ["t2t-train", "--run=x"])
     assert not caplog.messages
     found = read_json(run.config_file)
     assert run.prepared_with("leaves") == found["preparation"]["leaves"] == ["tag", 3]
@@ -57,46 +58,43 @@ def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_setting
     assert (found["hardware"], found["init"], found["base"]) == ([1], "a", {"hub": "b"})
 
 
-def test_the_model_and_the_vocabulary_of_a_run_are_fixed(begun, vocabulary, tmp_path):
+def test_the_model_and_the_vocabulary_of_a_run_are_fixed(begun):
     run, experiment = begun
-    before = run.config_file.read_bytes()
-    save_tokenizer(WordPieceTokenizer([*SPECIAL_PIECES, "a"]), tmp_path / "other")
+    check_unchanged(run, experiment, learned_tokenizer())
     model = dataclasses.replace(experiment.model, d_ff=32)
     changed = dataclasses.replace(experiment, model=model)
-    for check in (begin, join):
-        with pytest.raises(ValueError, match=r"was started with model.d_ff=.* Received: 32"):
-            check(run, changed, vocabulary)
-        with pytest.raises(ValueError, match="was started with a different vocabulary"):
-            check(run, experiment, tmp_path / "other")
-    assert run.config_file.read_bytes() == before
+    with pytest.raises(ValueError, match=r"was started with model.d_ff=.* Received: 32"):
+        check_unchanged(run, changed, learned_tokenizer())
+    with pytest.raises(ValueError, match="was started with a different vocabulary"):
+        check_unchanged(run, experiment, WordPieceTokenizer([*SPECIAL_PIECES, "a"]))
 
 
-def test_another_machines_run_must_be_visible_and_an_imported_one_is_not_resumed(begun, vocabulary):
-    run, experiment = begun
-    with pytest.raises(ValueError, match=r"not visible here. All machines need the same folder"):
-        join(Run(run.folder / "none"), experiment, vocabulary)
+def test_an_imported_run_is_not_resumed(begun):
+    run, _ = begun
     write_json(run.config_file, read_json(run.config_file) | {"imported": "Marian"})
     with pytest.raises(ValueError, match=r"holds an imported model \(Marian\).* new folder"):
-        begin(run, experiment, vocabulary)
+        check_folder(run)
 
 
-def test_a_run_begins_where_a_killed_process_left_unfinished_files(tmp_path, vocabulary):
-    (tmp_path / "vocabulary.0a1b.unfinished").mkdir()
+def test_a_run_begins_where_a_killed_process_left_its_files(tmp_path):
     (tmp_path / "config.json.unfinished").write_text("{")
     (tmp_path / ".lock").touch()
-    shutil.copytree(vocabulary, tmp_path / "vocabulary")
-    begin(Run(tmp_path), Experiment(), vocabulary)
+    (tmp_path / "vocabulary").mkdir()
+    (tmp_path / "vocabulary" / "of other data").touch()
+    check_folder(Run(tmp_path))
+    begin(Run(tmp_path), Experiment(), learned_tokenizer())
     assert Run(tmp_path).experiment().flat() == Experiment().flat()
-    assert not list(tmp_path.glob("*.unfinished"))
+    assert Run(tmp_path).vocabulary().size == 400
+    assert not list(tmp_path.glob("**/of other data"))
 
 
-def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabulary, tmp_path):
+def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     shutil.rmtree(copied.checkpoints.folder)
     copied.checkpoints.folder.symlink_to(outside)
     calls = (
-        lambda: begin(copied, copied.experiment(), vocabulary),
+        lambda: check_folder(copied),
         lambda: copied.average(last=1),
         copied.export,
     )
@@ -106,29 +104,37 @@ def test_a_run_with_a_link_that_leads_outside_is_not_written_to(copied, vocabula
     assert not list(outside.iterdir())
 
 
-def test_an_error_restores_a_run_but_not_what_other_commands_wrote(begun, vocabulary, tmp_path):
-    run, experiment = begun
-    before = run.config_file.read_bytes()
-    experiment.training.steps = 9
-    for each in (run, Run(tmp_path / "another")):
-        with pytest.raises(ValueError, match="mistake"), unchanged_on_error(each):
-            begin(each, experiment, vocabulary)
-            (each.folder / "report.html").touch()
-            raise ValueError("mistake")
-    assert run.config_file.read_bytes() == before and run.vocabulary().size == 400
-    assert (run.folder / "report.html").exists()
-    assert [path.name for path in each.folder.iterdir()] == ["report.html"]
+@pytest.fixture
+def start(copied, monkeypatch):
+    """A function that starts training at a step on a machine; returns what config.json records."""
+
+    def start(step, processor):
+        found = {"processor": processor, "cores": 2, "memory_gib": 24}
+        found |= {"accelerators": [], "machines": 1}
+        monkeypatch.setattr(run_start, "this_hardware", lambda *_: found)
+        record_hardware(copied, step)
+        hardware = read_json(copied.config_file)["hardware"]
+        return [(each["from_step"], each["processor"]) for each in hardware]
+
+    return start
 
 
-def test_text_that_is_not_at_its_recorded_place_is_reported_with_the_flag(begun, tmp_path):
-    run, experiment = begun
+def test_a_run_lists_the_machines_it_was_trained_on(copied, start):
+    before = read_json(copied.config_file)
+    assert start(0, "A") == [(0, "A")]
+    assert start(0, "B") == [(0, "B")], "A was killed before its first checkpoint"
+    assert start(400, "B") == [(0, "B")], "resumed on the same machine"
+    assert start(800, "C") == [(0, "B"), (800, "C")]
+    assert start(900, "B") == [(0, "B"), (800, "C"), (900, "B")]
+    assert start(850, "C") == [(0, "B"), (800, "C")], "the newest checkpoint was damaged"
+    after = read_json(copied.config_file)
+    assert {name: after[name] for name in after if name != "hardware"} == before
+    page = copied.report().read_text()
+    assert "2 cores of B, 24 GiB" in page and "from step 801 on: 2 cores of C" in page
 
-    def raised(run):
-        with pytest.raises(ValueError) as error, moved_text_named(run, experiment, "--data"):
-            raise ValueError("nothing here")
-        return str(error.value)
 
-    message = raised(run)
-    assert message.startswith("nothing here. ") and message.endswith("now, give --data")
-    experiment.data.folder = "given"
-    assert raised(run) == raised(Run(tmp_path / "new")) == "nothing here"
+def test_nothing_is_written_if_nothing_is_new(copied, start):
+    start(0, "A")
+    before = copied.config_file.stat()
+    start(400, "A")
+    assert copied.config_file.stat() == before

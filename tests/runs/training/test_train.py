@@ -3,12 +3,13 @@ import types
 
 import pytest
 from support.runs.finished_run import contents_of
-from support.runs.untrained import tiny_experiment
+from support.runs.untrained import learned_tokenizer, tiny_experiment
 
 from pipelines.atomic_files import read_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.runs import Run, train
 from t2t_keras.runs.training import train as training
+from t2t_keras.runs.training.run_start import begin
 
 
 def test_a_training_ends_with_averaged_weights(toy_run):
@@ -90,32 +91,33 @@ def test_only_the_chief_finishes_a_run_and_only_at_its_end(monkeypatch, tmp_path
 def test_without_data_a_run_learns_the_toy_grammar_and_its_vocabulary_once(tmp_path, monkeypatch):
     experiment, run = tiny_experiment(toy_pairs=300), Run(tmp_path)
     experiment.data.encodings = EncodingsConfig(per_sentence=3, bpe_dropout=0.2)
-    store, vocabulary, *_ = training.training_corpora(experiment, run)
-    assert (len(store), store.encodings) == (300, 3)
-    assert vocabulary == tmp_path / "vocabulary" and run.vocabulary().size == 400
+    store, tokenizer, *_ = training.training_corpora(experiment, run)
+    assert (len(store), store.encodings, tokenizer.size) == (300, 3, 400)
+    assert not list(tmp_path.iterdir())
+    begin(run, experiment, tokenizer)
     monkeypatch.setattr(training, "learn", None)
     again, *_ = training.training_corpora(experiment, run)
     assert again.lengths.tolist() == store.lengths.tolist()
 
 
-def test_prepared_data_comes_with_its_vocabulary(toy_data, tmp_path):
-    experiment = tiny_experiment(folder=str(toy_data[1]))
-    store, vocabulary, *_ = training.training_corpora(experiment, Run(tmp_path))
-    assert len(store) > 1000 and vocabulary == toy_data[1] / "vocabulary"
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_rate_is_that_of_the_largest_products_of_the_run(monkeypatch):
-    """A first measurement, two until one takes long enough, and the two that count."""
-    times = iter([0.0, 9.0, 0.0, 1.0, 0.0, 4.0, 0.0, 3.0, 0.0, 5.0])
+    """A first measurement, two until one takes long enough, and the three of which one counts."""
+    times = iter([0.0, 9.0, 0.0, 0.04, 0.0, 4.0, 0.0, 3.0, 0.0, 5.0, 0.0, 6.0])
     monkeypatch.setattr(training.time, "perf_counter", lambda: next(times))
-    rate = training.sustained_rate(10, 8, 16, "bfloat16", rounds=2, seconds=2.0)
-    assert rate == 2 * (10 * 8 * 16 + 10 * 16 * 8) * 2 / 3.0
-
-    given = []
-    monkeypatch.setattr(training, "sustained_rate", lambda *sizes: given.append(sizes) or 1.0)
     experiment = tiny_experiment()
     experiment.data.batches.tokens, experiment.training.accumulate = 1200, 2
     experiment.training.precision = "mixed_bfloat16"
-    assert training.rate_of(experiment, replicas=3) == 1.0
-    assert given == [(200, experiment.model.d_model, experiment.model.d_ff, "bfloat16")]
+    model = experiment.model
+    rate = training.sustained_rate(experiment, replicas=3)
+    assert rate == 2 * (200 * model.d_model * model.d_ff * 2) * 2 / 3.0
+
+
+def test_machines_with_different_settings_are_refused():
+    others = set()
+    machines = types.SimpleNamespace(all_values=lambda value: others.add(value) or others)
+    experiment = tiny_experiment()
+    training.check_machines(machines, experiment, learned_tokenizer())
+    training.check_machines(machines, tiny_experiment(), learned_tokenizer())
+    experiment.training.seed = 7
+    with pytest.raises(ValueError, match="have different settings or vocabularies"):
+        training.check_machines(machines, experiment, learned_tokenizer())

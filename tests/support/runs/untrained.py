@@ -6,7 +6,7 @@ import re
 import keras
 
 from pipelines.data_config import DataConfig
-from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 from pipelines.toy.grammar import pairs
 from t2t_keras.experiment import Experiment, load_experiment
@@ -55,7 +55,7 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, extra_length=50, **set
     bias = [4.0 * bool(re.match(r"▁[a-z]{3}", piece)) for piece in tokenizer.pieces(range(400))]
     bias[2] = end
     run = Run(folder)
-    begin(run, experiment, vocabulary)
+    begin(run, experiment, load_tokenizer(vocabulary))
     keras.utils.set_random_seed(0)
     model = experiment.new_model()
     model.embedding.bias.assign(bias)

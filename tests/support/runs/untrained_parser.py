@@ -6,7 +6,7 @@ import keras
 import numpy as np
 
 from pipelines.text.treebank import TreebankPairs
-from pipelines.tokenizers import save_tokenizer
+from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
@@ -37,7 +37,7 @@ def untrained_parser(folder, leaves, extra_length=20):
     experiment = Experiment(model)
     experiment.search.extra_length, experiment.data.folder = extra_length, str(data)
     run = Run(folder / "run")
-    begin(run, experiment, data / "vocabulary")
+    begin(run, experiment, load_tokenizer(data / "vocabulary"))
     keras.utils.set_random_seed(0)
     model = experiment.new_model()
     random = np.random.default_rng(1)
