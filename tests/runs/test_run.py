@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.runs.untrained import save_checkpoint
 
-from pipelines.atomic_files import only_one, read_json, write_json
+from pipelines.atomic_files import only_one
 from t2t_keras.runs import Run
 
 
@@ -95,16 +95,3 @@ def test_evaluations_are_the_whole_lines_of_the_metrics_file(copied):
         copied.evaluations(required=True)
     (copied.folder / "metrics.jsonl").write_text('{"step": 2, "loss": 1.5}\n{"step": 4, "lo')
     assert copied.evaluations(required=True) == [{"step": 2, "loss": 1.5}]
-
-
-def test_without_a_record_of_its_data_a_run_reads_that_of_the_data_folder(copied, tmp_path):
-    assert copied.prepared_with("leaves") is None, "it learned the toy grammar"
-    settings = read_json(copied.config_file)
-    del settings["preparation"]
-    settings["experiment"]["data"]["folder"] = str(tmp_path / "data")
-    write_json(copied.config_file, settings)
-    assert copied.prepared_with("leaves") is None
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "preparation.json").write_text('{"leaves": ["tag", 3]}')
-    assert copied.prepared_with("leaves") == ["tag", 3]
-    assert copied.prepared_with("other") is None

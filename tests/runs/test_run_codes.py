@@ -79,8 +79,8 @@ def test_exports_translate_as_the_run(run, tmp_path):
     assert best(results) == best(expected)
     scores = ([each.score for row in rows for each in row] for rows in (results, expected))
     np.testing.assert_allclose(*scores, rtol=1e-4)
-    outputs = engine.signatures["translate_with_options"](text=tf.constant(texts))
-    found = [text.decode() for text in outputs["translations"][:, 0].numpy()]
+    outputs = engine.signatures["serving_default"](tf.constant(texts))
+    found = [text.decode() for text in outputs["translations"].numpy()]
     assert found == run.translate(texts, **QUICK)
     fast = load_translator(run.export(tmp_path / "ct2", "ctranslate2", **QUICK))
     assert fast.translate(texts) == best(expected)

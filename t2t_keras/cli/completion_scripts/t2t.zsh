@@ -337,7 +337,7 @@ _t2t() {
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
-        '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights or settings]' \
+        '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights, settings or code of the model]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
