@@ -20,6 +20,7 @@ from pipelines.atomic_files import json_digest, read_json, write_json
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SILENT = "no message"  # stands for the last message of a command that has written none
 REPORT_SECONDS = 60  # interval between progress reports of a running stage
 # Matches log lines of libraries. Unlike theirs, the times of t2t-train are in whole seconds.
@@ -162,22 +163,17 @@ class Stages:
         Returns:
             Its last message.
         """
-        children, reported = [], None
-        with signals_passed_to(children) as received:
-            with open(log, "ab") as file:
-                file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
-                file.flush()
-                begin = file.tell()
-                children.append(self.start(command, arguments, file))
-            if received:  # a signal that arrived before the child was started
-                send(received[0], children[0])
-            while (code := exit_code(children[0])) is None:
-                message = last_message(log, begin)
-                if message not in (reported, SILENT):
-                    reported = message
-                    self.report(f"{stage}: {message}")
-        if received:
-            raise KeyboardInterrupt
+        reported = None
+        with open(log, "ab") as file:
+            file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
+            file.flush()
+            begin = file.tell()
+            with running(self.start, command, arguments, file) as child:
+                while (code := exit_code(child)) is None:
+                    message = last_message(log, begin)
+                    if message not in (reported, SILENT):
+                        reported = message
+                        self.report(f"{stage}: {message}")
         if code:
             raise StageFailed(
                 f"{self.name}: {stage} failed (exit code {code}): {last_message(log, begin)}. The "
@@ -214,42 +210,30 @@ def exit_code(child):
 
 
 @contextlib.contextmanager
-def signals_passed_to(children):
-    """Forwards SIGINT, SIGTERM and SIGHUP to child processes, so that they can save their work.
+def running(start, *arguments):
+    """Yields the child process that `start(*arguments)` returns.
 
-    Only the main thread of a process can receive signals. In any other, nothing is forwarded.
-
-    Yields a list to which received signals are appended. After an error in the block, such as a
-    closed pipe, the child processes end as after SIGTERM.
+    SIGINT, SIGTERM and SIGHUP raise KeyboardInterrupt in the block. After any error in the block,
+    the child gets SIGTERM, so that it can save its work, and the block waits until it has ended.
+    Only the main thread of a process can receive signals.
     """
-    received, in_main = [], threading.current_thread() is threading.main_thread()
 
-    def pass_on(number, _):
-        received.append(number)
-        for child in children:
-            send(number, child)
+    def interrupt(*_):
+        raise KeyboardInterrupt
 
-    previous = {
-        number: signal.signal(number, pass_on)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if in_main
-    }
+    in_main = threading.current_thread() is threading.main_thread()
+    previous = {each: signal.signal(each, interrupt) for each in SIGNALS if in_main}
     try:
-        yield received
-    except BaseException:
-        for child in children:
-            send(signal.SIGTERM, child)
+        child = start(*arguments)
+        try:
+            yield child
+        except BaseException:
+            child.terminate()
             child.wait()
-        raise
+            raise
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def send(number, child):
-    """Sends a signal to a running child: SIGINT unchanged, any other signal as SIGTERM."""
-    with contextlib.suppress(ProcessLookupError):
-        child.send_signal(signal.SIGINT if number == signal.SIGINT else signal.SIGTERM)
 
 
 def last_message(log, begin=0):

@@ -5,6 +5,7 @@ import datetime
 import io
 from pathlib import Path
 
+from pipelines.atomic_files import write_text
 from t2t_keras.processor import processor_text
 from t2t_keras.training.hardware.hardware_description import gpu_names
 
@@ -28,10 +29,7 @@ def write_table(path, columns, rows, notes):
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows([list(columns), *cells])
     for suffix, contents in ((".md", markdown), (".csv", table.getvalue())):
-        file = Path(f"{path}{suffix}")
-        unfinished = Path(f"{file}.unfinished")
-        unfinished.write_text(contents, encoding="utf-8")
-        unfinished.rename(file)
+        write_text(Path(f"{path}{suffix}"), contents)
     return markdown
 
 

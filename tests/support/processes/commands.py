@@ -300,14 +300,15 @@ def start_stages_from(server, at_stage):
             server.sendall(f"{json.dumps(request)}\n".encode())
             self.pid = int(answers.readline())
 
-        def wait(self, timeout):
+        def wait(self, timeout=None):
             if self.signal:
                 while self.runs and not list(self.runs[0].glob("checkpoints/*.npz")):
                     time.sleep(0.01)
-                os.kill(os.getpid(), signal.Signals[self.signal])
+                sent, self.signal = signal.Signals[self.signal], None
+                os.kill(os.getpid(), sent)
             return int(answers.readline())
 
-        def send_signal(self, number):
-            os.kill(self.pid, number)
+        def terminate(self):
+            os.kill(self.pid, signal.SIGTERM)
 
     stages.start_command = Stage
