@@ -23,7 +23,6 @@ from absl import flags
 from pipelines.atomic_files import atomic_file
 from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import compressing
-from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, IMPORTS, TRUST, opened_model
 from t2t_keras.cli.flags.list_flag import define_list
@@ -89,13 +88,6 @@ PARSES = flags.DEFINE_string(
     None,
     "File with parses to score, one tree per line; an empty line is a missing parse.",
 )
-LEAVES = flags.DEFINE_enum(
-    "leaves",
-    None,
-    LEAF_KINDS,
-    "Leaf symbol that the run was trained with. Default: the one that it recorded.",
-)
-
 
 METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
 TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
@@ -117,7 +109,6 @@ def check_text_flags(arguments):
         )
     if not reference_files() or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
-    refuse_unused([LEAVES], "without --treebank")
     check_metrics()
     if HYPOTHESES.value:
         refuse_unused([SOURCE, *RUN_FLAGS], "with --hypotheses, which are already translated")
@@ -229,7 +220,7 @@ def check_tree_flags(arguments):
             f"--treebank={TREEBANK.value}"
         )
     if PARSES.value:
-        refuse_unused([LEAVES, *RUN_FLAGS], "with --parses, which are already parsed")
+        refuse_unused(RUN_FLAGS, "with --parses, which are already parsed")
 
 
 def evaluate_trees(arguments):
@@ -257,7 +248,7 @@ def evaluate_trees(arguments):
     run.experiment()  # raises a clear error if the folder is not a run
     with opened_output() as write:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}
-        result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, LEAVES.value, **options)
+        result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, **options)
         write(result.parses)
     show(result)
 

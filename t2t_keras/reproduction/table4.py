@@ -109,7 +109,7 @@ def reproduce(plan):
             run, weights = trained_run(plan, folder, first, recipe, trees)
         searches = [
             dataclasses.replace(recipe.experiment.search, constrain=constrain)
-            for constrain in constraints_of(run)
+            for constrain in OUTPUTS
         ]
         results = [
             score_treebank(plan, folder, name, golds[name], seen[name], search, run, weights)
@@ -117,11 +117,6 @@ def reproduce(plan):
             for search in searches
         ]
         return write_results(plan, folder, results, first, recipe, run, weights)
-
-
-def constraints_of(run):
-    """Returns the constraints to search with; only runs that record their leaves support "tree"."""
-    return [*OUTPUTS] if run.prepared_with("leaves") else [""]
 
 
 def mode(plan):

@@ -23,10 +23,10 @@ class ParseEvaluation(NamedTuple):
     repaired: list | None = None
 
 
-def evaluate_run(run, treebank, weights=None, leaves=None, engine="auto", dtype=None, **search):
+def evaluate_run(run, treebank, weights=None, engine="auto", dtype=None, **search):
     """Parses the sentences of gold trees with a run and scores the parses."""
     golds = list(read_trees(treebank))
-    words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run, leaves)
+    words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run)
     sentences = [" ".join(sentence) for sentence in words]
     translator = run.translator(weights, engine, dtype)
     outputs = translate_all(translator, sentences, task="parsing", **search)
@@ -43,23 +43,21 @@ def evaluate_lines(golds, lines, repaired=None):
     return ParseEvaluation(scores, lines, repaired)
 
 
-def leaf_symbol(run, given):
+def leaf_symbol(run, given=None):
     """Returns the symbol that a run writes for a word, one of `pipelines.text.treebank.LEAVES`.
 
     Args:
         run: a `Run`.
-        given: the user's choice, or None. Required only if the run does not record the symbol.
+        given: the symbol that the user expects, or None.
     """
-    (known, _) = run.prepared_with("leaves") or (None, None)
-    if known and given and known != given:
-        raise ValueError(f"{run.folder} was prepared with --leaves={known}. Received: {given}")
-    if not known and not given:
+    leaves = run.prepared_with("leaves")
+    if not leaves:
         raise ValueError(
-            f"{run.folder} does not record the leaf symbol that it was trained with, and its "
-            "prepared data is not found from here. Give it: --leaves=XX, tag or word, as in "
-            "t2t-prepare (in Python: leaves=...)"
+            f"{run.folder} was not trained on trees, which t2t-prepare --treebank prepares"
         )
-    return known or given
+    if given not in (None, leaves[0]):
+        raise ValueError(f"{run.folder} was prepared with --leaves={leaves[0]}. Received: {given}")
+    return leaves[0]
 
 
 def gold_words(gold):

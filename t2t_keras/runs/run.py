@@ -181,16 +181,15 @@ class Run(RunFolder):
         outputs = translate_all(translator, listed(sources), **search)
         return evaluate(outputs, listed(references), paper_bleu)
 
-    def evaluate_parses(self, treebank, weights=None, leaves=None, **options):
+    def evaluate_parses(self, treebank, weights=None, **options):
         """Parses the sentences of gold trees and returns a `ParseEvaluation`.
 
         Args:
             treebank: files with bracketed trees: a path, a glob, or several separated by commas.
             weights: see the class.
-            leaves: leaf symbol that the run was trained with. None: the recorded symbol.
             **options: `engine` and `dtype`, see `translator`; for other options, see the class.
         """
-        return evaluate_run(self, treebank, weights, leaves, **options)
+        return evaluate_run(self, treebank, weights, **options)
 
     # Weights
 

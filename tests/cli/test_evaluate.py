@@ -120,7 +120,6 @@ MISTAKES = {
     f"{RUN} --against={{0}}/worse --output={{0}}/worse": "--against are the same file",
     f"{RUN} --output={{0}}/run/config.json": "and a file of the run are the same file",
     f"{RUN} --output={{0}}/none/out": "No such file or directory",
-    f"{RUN} --leaves=XX": "--leaves has no effect without --treebank: leave it out",
     f"{FILE} --source={{0}}/source": "--source has no effect with --hypotheses",
     f"{FILE} --beam=2": "--beam has no effect with --hypotheses",
     f"{FILE} --reference={{0}}/one": "must have the same number of lines. Received: 40 in",

@@ -45,7 +45,6 @@ MISTAKES = {
     "--parses={0}/one --treebank={0}/two": "Received: 2 gold trees and 1 parses",
     "--parses={0}/two --treebank={0}/bad": "bad, line 2: the tree that begins here",
     "--parses={0}/two --treebank={0}/two --output=x": "--output has no effect with --parses",
-    "--parses={0}/two --treebank={0}/two --leaves=XX": "--leaves has no effect with --parses",
     "--parses={0}/two --treebank={0}/two --source=x --reference=y": (
         "trees are not scored as text: leave out --source, --reference"
     ),

@@ -77,13 +77,11 @@ def test_the_parses_of_a_run_are_completed_by_the_words(tmp_path):
     assert result.scores[1].f1 == 100 and result.scores[1].tagging_accuracy == 100
 
 
-def test_leaves_are_those_of_the_data_or_as_given():
+def test_leaves_are_those_of_the_data():
     run = Parser({})
-    assert leaf_symbol(run, None) == leaf_symbol(run, "tag") == "tag"
+    assert leaf_symbol(run) == leaf_symbol(run, "tag") == "tag"
     with pytest.raises(ValueError, match=r"was prepared with --leaves=tag. Received: XX"):
         leaf_symbol(run, "XX")
     run.leaves = None
-    assert leaf_symbol(run, "word") == "word"
-    message = r"runs/parser does not record the leaf symbol .* Give it: --leaves=XX, tag or word"
-    with pytest.raises(ValueError, match=message):
-        leaf_symbol(run, None)
+    with pytest.raises(ValueError, match=r"runs/parser was not trained on trees"):
+        leaf_symbol(run)

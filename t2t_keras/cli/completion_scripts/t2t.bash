@@ -123,7 +123,6 @@ _t2t_words() {
         hypotheses=@file
         imports=@file
         json
-        leaves=tag|XX|word
         lowercase
         method=@file
         metrics=@file

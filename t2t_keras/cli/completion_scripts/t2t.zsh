@@ -297,7 +297,6 @@ _t2t() {
         '--hypotheses=[File with translations to score, one per line]:hypotheses:_files' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--json[Print the scores as a JSON object]' \
-        '--leaves=[Leaf symbol that the run was trained with]:leaves:(tag XX word)' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter; and those of plug-in files]:metrics:_files' \
