@@ -54,9 +54,7 @@ DAMAGES += tuple(map(flip, (0, 0.07, 0.23, 0.41, 0.61, 0.83, 0.97, 1)))
 
 def contents(folder):
     """Returns the bytes of all files in a folder, by path."""
-    files = (
-        path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"
-    )
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
