@@ -16,6 +16,7 @@ LOSSES = "losses", "keras_losses", "token_loss", "chunked_loss"
 # A part of t2t_keras may import the parts below it, never one above.
 FLOORS = [
     {"checks", "config_files", "ops", "options", "plugins", "processor", "registering"},
+    {"quiet_loading"},
     {"decoding_cache"},
     {"layers"},
     {"transformer_config", "sequence_model"},

@@ -38,7 +38,7 @@ from t2t_keras.cli.flags.shared_flags import (
     trust_given,
 )
 from t2t_keras.cli.main import run, show_info
-from t2t_keras.cli.process.backend import load_backend, stderr_filter
+from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.serving.limits import Limits
 
 DTYPE = dtype_flag()
@@ -160,9 +160,6 @@ def main(arguments):
     models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
     models = with_glossaries(models, GLOSSARY.value)
     with listening(HOST.value, PORT.value) as sock:
-        if flags.FLAGS["verbosity"].value < 1:
-            # TensorFlow warns of each failed assertion, so clients could fill the disk.
-            os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
         newest = [versions[max(versions)] for each in models if (versions := each.versions())]
         for version in newest:
             warn_if_stale(version)
@@ -170,7 +167,7 @@ def main(arguments):
             load_backend()
             add_thread()
         else:
-            stderr_filter()
+            set_log_level()
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]

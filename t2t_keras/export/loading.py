@@ -10,6 +10,8 @@ from pathlib import Path
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
+from t2t_keras.quiet_loading import quiet_loading
+
 # Operations that access files, the network or Python. No export contains one.
 FORBIDDEN = frozenset(
     {
@@ -28,7 +30,7 @@ def load(folder):
     checked_graph(folder)
     importlib.import_module("tensorflow_text")  # registers its operations when imported
     try:
-        with plain_path(folder) as path:
+        with plain_path(folder) as path, quiet_loading():
             return tf.saved_model.load(path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise damaged(folder, error) from error

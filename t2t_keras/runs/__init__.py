@@ -6,10 +6,9 @@ run = Run("runs/mine")
 print(run.translate("The dog sleeps."))
 """
 
-import contextlib
 import importlib
-import os
-import sys
+
+from t2t_keras.quiet_loading import quiet_loading
 
 _HOMES = {
     "Run": "t2t_keras.runs.run",
@@ -23,26 +22,7 @@ def __getattr__(name):
     # Imported lazily, because each needs TensorFlow and Keras.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with _notes_dropped():
+    with quiet_loading():
         found = getattr(importlib.import_module(_HOMES[name]), name)
         importlib.import_module("t2t_keras.training.hardware.devices").prepare_devices()
     return found
-
-
-@contextlib.contextmanager
-def _notes_dropped():
-    """Drops the notes that TensorFlow's libraries write to descriptor 2 while they are loaded.
-
-    The variable TF_CPP_MIN_LOG_LEVEL, with any value, shows them.
-    """
-    if "TF_CPP_MIN_LOG_LEVEL" in os.environ or "tensorflow" in sys.modules:
-        yield
-        return
-    with open(os.devnull, "w") as nothing:
-        kept = os.dup(2)
-        os.dup2(nothing.fileno(), 2)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 2)
-            os.close(kept)

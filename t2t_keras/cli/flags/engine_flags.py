@@ -13,7 +13,7 @@ from t2t_keras.cli.flags.shared_flags import (
     trust_flag,
     weights_flag,
 )
-from t2t_keras.cli.process.backend import load_backend, stderr_filter
+from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.plugins import read_plugin, sha256_of
 
 DTYPE = dtype_flag()
@@ -67,8 +67,8 @@ def opened_model(folders, to=TO, method=None):
 
 
 def prepare(library):
-    """Loads TensorFlow and Keras, or only hides the notes of another library; see `open_engine`."""
+    """Loads TensorFlow and Keras, or sets the log level of another library; see `open_engine`."""
     if library in ("keras", "tensorflow"):
         load_backend(with_keras=library == "keras")
     else:
-        stderr_filter()
+        set_log_level()

@@ -1,20 +1,15 @@
-"""Loads Keras and TensorFlow without showing the messages that they print while loading.
-
-TensorFlow's C++ libraries write to file descriptor 2 before any Python setting takes effect.
-"""
+"""Loads Keras and TensorFlow without showing the messages that they print while loading."""
 
 import contextlib
-import functools
 import gc
 import importlib.util
 import json
 import os
-import signal
 import sys
 
 from absl import flags
 
-from t2t_keras.cli.process.stderr_filter import StderrFilter
+from t2t_keras.quiet_loading import LEVEL, quiet_loading
 
 # TensorFlow and Keras import these packages if they are installed, but do not require them. No
 # command uses the parts that need them. JAX requires SciPy.
@@ -38,10 +33,8 @@ def load_backend(with_keras=True, on_jax=False):
         hidden.remove("keras")
         if chosen_backend(on_jax) == "jax":
             hidden = ["matplotlib", "pandas"]
-    show = flags.FLAGS["verbosity"].value >= 1
-    if not show:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # also no INFO lines later
-    with contextlib.nullcontext() if show else standard_error_held(), imports_only_needed(hidden):
+    set_log_level()
+    with quiet_loading(), imports_only_needed(hidden):
         if with_keras:
             import keras
 
@@ -50,6 +43,19 @@ def load_backend(with_keras=True, on_jax=False):
         from t2t_keras.training.hardware.devices import prepare_devices
 
         prepare_devices()
+
+
+def set_log_level():
+    """Hides TensorFlow's later notes unless --verbosity is at least 1.
+
+    Its errors are shown if there is a GPU. On CPUs, they are notes such as "oneDNN supports
+    DT_INT64 only on platforms with AVX-512". Its warnings are never shown: it warns of each failed
+    assertion, so clients of t2t-serve could fill the disk.
+    """
+    if flags.FLAGS["verbosity"].value >= 1:
+        os.environ[LEVEL] = "0"
+    else:
+        os.environ.setdefault(LEVEL, "2" if os.path.exists("/dev/nvidiactl") else "3")
 
 
 def chosen_backend(on_jax):
@@ -115,56 +121,3 @@ def imports_only_needed(hidden):
             sys.modules.pop(name, None)
         gc.freeze()
         gc.enable()
-
-
-@contextlib.contextmanager
-def standard_error_held():
-    """Holds back everything written to standard error, and prints it only if the block fails.
-
-    The block fails if it raises an exception or if the process dies, for example from an illegal
-    instruction. Afterward, only known chatter is held back.
-    """
-    sys.stderr.flush()
-    messages, own = stderr_filter(), sys.stderr.fileno()
-    original = os.dup(own)
-    messages.hold()
-    os.dup2(2, own, inheritable=False)
-
-    def end(show):
-        os.dup2(original, own, inheritable=False)
-        messages.release(show)
-
-    failed = True
-    try:
-        with interrupts_shown(functools.partial(end, show=False)):
-            yield
-        failed = False
-    finally:
-        sys.stderr.flush()
-        end(failed)
-        os.close(original)
-
-
-@functools.cache
-def stderr_filter():
-    """Returns the filter of this process. The first call starts it."""
-    return StderrFilter()
-
-
-@contextlib.contextmanager
-def interrupts_shown(end):
-    """On Ctrl-C, calls `end` and shows the message of the signal's handler."""
-    handler = signal.getsignal(signal.SIGINT)
-
-    def interrupted(signum, frame):
-        with contextlib.suppress(RuntimeError):  # the signal interrupted a write
-            sys.stderr.flush()
-        end()
-        signal.signal(signum, handler)
-        signal.raise_signal(signum)
-
-    signal.signal(signal.SIGINT, interrupted)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)

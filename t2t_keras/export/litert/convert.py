@@ -13,6 +13,7 @@ from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 from t2t_keras.export.saved_model import errors_only
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
+from t2t_keras.quiet_loading import quiet_loading
 
 
 class NotConvertible(ValueError):
@@ -109,4 +110,5 @@ def converted(name, program, variables, dtype):
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
         if dtype == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        return unpacked(converter.convert())
+        with quiet_loading(explained=(ConverterError,)):
+            return unpacked(converter.convert())

@@ -3,6 +3,7 @@
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
 from t2t_keras.export.text_signatures import Language
+from t2t_keras.quiet_loading import quiet_loading
 from t2t_keras.runs.tree_search import tree_constraint
 
 
@@ -32,7 +33,9 @@ def graph_languages(tokenizer):
     """Returns source and target as the `Language`s of an exported graph."""
     result = []
     sides = tokenizer.source, tokenizer.target
-    for side, graph in zip(sides, graphs_of(tokenizer), strict=True):
+    with quiet_loading():
+        graphs = graphs_of(tokenizer)
+    for side, graph in zip(sides, graphs, strict=True):
         pieces = enumerate(side.pieces(range(side.size)))
         marks = side.marks
         pieces = [marks.get(id, piece) for id, piece in pieces]

@@ -1,6 +1,10 @@
 """Runs the programs of a LiteRT flatbuffer on NumPy arrays, without copying unchanged inputs."""
 
+import contextlib
+
 import numpy as np
+
+from t2t_keras.quiet_loading import quiet_loading
 
 
 def programs_in(contents, threads=1):
@@ -97,7 +101,9 @@ class LoadedProgram:
         for name, shape in shapes.items():
             if self.shapes.get(name) != shape:
                 self.set_shape(name, shape)
-        self.native.AllocateTensors(self.subgraph)
+        # The first program makes LiteRT say that it uses its own library.
+        with contextlib.nullcontext() if self.workspace.growths else quiet_loading():
+            self.native.AllocateTensors(self.subgraph)
         self.shapes = dict(shapes)
 
     def set_shape(self, name, shape):

@@ -51,7 +51,6 @@ def parsed_flags(name, *arguments):
     try:
         backend = importlib.import_module("t2t_keras.cli.process.backend")
         backend.load_backend = lambda **_: None  # the test has loaded it
-        backend.stderr_filter = lambda: None
         module = importlib.import_module(f"t2t_keras.cli.{name}")
         flags.FLAGS([name, *map(str, arguments)])
         yield module
