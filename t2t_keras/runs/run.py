@@ -45,8 +45,8 @@ class Run(RunFolder):
         folder: path of the run's folder.
         to: tag to put before each source, or a language: "de" means "<2de>". If None, the tag of
             the training data is used, if all corpora have the same tag.
-        trust: execute the run's plug-in files, now and later, even if the run is from elsewhere.
-            Without it, a run with files that this user has not trusted yet raises `ValueError`.
+        trust: execute the run's plug-in files. Without it, a run with files that this process has
+            not executed yet raises `ValueError`.
 
     The argument `weights` of methods is "averaged", "best", "newest" or a checkpoint's step as a
     string. None selects the weights that were chosen when training ended. `**search` changes fields

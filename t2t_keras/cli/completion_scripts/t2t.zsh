@@ -222,7 +222,7 @@ _t2t() {
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--translation=[Target text to show]:translation: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-average)
@@ -231,7 +231,7 @@ _t2t() {
         '--noexport[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--last=[Number of last checkpoints to average]:last: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '*:argument:_files -/' ;;
     t2t-benchmark)
       _arguments $common \
@@ -250,7 +250,7 @@ _t2t() {
         '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
         '*:argument:(train decode data serve)' ;;
     t2t-completion)
@@ -280,7 +280,7 @@ _t2t() {
         '--test=[Test set on which teacher and student are compared, NAME=SOURCE,TARGET]:test: ' \
         '--texts=[Folder for translations and prepared data, which several students may share]:texts:_files -/' \
         '--to=[Tag before each source, for teachers of several languages]:to: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--vocabulary=[Vocabulary of the student: the teacher'\''s, the one of --data, or the size of a new one, such as 8000]:vocabulary: ' \
         '*:argument:_files -/' ;;
     t2t-evaluate)
@@ -315,7 +315,7 @@ _t2t() {
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
         '--treebank=[Files with gold trees: a path, a glob, or several with commas]:treebank:_files' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-export)
@@ -343,7 +343,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-import)
@@ -359,7 +359,7 @@ _t2t() {
         '--source_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
         '--nosource_end[Whether a model of OpenNMT-tf or CTranslate2 was trained with an end after the source]' \
         '--target_space=[Kind of text that a model of tensor2tensor writes, by its number there]:target_space: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '*:argument:_files' ;;
     t2t-parameters)
       _arguments $common \
@@ -414,7 +414,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-reproduce)
@@ -472,7 +472,7 @@ _t2t() {
         '--source=[Text file with the source sentences, one per line]:source:_files' \
         '--target=[Text file with the translations of --source]:target:_files' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
     t2t-serve)
@@ -498,7 +498,7 @@ _t2t() {
         '--name=[Name of the model, if there is one]:name: ' \
         '--port=[Port to listen on; 0 chooses a free one]:port: ' \
         '--split=[auto: translate each sentence of a text by itself; off: each text as one sentence]:split:(auto off)' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--workers=[Number of batches computed at the same time]:workers: ' \
         '*:argument:_files -/' ;;
     t2t-train)
@@ -516,7 +516,7 @@ _t2t() {
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \
         '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' ;;
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' ;;
     t2t-translate)
       _arguments $common \
         '--alignments[Word alignments of each translation, as pairs of word indices]' \
@@ -553,7 +553,7 @@ _t2t() {
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
         '--top_p=[Minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all]:top_p: ' \
-        '--trust[Execute the plug-in files of the given runs, which are Python code, now and later, even if a run is from elsewhere]' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--weights=[Weights to use: averaged, best, newest, or the step of a checkpoint]:weights: ' \
         '*:argument:_files -/' ;;
   esac

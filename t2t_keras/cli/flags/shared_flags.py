@@ -77,8 +77,8 @@ def trust_flag():
     return flags.DEFINE_bool(
         "trust",
         False,
-        "Execute the plug-in files of the given runs, which are Python code, now and later, even "
-        "if a run is from elsewhere.",
+        "Execute the plug-in files of the given runs, which are Python code. Without it, only "
+        "files that --imports or --config names are executed.",
     )
 
 

@@ -14,7 +14,6 @@ from t2t_keras.runs.plugins.plugin_files import (
     load_plugins_of,
     named_entries,
     refuse_changed,
-    tell_trusted,
 )
 
 
@@ -92,7 +91,7 @@ def used_entries(experiment):
 
 
 def copy_plugins(run, experiment, files):
-    """Copies plug-in files into a run and trusts them; sets `experiment.imports` to the copies.
+    """Copies plug-in files into a run; sets `experiment.imports` to the copies.
 
     Args:
         run, experiment: see `adopt_plugins`.
@@ -113,6 +112,5 @@ def copy_plugins(run, experiment, files):
             with full_disk_named(path), open(unfinished, "wb", opener=not_through_link) as output:
                 output.write(file.contents)
             unfinished.replace(path)
-        tell_trusted(file._replace(path=path))
     experiment.imports = tuple(str((folder / file.path.name).absolute()) for file in files)
     return {file.path.name: file.sha256 for file in files}

@@ -1,7 +1,8 @@
 """The plug-in files of a run: copies in RUN/imports, whose SHA-256 is in config.json.
 
-A run is used with its copies. They are Python code, so a run from elsewhere is not used until the
-user trusts them; see `trusted_files.py`. Importing this module loads neither TensorFlow nor Keras.
+A run is used with its copies. They are Python code, so they are executed only if the user trusts
+them or has given the same files to this process. Importing this module loads neither TensorFlow nor
+Keras.
 """
 
 import re
@@ -10,11 +11,8 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from absl import logging
-
 from pipelines.printable import printable
 from t2t_keras.plugins import (
-    LOADED,
     TABLES,
     built_in,
     entries_of,
@@ -24,9 +22,10 @@ from t2t_keras.plugins import (
     read_plugin,
     sha256_of,
     title,
+    trust,
+    trusted,
 )
 from t2t_keras.runs.config_file import invalid, read_config
-from t2t_keras.runs.plugins.trusted_files import NOTED, is_trusted, trust_file
 
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
@@ -139,7 +138,7 @@ def load_method(folder, method):
 
 def refuse_untrusted(file, folder):
     """Rejects a `PluginFile` of a run that the user has not trusted."""
-    if file.sha256 not in LOADED and not is_trusted(file.sha256):
+    if file.sha256 not in trusted():
         raise ValueError(
             f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was not "
             "executed, because it may do anything and you have not trusted it. Read it, and give "
@@ -157,19 +156,10 @@ def trust_plugins_of(folder):
     if not (folder / "config.json").is_file():
         return
     for file in files_of_run(folder):
-        if file.sha256 in NOTED:  # said already
-            continue
-        tell_trusted(file, "--trust: the Python code in %s is executed (SHA-256 %s)")
-
-
-def tell_trusted(file, message=None):
-    """Trusts a `PluginFile`, and shows a message, given its path and SHA-256, on standard error."""
-    reason = trust_file(file.sha256, file.path)
-    note = f". It is trusted now, but not later: {reason}" if reason else ""
-    if message:
-        print(printable(message % (file.path, file.sha256) + note), file=sys.stderr)
-    elif reason:
-        logging.warning("%s needs --trust in other processes: %s", file.path, reason)
+        if file.sha256 not in trusted():
+            trust(file.sha256)
+            message = f"--trust: the Python code in {file.path} is executed (SHA-256 {file.sha256})"
+            print(printable(message), file=sys.stderr)
 
 
 def refuse_changed(run, files):

@@ -1,6 +1,5 @@
 import os
 import shutil
-from pathlib import Path
 
 import pytest
 from support.runs.untrained import toy_tokenizer, untrained_run
@@ -10,7 +9,7 @@ from t2t_keras.decoding.search import METHODS
 from t2t_keras.experiment import Experiment
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
-from t2t_keras.plugins import LOADED, load_plugin, sha256_of
+from t2t_keras.plugins import LOADED, TRUSTED, load_plugin, sha256_of, trusted
 from t2t_keras.runs import Run, load_translator
 from t2t_keras.runs.exports import litert
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
@@ -19,13 +18,6 @@ from t2t_keras.runs.plugins.plugin_files import (
     load_method,
     missing_entry,
     trust_plugins_of,
-)
-from t2t_keras.runs.plugins.trusted_files import (
-    NOTED,
-    is_trusted,
-    record_path,
-    recorded,
-    trust_file,
 )
 from t2t_keras.runs.training.run_start import begin
 
@@ -39,14 +31,13 @@ POSITIONAL_ENCODINGS["absent"] = POSITIONAL_ENCODINGS["none"]._replace()
 def forget():
     """Makes this process one that has neither executed nor trusted a plug-in file."""
     LOADED.clear()
-    NOTED.clear()
+    os.environ.pop(TRUSTED, None)
     POSITIONAL_ENCODINGS.pop("absent", None)
     METHODS.pop("own", None)
 
 
 @pytest.fixture(autouse=True)
-def another_user(tmp_path, made, monkeypatch):
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+def another_process(made):
     forget()
     yield
     forget()
@@ -58,18 +49,16 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     (folder / "mine.py").write_text(PLUGIN)
     tokenizer = toy_tokenizer(folder / "vocabulary")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        load_plugin(folder / "mine.py")
-        untrained_run(
-            folder / "run", folder / "vocabulary", tokenizer, extra_length=3, positions="absent"
-        )
+    load_plugin(folder / "mine.py")
+    untrained_run(
+        folder / "run", folder / "vocabulary", tokenizer, extra_length=3, positions="absent"
+    )
     return folder / "run"
 
 
 @pytest.fixture
 def run(made, tmp_path):
-    """A copy of that run, whose file this user has trusted and this process has executed."""
+    """A copy of that run, whose file this process has executed."""
     shutil.copytree(made, tmp_path / "run")
     (tmp_path / "vocabulary").symlink_to(made.parent / "vocabulary")
     run = Run(tmp_path / "run", trust=True)
@@ -78,10 +67,9 @@ def run(made, tmp_path):
 
 
 def copied(run, folder):
-    """Returns the path of a copy of a run, which another user has got."""
+    """Returns the path of a copy of a run, which another process uses."""
     shutil.copytree(run.folder, folder)
     forget()
-    shutil.rmtree(record_path().parent)
     return folder
 
 
@@ -93,11 +81,9 @@ def test_a_run_keeps_a_copy_of_the_files_whose_entries_it_uses(run, tmp_path):
     assert contents["imports"] == {"mine.py": file.sha256}
     assert contents["experiment"]["imports"] == ["mine.py"], "without its folder"
     assert run.experiment().imports == (str(file.path),)
-    assert recorded() == {file.sha256}
-    assert record_path().stat().st_mode & 0o777 == 0o600
 
 
-def test_a_run_from_elsewhere_is_used_only_after_its_files_are_trusted(run, tmp_path, capfd):
+def test_a_run_is_used_only_if_this_process_trusts_its_files(run, tmp_path, capfd):
     folder = copied(run, tmp_path / "theirs")
     reasons = r"imports/mine.py \(SHA-256 [0-9a-f]{64}\), which was not executed.*--trust"
     for use in (Run(folder).experiment, lambda: load_translator(folder, engine="tensorflow")):
@@ -107,7 +93,7 @@ def test_a_run_from_elsewhere_is_used_only_after_its_files_are_trusted(run, tmp_
     assert load_translator(folder, engine="tensorflow", trust=True).engine.model
     (file,) = files_of_run(folder)
     assert f"{file.path} is executed (SHA-256 {file.sha256})" in capfd.readouterr().err
-    forget()
+    assert trusted() == [file.sha256], "also in processes that this one starts"
     assert Run(folder).experiment().model.positions == "absent"
 
 
@@ -122,7 +108,7 @@ def test_a_run_is_resumed_with_its_copies_by_a_config_that_names_none(run, tmp_p
         assert experiment.imports == (str(folder / "imports" / "mine.py"),)
 
 
-def test_only_checked_contents_are_copied_and_trusted(tmp_path):
+def test_only_checked_contents_are_copied(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(PLUGIN)
     experiment, run = Experiment(imports=(path,)), Run(tmp_path / "new")
@@ -131,7 +117,6 @@ def test_only_checked_contents_are_copied_and_trusted(tmp_path):
     run.folder.mkdir()
     copy_plugins(run, experiment, files)
     assert (run.folder / "imports" / "mine.py").read_text() == PLUGIN
-    assert recorded() == {sha256_of(PLUGIN.encode())}
 
 
 def test_a_search_method_is_that_of_the_run(tmp_path):
@@ -218,20 +203,6 @@ def test_an_entry_that_is_in_no_file_is_a_warning(tmp_path, monkeypatch, caplog)
         untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer, positions="absent")
     assert "model.positions='absent' is an entry that this process has added" in caplog.text
     assert not (tmp_path / "run" / "imports").exists()
-
-
-def test_trust_is_recorded_once_a_line_or_else_kept_by_the_process(tmp_path, monkeypatch):
-    record_path().parent.mkdir(parents=True)
-    record_path().write_text("1" * 64 + "  by hand")
-    for _ in range(2):
-        assert trust_file("2" * 64, Path("a\n.py")) == ""
-        assert recorded() == {"1" * 64, "2" * 64}
-    assert len(record_path().read_text().splitlines()) == 2
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(record_path()))
-    assert "cannot be written" in trust_file("3" * 64, Path("a.py")) and is_trusted("3" * 64)
-    monkeypatch.delenv("XDG_CONFIG_HOME")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert "no home directory" in trust_file("4" * 64, Path("a.py"))
 
 
 def test_a_published_run_contains_the_files_and_its_card_says_so(run, tmp_path, monkeypatch):
