@@ -107,27 +107,22 @@ def fitting(run, format, dtype, weights=None):
 def fitting_versions(run, format, dtype, weights=None):
     """Returns {number: folder} of the versions that belong to a run; see `fitting`."""
     folder = run.folder / FORMATS[format].place
-    search, settings = comparable(run.search_settings()), run.settings_digest()
-    digest = run.weights_file_digest(weights)
-    records = {number: record_of(path) for number, path in versions_in(folder).items()}
-    fit = records
-    for lacks, has in (
-        (f"with weights in {dtype}", lambda record: record.get("dtype") == dtype),
-        ("of the run's weights", lambda record: record.get("weights", {}).get("file") == digest),
-        (
-            "of the run's model, vocabulary and tags",
-            lambda record: record.get("settings") == settings,
-        ),
-        ("with the run's search", lambda record: comparable(record.get("search", {})) == search),
-    ):
-        fit = {number: record for number, record in fit.items() if has(record)}
-        if not fit:
-            flags = f" --weights={weights}" if weights else ""
-            raise NoExport(
-                f"{folder} has no export {lacks}. t2t-export {run.folder} --format={format} "
-                f"--dtype={dtype}{flags} writes one"
-            )
-    return {number: versions_in(folder)[number] for number in fit}
+    wanted = dtype, run.weights_file_digest(weights), run.settings_digest()
+    wanted += (comparable(run.search_settings()),)
+
+    def facts(record):
+        search = comparable(record.get("search", {}))
+        file = record.get("weights", {}).get("file")
+        return record.get("dtype"), file, record.get("settings"), search
+
+    fit = {n: path for n, path in versions_in(folder).items() if facts(record_of(path)) == wanted}
+    if not fit:
+        flags = f" --weights={weights}" if weights else ""
+        raise NoExport(
+            f"{folder} has no export in {dtype} of the run's present weights and settings. "
+            f"t2t-export {run.folder} --format={format} --dtype={dtype}{flags} writes one"
+        )
+    return fit
 
 
 def comparable(search):
