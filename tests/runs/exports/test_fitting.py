@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.export.formats import LITERT_MODEL
-from t2t_keras.runs import Run, exports
+from t2t_keras.runs import Run
 from t2t_keras.runs.exports import fitting as fitting_module
 from t2t_keras.runs.exports.fitting import NoExport, fitting, has_gpu
 from t2t_keras.runs.run_folder import RunFolder
@@ -24,7 +24,7 @@ MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
 @pytest.fixture(autouse=True)
 def quick_exports(monkeypatch):
     """Makes models for LiteRT without programs, and hides this machine's GPU."""
-    monkeypatch.setattr(exports.litert, "save_litert", written)
+    monkeypatch.setattr("t2t_keras.runs.exports.litert.save_litert", written)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [MODEL_WITH_STEPS])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 
