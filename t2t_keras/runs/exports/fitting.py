@@ -130,17 +130,15 @@ def comparable(search):
     return as_recorded(search) | {"n_best": None}
 
 
-def stale(run, record, weights=None):
+def stale(run, record):
     """Returns why the same export would differ now, or "".
 
     Args:
         run: the `RunFolder`.
         record: the record of the export.
-        weights: the weights that the user wants. None: those that the export was asked for.
     """
-    weights = weights or record["asked"]["weights"]
     with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
-        if record["weights"]["file"] != run.weights_file_digest(weights):
+        if record["weights"]["file"] != run.weights_file_digest(record["asked"]["weights"]):
             return f"it does not have the present weights of {run.folder}"
     settings = run.settings_digest(), as_recorded(run.search_settings())
     if settings != (record["settings"], record["search_of_run"]):
@@ -150,18 +148,13 @@ def stale(run, record, weights=None):
     return ""
 
 
-def warn_if_stale(version, weights=None):
-    """Warns of an export inside a run that does not belong to the run as it is now.
-
-    Args:
-        version: folder of the export.
-        weights: see `stale`.
-    """
+def warn_if_stale(version):
+    """Warns of an export in the folder `version` if it is in a run and `stale`."""
     version = Path(version).resolve()
     run, record = RunFolder(version.parent.parent), record_of(version)
     row = FORMATS.get(record.get("format"))
     if row and version.parent.name == row.place and run.config_file.is_file():
         with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
-            if reason := stale(run, record, weights):
+            if reason := stale(run, record):
                 command = shlex.join(["t2t-export", str(run.folder), "--renew"])
                 logging.warning("%s: %s. %s exports it again", version, reason, command)
