@@ -82,7 +82,7 @@ def open_version(run, version, method=None):
     try:
         engine = open_export(version)
         if engine.kind == "litert":
-            engine.align_with(run.alignment_head())
+            engine.align_with(run.alignment_choice())
     except ValueError as error:
         raise NoExport(str(error)) from error
     return engine

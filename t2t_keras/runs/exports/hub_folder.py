@@ -28,7 +28,7 @@ from t2t_keras.translating.translator import Translator
 
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 # Git LFS stores these files on the Hub, which serves them from its network of caches.
-LARGE = ("*.h5", "*.tflite", "*.model", "*.spm")
+LARGE = ("*.npz", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
 SENTENCES = 20  # number of sentences that are timed
 
