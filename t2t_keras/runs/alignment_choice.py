@@ -14,7 +14,7 @@ from pipelines.progress import Progress
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.rows import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
-from t2t_keras.runs.run_folder import ALIGNMENT, read_head, unusable
+from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.translating.words import between_words, linked
 
 
@@ -30,17 +30,6 @@ class RatedHead(NamedTuple):
     head: AlignmentHead
     agreement: float
     error_rate: float | None
-
-
-def read_choice(run):
-    """Returns the `AlignmentHead` chosen for a run, or None."""
-    choice = read_head(run.folder)
-    if choice is not None:
-        try:
-            choice.check(run.experiment().model)
-        except ValueError as error:
-            raise unusable(run.folder, error) from error
-    return choice
 
 
 def choose_alignment(run, sources, targets, alignments=None, weights=None, name="alignments"):

@@ -1,10 +1,6 @@
 """Reads a run's config.json without TensorFlow and Keras; see `settings_file.py`."""
 
-from pathlib import Path
-
 from pipelines.atomic_files import read_json, with_tuples
-from pipelines.batches.corpora import corpora_in
-from pipelines.batches.id_store import SIDES
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.translating.exports import for_other_programs
 
@@ -20,35 +16,6 @@ def read_config(path):
     if not isinstance(contents.get("experiment"), dict):
         raise invalid(path, "it has no settings of an experiment")
     return contents
-
-
-def preparation_of(data):
-    """Returns the `preparation.json` of a run's data, {} if there is none.
-
-    Args:
-        data: the setting `data.folder`. If it lists several corpora, the first one is used.
-    """
-    return read_json(Path(corpora_in(data)[0].folder) / "preparation.json", {}) if data else {}
-
-
-def corpora_facts(data):
-    """Returns folder, number of pairs, words of both sides, and files of each corpus of a run.
-
-    Args:
-        data: the setting `data.folder`.
-    """
-    return [facts_of_corpus(Path(corpus.folder)) for corpus in corpora_in(data)] if data else []
-
-
-def facts_of_corpus(folder):
-    report = read_json(folder / "report.json", {})
-    sides = report.get("sides")
-    return {
-        "folder": str(folder),
-        "pairs": sum(read_json(folder / "store.json", {}).values()),
-        "words": sides and [sides[side]["words"] for side in SIDES],
-        "files": report.get("files", []),
-    }
 
 
 def made_from(contents):

@@ -21,7 +21,7 @@ from absl import logging
 
 from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.alignment_choice import choose_alignment, read_choice
+from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.exports.exporting import export, renew
 from t2t_keras.runs.exports.fitting import fastest_engine
@@ -139,10 +139,6 @@ class Run(RunFolder):
         """
         translator = self.translator(weights, engine, dtype)
         return translator.translate(texts, on_progress, split=split, **options)
-
-    def alignment_choice(self):
-        """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
-        return read_choice(self)
 
     def scorer(self, weights=None, engine="auto", dtype=None):
         """Returns a `Scorer`, which scores pairs of texts and reports progress."""

@@ -74,9 +74,14 @@ class RunFolder:
         """Returns an entry of the prepared data's `preparation.json`, or None if there is none."""
         return read_config(self.config_file)["preparation"].get(name)
 
-    def alignment_head(self):
-        """Returns the `AlignmentHead` that was chosen for the run, or None. It is not validated."""
-        return read_head(self.folder)
+    def alignment_choice(self):
+        """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
+        path = self.folder / ALIGNMENT
+        contents = read_json(path, remedy=CHOOSE_AGAIN)
+        try:
+            return None if contents is None else AlignmentHead(**contents["head"])
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} has no usable choice ({error}). {CHOOSE_AGAIN}") from error
 
     def search_settings(self):
         """Returns the `SearchConfig` in the run's settings."""
@@ -184,21 +189,6 @@ class RunFolder:
 def step_of(path):
     """Returns the step in the name of a checkpoint's file."""
     return int(path.stem.removeprefix("step-"))
-
-
-def read_head(folder):
-    """Returns the `AlignmentHead` in a run's folder, or None, without checking the model for it."""
-    contents = read_json(folder / ALIGNMENT, remedy=CHOOSE_AGAIN)
-    if contents is None:
-        return None
-    try:
-        return AlignmentHead(**contents["head"])
-    except (KeyError, TypeError) as error:
-        raise unusable(folder, error) from error
-
-
-def unusable(folder, error):
-    return ValueError(f"{folder / ALIGNMENT} has no usable choice ({error}). {CHOOSE_AGAIN}")
 
 
 def file_key(path):

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pipelines.atomic_files import read_json, with_tuples, write_json
 from pipelines.batches.batch_plan import BatchConfig
-from pipelines.batches.corpora import corpora_in, tag_in
+from pipelines.batches.corpora import corpora_in
+from pipelines.batches.id_store import SIDES
 from pipelines.data_config import DataConfig
 from pipelines.text.cleaning_config import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
@@ -16,12 +17,7 @@ from pipelines.toy.grammar import LANGUAGES
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import architecture_of, config_class
-from t2t_keras.runs.config_file import (
-    corpora_facts,
-    invalid,
-    preparation_of,
-    read_config,
-)
+from t2t_keras.runs.config_file import invalid, read_config
 from t2t_keras.runs.plugins.plugin_files import load_plugins_of, missing_entry
 from t2t_keras.training.training_config import TrainingConfig
 
@@ -36,35 +32,39 @@ def write_settings(path, experiment, command=(), **facts):
         "architecture": architecture_of(experiment.model),
         "versions": {name: importlib.metadata.version(name) for name in PACKAGES},
         "command": list(command),
-        "preparation": preparation_of(experiment.data.folder),
-        "tags": tags_of(experiment.data.folder),
-        "languages": languages_of_data(experiment.data.folder),
-        "corpora": corpora_facts(experiment.data.folder),
+        **data_facts(experiment.data.folder),
         **facts,
     }
     write_json(path, contents)
 
 
-def languages_of_data(data):
-    """Returns the codes of source and target, if all corpora of a run's data record the same.
+def data_facts(data):
+    """Returns the entries of a config.json about the data of a run.
 
     Args:
         data: the setting `data.folder`. Without it, the data is the toy grammar's.
     """
-    if not data:
-        return LANGUAGES
-    paths = [Path(corpus.folder) / "preparation.json" for corpus in corpora_in(data)]
-    found = [read_json(path, {}).get("languages") for path in paths]
-    return found[0] if all(each == found[0] for each in found) else None
+    folders = [Path(corpus.folder) for corpus in corpora_in(data)] if data else []
+    prepared = [read_json(folder / "preparation.json", {}) for folder in folders]
+    languages = [each.get("languages") for each in prepared] or [LANGUAGES]
+    return {
+        "preparation": prepared[0] if prepared else {},
+        "tags": [each.get("tag") for each in prepared],
+        "languages": languages[0] if all(each == languages[0] for each in languages) else None,
+        "corpora": [corpus_facts(folder) for folder in folders],
+    }
 
 
-def tags_of(data):
-    """Returns the tag of each corpus of a run's data, or None for a corpus without a tag.
-
-    Args:
-        data: the setting `data.folder`.
-    """
-    return [tag_in(corpus.folder) for corpus in corpora_in(data)] if data else []
+def corpus_facts(folder):
+    """Returns a corpus' folder, number of pairs, words of both sides, and files, as a dict."""
+    report = read_json(folder / "report.json", {})
+    sides = report.get("sides")
+    return {
+        "folder": str(folder),
+        "pairs": sum(read_json(folder / "store.json", {}).values()),
+        "words": sides and [sides[side]["words"] for side in SIDES],
+        "files": report.get("files", []),
+    }
 
 
 def read_settings(path):

@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-from pipelines.atomic_files import json_digest, read_json, write_json
+from pipelines.atomic_files import read_json, write_json
 from pipelines.progress import duration
 from pipelines.text.sources import digest_of
 
@@ -46,7 +46,7 @@ class Stages:
     """Runs the stages of one experiment.
 
     Args:
-        folder: folder for the logs and for `stages.json`, the record of finished stages.
+        folder: folder for the logs and for `stages.json`, the record of stages.
         name: the experiment's name in messages.
         earlier: `Stages` whose results this experiment uses.
         start: function that starts a stage and returns its process. Its arguments are the
@@ -89,11 +89,9 @@ class Stages:
         arguments = [str(argument) for argument in arguments]
 
         def run():
-            if replaces is not None:
-                self.clear_unless_begun(stage, Path(replaces))
             self.run_logged(stage, command, [*arguments, *map(str, unrecorded)], creates)
 
-        self.once(stage, [command, arguments], creates, reads, depends_on, run)
+        self.once(stage, [command, arguments], creates, reads, depends_on, run, replaces)
 
     def call_once(self, stage, function, creates, reads=(), depends_on=None):
         """Calls a function without arguments in this process unless it has finished before.
@@ -110,40 +108,34 @@ class Stages:
 
         self.once(stage, ["", []], creates, reads, depends_on, call)
 
-    def once(self, stage, words, creates, reads, depends_on, work):
+    def once(self, stage, words, creates, reads, depends_on, work, replaces=None):
         """Calls `work` unless the stage has finished, and records that it has.
 
         Args:
             words: [name of the command, its arguments].
             work: function without arguments.
-            stage, creates, reads, depends_on: see `run_once`.
+            stage, creates, reads, depends_on, replaces: see `run_once`.
         """
         digest = digest_of(map(Path, reads)) if reads else ""
         self.history.append([*words, digest, depends_on])
         record = self.folder / "stages.json"
-        finished = read_json(record, {})
-        if finished.get(stage) == self.history and Path(creates).exists():
+        known = read_json(record, {})  # {stage: [history, whether it has finished]}
+        begun, finished = known.get(stage, (None, False))
+        if begun == self.history and finished and Path(creates).exists():
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        if finished.pop(stage, None) is not None:  # its output is about to change
-            write_json(record, finished)
-        started = time.monotonic()
-        work()
-        write_json(record, finished | {stage: self.history})
-        self.report(f"{stage} took {duration(time.monotonic() - started)}")
-
-    def clear_unless_begun(self, stage, folder):
-        """Deletes the output folder of a stage unless the stage was begun with the same inputs."""
-        path = self.folder / "begun.json"
-        begun, digest = read_json(path, {}), json_digest(self.history)
-        if begun.get(stage) != digest:
-            if stage not in begun and folder.is_dir() and any(folder.iterdir()):
+        if replaces is not None and begun != self.history:
+            if begun is None and Path(replaces).is_dir() and any(Path(replaces).iterdir()):
                 raise ValueError(
-                    f"{self.name}: {stage} writes a new {folder}, which has files already. Move "
+                    f"{self.name}: {stage} writes a new {replaces}, which has files already. Move "
                     "them away, and run the same command again"
                 )
-            shutil.rmtree(folder, ignore_errors=True)
-            write_json(path, begun | {stage: digest})
+            shutil.rmtree(replaces, ignore_errors=True)
+        write_json(record, known | {stage: [self.history, False]})
+        started = time.monotonic()
+        work()
+        write_json(record, known | {stage: [self.history, True]})
+        self.report(f"{stage} took {duration(time.monotonic() - started)}")
 
     def run_logged(self, stage, command, arguments, creates):
         """Runs the command, and checks that it has created its file."""

@@ -29,7 +29,7 @@ def data_and_hardware(run):
 
 
 def corpus_text(corpus):
-    """Describes a corpus with `facts_of_corpus`."""
+    """Describes a corpus, an item of the entry "corpora" of a config.json."""
     text = corpus["folder"]
     if corpus["pairs"] is None:
         return f"{text} (number of pairs not recorded)"

@@ -51,7 +51,7 @@ class RunFacts(NamedTuple):
     imported: str | None = None  # name of the system that trained the model, if imported
     comparison: str | None = None  # result of comparing weights at the end of training
     languages: tuple = ()  # names of the source and target languages, if recorded
-    corpora: list = ()  # `facts_of_corpus` of each corpus
+    corpora: list = ()  # as in config.json
     held_out: dict = {}  # {name of a held-out set: number of pairs}
     hardware: list = ()  # (steps before, description of the hardware), in ascending order
 

@@ -101,7 +101,11 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
     record = {"format": "litert", "dtype": "int8", "search": {"beam": 1}}
     write_json(greedy / "export.json", record)
     for teacher, changes, message in (
-        (run.folder, {"dtype": "int8"}, r"no export with weights in int8\. t2t-export .* writes"),
+        (
+            run.folder,
+            {"dtype": "int8"},
+            r"no export in int8 of .* t2t-export .* writes",
+        ),
         (run.folder, {"engine": "tensorflow", "dtype": "int8"}, "computes with weights in float32"),
         (export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
         (export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),

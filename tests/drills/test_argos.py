@@ -28,6 +28,7 @@ from support.processes.commands import command
 from pipelines.toy.grammar import pairs
 from t2t_keras.runs import Run
 from t2t_keras.runs.importing.import_run import import_run
+from t2t_keras.translating.languages import Languages
 
 ARGOS = os.environ.get("T2T_ARGOS")
 pytestmark = [
@@ -121,7 +122,7 @@ def test_argos_translates_as_the_run_and_as_the_package_imported_again(run, text
     ours = run.translate(texts, **SEARCH)
     for dtype in ("float32", "int8"):
         path = tmp_path / f"{dtype}.argosmodel"
-        package = run.export(path, "argos", dtype=dtype, languages="en,de")
+        package = run.export(path, "argos", dtype=dtype, languages=Languages("en", "de"))
         again = import_run(package, tmp_path / f"{dtype}-run").run.translate(texts, **SEARCH)
         found = {
             compute: by_argos(package, texts, tmp_path / f"{dtype}-{compute}", compute)

@@ -42,7 +42,7 @@ def test_a_row_is_trained_scored_and_translated_and_not_shortened(tmp_path):
     texts = read_lines(tmp_path / "base" / "dev.out"), read_lines(tmp_path / "dev.de")
     assert row["sacreBLEU"] == f"{bleu(*texts).score:.1f}"
     stages = json.loads((tmp_path / "base" / "stages.json").read_text())
-    assert "--split=off" in stages["translate"][-1][1], "a line is scored as one sentence"
+    assert "--split=off" in stages["translate"][0][-1][1], "a line is scored as one sentence"
 
 
 def test_big_has_three_times_the_steps_as_in_the_paper_and_big_100k_those_of_base():

@@ -8,13 +8,16 @@ from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.losses import LOSSES
 from t2t_keras.models import MODELS
-from t2t_keras.runs.config_file import corpora_facts
-from t2t_keras.runs.settings_file import check_same_model, read_settings, write_settings
+from t2t_keras.runs.settings_file import (
+    check_same_model,
+    data_facts,
+    read_settings,
+    write_settings,
+)
 from t2t_keras.schedules import SCHEDULES
 from t2t_keras.training.optimizers import OPTIMIZERS
 from t2t_keras.transformer import Transformer
 from t2t_keras.transformer_config import TransformerConfig
-from t2t_keras.translating.languages import languages_of
 
 
 def test_every_shipped_config_is_read_as_it_was_written(tmp_path):
@@ -56,10 +59,10 @@ def test_the_corpora_are_recorded(toy_corpus, toy_data, tmp_path):
         "words": [prepared["sides"][side]["words"] for side in ("source", "target")],
         "files": [f"{toy_corpus}/train.en", f"{toy_corpus}/train.de"],
     }
-    assert corpora_facts(str(toy_data[1])) == [facts] and facts["pairs"] > 1000
+    assert data_facts(str(toy_data[1]))["corpora"] == [facts] and facts["pairs"] > 1000
     (tmp_path / "store.json").write_text('{"shard-000000": 7}')
     unknown = {"folder": str(tmp_path), "pairs": 7, "words": None, "files": []}
-    assert corpora_facts(f"{toy_data[1]}:1,{tmp_path}:4") == [facts, unknown]
+    assert data_facts(f"{toy_data[1]}:1,{tmp_path}:4")["corpora"] == [facts, unknown]
 
 
 def test_only_settings_that_the_checkpoints_depend_on_are_compared(tmp_path, monkeypatch):
@@ -128,15 +131,12 @@ def test_a_damaged_file_is_named(tmp_path):
 
 def test_the_languages_are_those_of_all_corpora(tmp_path):
     def recorded(data):
-        experiment = load_experiment("base")
-        experiment.data.folder = data
-        write_settings(tmp_path / "config.json", experiment)
-        return languages_of(tmp_path)
+        return data_facts(data)["languages"]
 
     for name, languages in {"a": ["en", "de"], "b": ["en", "de"], "c": ["en", "fr"]}.items():
         (tmp_path / name).mkdir()
         write_json(tmp_path / name / "preparation.json", {"languages": languages})
     assert recorded("") == ("en", "de")  # the toy grammar's
-    assert recorded(f"{tmp_path}/c") == ("en", "fr")
-    assert recorded(f"{tmp_path}/a,{tmp_path}/b") == ("en", "de")
+    assert recorded(f"{tmp_path}/c") == ["en", "fr"]
+    assert recorded(f"{tmp_path}/a,{tmp_path}/b") == ["en", "de"]
     assert recorded(f"{tmp_path}/a,{tmp_path}/c") is None

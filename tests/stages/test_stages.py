@@ -114,7 +114,7 @@ sys.exit(len(os.listdir(sys.argv[1])) < int(sys.argv[3]))
     (folder / "kept").touch()
     assert made("a", 2) == ["a", "kept"]
     assert made("b", 1) == ["b"]
-    (tmp_path / "begun.json").unlink()  # as in a folder that no stage has made
+    (tmp_path / "stages.json").unlink()  # as in a folder that no stage has made
     with pytest.raises(ValueError, match=r"make writes a new .*made, which has files already"):
         made("c", 1)
     assert [path.name for path in folder.iterdir()] == ["b"]

@@ -12,7 +12,6 @@ from t2t_keras.export.argos import MODEL, SUFFIX, argos_code, package_name, save
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.exports.ctranslate2 import write_model
 from t2t_keras.runs.exports.exporting import prepare
-from t2t_keras.translating.languages import Languages
 
 PURPOSE = "is not exported for Argos Translate"
 
@@ -25,9 +24,14 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
         path: path of the file. None: a file inside the run, named after the languages.
         weights: see `Run`.
         dtype: type of the stored weights, as for CTranslate2.
-        languages: codes of source and target, such as "en,de". None: as the run records.
+        languages: the `Languages`. None: as the run records.
     """
-    languages = languages_of(run, languages)
+    languages = languages or run.languages()
+    if languages is None:
+        raise ValueError(
+            f"{run.folder} does not record its languages, which an Argos package names. Give them: "
+            "--languages=en,de"
+        )
     codes = [*map(argos_code, languages)]
     path = path or run.folder / f"{package_name(codes)}{SUFFIX}"
     if path.suffix != SUFFIX:
@@ -44,22 +48,6 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
         with open(package, "rb") as file:
             shutil.copyfileobj(file, output)
     return path
-
-
-def languages_of(run, given):
-    """Returns the `Languages` of a package."""
-    if given is not None:
-        try:
-            return Languages.parse(given if isinstance(given, str) else ",".join(given))
-        except ValueError as error:
-            raise ValueError(f"--languages: {error}") from error
-    found = run.languages()
-    if found is None:
-        raise ValueError(
-            f"{run.folder} does not record its languages, which an Argos package names. Give them: "
-            "--languages=en,de"
-        )
-    return found
 
 
 def sentencepiece_of(run):

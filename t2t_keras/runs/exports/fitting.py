@@ -82,7 +82,7 @@ def open_version(run, version, method=None):
     try:
         engine = open_export(version)
         if engine.kind == "litert":
-            engine.align_with(run.alignment_head())
+            engine.align_with(run.alignment_choice())
     except ValueError as error:
         raise NoExport(str(error)) from error
     return engine
@@ -107,27 +107,22 @@ def fitting(run, format, dtype, weights=None):
 def fitting_versions(run, format, dtype, weights=None):
     """Returns {number: folder} of the versions that belong to a run; see `fitting`."""
     folder = run.folder / FORMATS[format].place
-    search, settings = comparable(run.search_settings()), run.settings_digest()
-    digest = run.weights_file_digest(weights)
-    records = {number: record_of(path) for number, path in versions_in(folder).items()}
-    fit = records
-    for lacks, has in (
-        (f"with weights in {dtype}", lambda record: record.get("dtype") == dtype),
-        ("of the run's weights", lambda record: record.get("weights", {}).get("file") == digest),
-        (
-            "of the run's model, vocabulary and tags",
-            lambda record: record.get("settings") == settings,
-        ),
-        ("with the run's search", lambda record: comparable(record.get("search", {})) == search),
-    ):
-        fit = {number: record for number, record in fit.items() if has(record)}
-        if not fit:
-            flags = f" --weights={weights}" if weights else ""
-            raise NoExport(
-                f"{folder} has no export {lacks}. t2t-export {run.folder} --format={format} "
-                f"--dtype={dtype}{flags} writes one"
-            )
-    return {number: versions_in(folder)[number] for number in fit}
+    wanted = dtype, run.weights_file_digest(weights), run.settings_digest()
+    wanted += (comparable(run.search_settings()),)
+
+    def facts(record):
+        search = comparable(record.get("search", {}))
+        file = record.get("weights", {}).get("file")
+        return record.get("dtype"), file, record.get("settings"), search
+
+    fit = {n: path for n, path in versions_in(folder).items() if facts(record_of(path)) == wanted}
+    if not fit:
+        flags = f" --weights={weights}" if weights else ""
+        raise NoExport(
+            f"{folder} has no export in {dtype} of the run's present weights and settings. "
+            f"t2t-export {run.folder} --format={format} --dtype={dtype}{flags} writes one"
+        )
+    return fit
 
 
 def comparable(search):
@@ -135,17 +130,15 @@ def comparable(search):
     return as_recorded(search) | {"n_best": None}
 
 
-def stale(run, record, weights=None):
+def stale(run, record):
     """Returns why the same export would differ now, or "".
 
     Args:
         run: the `RunFolder`.
         record: the record of the export.
-        weights: the weights that the user wants. None: those that the export was asked for.
     """
-    weights = weights or record["asked"]["weights"]
     with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
-        if record["weights"]["file"] != run.weights_file_digest(weights):
+        if record["weights"]["file"] != run.weights_file_digest(record["asked"]["weights"]):
             return f"it does not have the present weights of {run.folder}"
     settings = run.settings_digest(), as_recorded(run.search_settings())
     if settings != (record["settings"], record["search_of_run"]):
@@ -155,18 +148,13 @@ def stale(run, record, weights=None):
     return ""
 
 
-def warn_if_stale(version, weights=None):
-    """Warns of an export inside a run that does not belong to the run as it is now.
-
-    Args:
-        version: folder of the export.
-        weights: see `stale`.
-    """
+def warn_if_stale(version):
+    """Warns of an export in the folder `version` if it is in a run and `stale`."""
     version = Path(version).resolve()
     run, record = RunFolder(version.parent.parent), record_of(version)
     row = FORMATS.get(record.get("format"))
     if row and version.parent.name == row.place and run.config_file.is_file():
         with contextlib.suppress(OSError, ValueError, KeyError):  # the run may be incomplete
-            if reason := stale(run, record, weights):
+            if reason := stale(run, record):
                 command = shlex.join(["t2t-export", str(run.folder), "--renew"])
                 logging.warning("%s: %s. %s exports it again", version, reason, command)

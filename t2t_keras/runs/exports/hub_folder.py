@@ -28,15 +28,9 @@ from t2t_keras.translating.translator import Translator
 
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 # Git LFS stores these files on the Hub, which serves them from its network of caches.
-LARGE = ("*.h5", "*.tflite", "*.model", "*.spm")
+LARGE = ("*.npz", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
 SENTENCES = 20  # number of sentences that are timed
-# In any text, the folders of a path that leads somewhere: of /home/mary/train.en, ~/train.en,
-# ../train.en, C:\mary\train.en, file:///home/mary/train.en.
-PART = r"[^\s,:=\"'/\\]*"
-LOCAL = re.compile(
-    rf"(?<![\w.:/~\\-])(?:~?/|\.\.?[/\\]|[A-Za-z]:[/\\]|file:/+)(?:{PART}[/\\]+)*(?=[^\s,:=\"'/\\])"
-)
 
 
 def export_hub(
@@ -121,21 +115,18 @@ def published_settings(contents):
     The names of files stay. The command line does not: its settings are among the others.
     """
     contents = json.loads(json.dumps(contents))
-    data = contents["experiment"].get("data", {})
-    data |= {
-        name: names(data[name]) for name in ("folder", "dev_source", "dev_target") if name in data
-    }
-    data["dev"] = [*map(names, data.get("dev", ()))]
-    for each in contents.get("corpora", ()):
+    data = contents["experiment"]["data"]
+    data |= {name: names(data[name]) for name in ("folder", "dev_source", "dev_target")}
+    data["dev"] = [*map(names, data["dev"])]
+    data["cleaning"]["rules"] = [*map(names, data["cleaning"]["rules"])]
+    for each in contents["corpora"]:
         each |= {"folder": names(each["folder"]), "files": [*map(names, each["files"])]}
     if "init" in contents:
         contents["init"] = names(contents["init"])
-    preparation = contents.get("preparation") or {}
-    kept = {name: preparation[name] for name in ("cleaning", "leaves") if name in preparation}
+    leaves = contents["preparation"].get("leaves")
     # The copy has no state of training: it is used, but not resumed, like an imported model.
-    contents |= {"command": [], "preparation": kept}
-    contents["imported"] = contents.get("imported") or "t2t_keras"
-    return json.loads(LOCAL.sub("", json.dumps(contents)))
+    system = contents.get("imported") or "t2t_keras"
+    return contents | {"command": [], "preparation": {"leaves": leaves}, "imported": system}
 
 
 def names(text):

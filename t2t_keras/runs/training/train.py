@@ -19,11 +19,11 @@ from pipelines.batches.dataset import TrainingData, encoded
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
-from t2t_keras.runs.config_file import preparation_of
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
 from t2t_keras.runs.plugins.decoding_check import check_decoding
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.settings_file import data_facts
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.held_out_sets import (
     held_out_sets,
@@ -136,7 +136,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     if run.config_file.exists():
         check_unchanged(run, experiment, tokenizer)
     if experiment.search.constrain:  # fails now rather than in the final export
-        leaves = preparation_of(experiment.data.folder).get("leaves")
+        leaves = data_facts(experiment.data.folder)["preparation"].get("leaves")
         tree_constraint_for(tokenizer, leaves, run.folder)
     settings = experiment.data.batches, experiment.training.seed
     plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
@@ -189,15 +189,15 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             callbacks=[LambdaCallback(on_train_begin=record)] if machines.is_chief else [],
             rate=replicas * sustained_rate(experiment, replicas),
         )
-    with machines.chief_first():
-        if machines.is_chief:
-            counts = {name: len(lines) for name, lines in texts.items()}
-            begin(run, experiment, tokenizer, command, initial and initial.folder, counts)
-        elif not run.config_file.exists():
-            raise ValueError(
-                f"{run.folder} was created by the first machine of this job and is not visible "
-                "here. All machines need the same folder under the same name"
-            )
+    if machines.is_chief:
+        counts = {name: len(lines) for name, lines in texts.items()}
+        begin(run, experiment, tokenizer, command, initial and initial.folder, counts)
+    machines.all_values(0)  # the others wait for the chief
+    if not run.config_file.exists():
+        raise ValueError(
+            f"{run.folder} was created by the first machine of this job and is not visible here. "
+            "All machines need the same folder under the same name"
+        )
     return trainer
 
 

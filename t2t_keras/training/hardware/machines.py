@@ -137,15 +137,6 @@ class Machines:
         return first_logs
 
     @contextlib.contextmanager
-    def chief_first(self):
-        """Runs the block on the chief first, then on all other machines."""
-        if not self.is_chief:
-            self.all_values(0)
-        yield
-        if self.is_chief:
-            self.all_values(0)
-
-    @contextlib.contextmanager
     def watched(self):
         """Raises `LostMachine` when an exchange with another machine fails in the block."""
         try:

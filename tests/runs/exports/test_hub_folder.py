@@ -135,49 +135,28 @@ def test_a_type_that_litert_lacks_is_refused(run, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-PATHS = {
-    "data at /home/mary/data, and ~/x/y.de": "data at data, and y.de",
-    "--run=/srv/runs/a": "--run=a",
-    r"C:\Users\mary\train.en": "train.en",
-    "../../home/mary/a.en, ./x/b.en": "a.en, b.en",
-    "file:///home/mary/t.en": "t.en",
-    "C:/Users/Mary/t.en or D:/t.en": "t.en or t.en",
-    "a'/home/x/y'b": "a'y'b",
-    "1 ... 2 . / 3, en/de and 1/2": "1 ... 2 . / 3, en/de and 1/2",
-    "/": "/",
-    "https://example.org/a/b": "https://example.org/a/b",
-}
-
-
-def test_absolute_paths_become_names():
-    found = published_settings({"experiment": {"training": {"rules": list(PATHS)}}})
-    assert found["experiment"]["training"]["rules"] == list(PATHS.values())
-
-
 def test_settings_keep_everything_but_paths():
     data = {"folder": "secret/a:2,../mary secret/b c:1", "dev_source": "/secret/a/dev.en"}
-    files = ["work/secret smith/a b.en", "C:/secret/x y.de"]
+    data |= {"dev_target": r"C:\secret\dev.de", "dev": ["m=secret/m.en,secret/m.de"]}
+    corpus = {"folder": "../mary secret/b c", "pairs": 3, "words": None}
     found = published_settings(
         {
-            "experiment": {"data": {**data, "dev": ["m=secret/m.en,secret/m.de"]}, "search": {}},
+            "experiment": {"data": data | {"cleaning": {"rules": ["short=3", "in=/secret/x"]}}},
             "command": ["/secret/t2t-train", "--data=secret/a"],
             "init": "secret/first/",
             "preparation": {"leaves": ["W", None], "data set": "wmt /secret/tfds"},
-            "corpora": [
-                {"folder": "../mary secret/b c", "pairs": 3, "words": None, "files": files}
-            ],
+            "corpora": [corpus | {"files": ["work/secret smith/a b.en", "C:/secret/x y.de"]}],
             "tags": ["de", None],
         }
     )
-    assert "secret" not in json.dumps(found)
-    data = {"folder": "a:2,b c:1", "dev_source": "dev.en", "dev": ["m=m.en,m.de"]}
-    files = ["a b.en", "x y.de"]
+    data = {"folder": "a:2,b c:1", "dev_source": "dev.en", "dev_target": "dev.de"}
+    data |= {"dev": ["m=m.en,m.de"], "cleaning": {"rules": ["short=3", "in=x"]}}
     assert found == {
-        "experiment": {"data": data, "search": {}},
+        "experiment": {"data": data},
         "command": [],
         "init": "first",
         "preparation": {"leaves": ["W", None]},
-        "corpora": [{"folder": "b c", "pairs": 3, "words": None, "files": files}],
+        "corpora": [corpus | {"folder": "b c", "files": ["a b.en", "x y.de"]}],
         "tags": ["de", None],
         "imported": "t2t_keras",
     }
