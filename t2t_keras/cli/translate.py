@@ -120,6 +120,7 @@ def main(arguments):
             phrases, numbers = phrases_of(required.take(len(lines))), range(len(lines))
             if document:
                 pieces, numbers = document.divided(lines)
+                starts = starts and [starts[number] for number in numbers]
             if output.keep(block):
                 progress.begin_at(first + len(lines))
             else:

@@ -145,7 +145,6 @@ def random_run(folder, experiment, source_length, length, count):
     """
     import numpy as np
 
-    from pipelines.tokenizers import save_tokenizer
     from pipelines.tokenizers.separated_tokens import TokenTokenizer
     from t2t_keras.runs import Run
     from t2t_keras.runs.training.run_start import begin
@@ -164,10 +163,8 @@ def random_run(folder, experiment, source_length, length, count):
     experiment.search.extra_length = length - source_length
     experiment.validate()
     words = [f"w{id}" for id in range(experiment.model.vocab_size)]
-    vocabulary = folder.with_name("vocabulary")
-    save_tokenizer(TokenTokenizer(words), vocabulary)
     run = Run(folder)
-    begin(run, experiment, vocabulary)
+    begin(run, experiment, TokenTokenizer(words))
     model = experiment.new_model()
     bias = np.zeros(len(words), "float32")
     bias[:4] = -1e4  # no special token, and so no end
