@@ -1,7 +1,6 @@
 """The report of a run: one page with the settings, learning curves and translations."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 from pipelines.atomic_files import atomic_file
 from pipelines.progress import Progress
@@ -30,21 +29,6 @@ from t2t_keras.visualization.report import (
 LONGEST = 40  # maximum number of pieces in the attention example; more do not fit on a screen
 
 
-class TestSet(NamedTuple):
-    """A test set to translate for the report.
-
-    Args:
-        name: name shown on the page.
-        sources, references: parallel lists of strings.
-        part: the part of the test set that is used, such as "its first 200 lines".
-    """
-
-    name: str
-    sources: list
-    references: list
-    part: str
-
-
 def write_report(
     run,
     sources=None,
@@ -69,19 +53,19 @@ def write_report(
         weights: see `Run`.
         **search: changes to the run's search settings.
     """
-    facts = run_facts(run)
-    tests = None
+    facts, results = run_facts(run), None
     if sources is not None:
         sources, references = listed(sources), listed(references)
         check_lines(sources, references)
         cut = limit is not None and limit < len(sources)
         part = f"its first {limit:,} lines" if cut else f"{len(sources):,} lines"
-        tests = TestSet(name, sources[:limit], references[:limit], part)
+        tests = sources[:limit], references[:limit], {"name": name, "part": part}
     path = Path(path or run.folder / "report.html")
     if path.is_dir():
         raise ValueError(f"--output must name the page to write. Received: {path}, a folder")
     with atomic_file(path) as file:  # fails before translating if `path` is not writable
-        results = tests and test_facts(run, tests, examples, weights, **search)
+        if sources is not None:
+            results = test_facts(run, *tests, examples, weights, **search)
         file.write(report(facts, results).encode())
     return path
 
@@ -114,33 +98,30 @@ def name_of(folder):
     return visible(folder.parent.name if folder.name == "run" else folder.name)
 
 
-def test_facts(run, tests, examples, weights, **search):
-    """Translates the test set and scores it."""
+def test_facts(run, sources, references, named, examples, weights, **search):
+    """Translates a test set and scores it; `named` has its name and the part that is used."""
     config = run.search(**search)
-    with Progress("translating", len(tests.sources), unit="lines") as progress:
+    with Progress("translating", len(sources), unit="lines") as progress:
         progress.to(0)
         options = {"split": "off", "confidence": True, **search}
         translator = run.translator(weights)
-        translations = translator.best_of_each(tests.sources, progress.to, **options)
+        translations = translator.best_of_each(sources, progress.to, **options)
     outputs = [on_one_line(each.text) for each in translations]
-    scores = sentence_bleu(outputs, tests.references)
+    scores = sentence_bleu(outputs, references)
     lines = [
         ExampleTranslation(line, *columns)
-        for line, columns in enumerate(
-            zip(scores, tests.sources, tests.references, outputs, strict=True), 1
-        )
+        for line, columns in enumerate(zip(scores, sources, references, outputs, strict=True), 1)
     ]
     weights = weights or run.default_weights()
     shown = f"step {int(weights):,}" if weights.isdecimal() else weights
     how = "sampled" if config.method == "sample" else f"beam {config.beam}"
     return TestFacts(
-        name=tests.name,
-        part=tests.part,
+        **named,
         how=f"weights: {shown}; {how}",
-        scores=[metric(outputs, tests.references, SAMPLES) for metric in (bleu, chrf)],
-        by_length=bleu_by_length(tests.sources, outputs, tests.references, SAMPLES),
+        scores=[metric(outputs, references, SAMPLES) for metric in (bleu, chrf)],
+        by_length=bleu_by_length(sources, outputs, references, SAMPLES),
         examples=chosen(lines, examples),
-        calibration=calibration_of(run.tokenizer().target, translations, tests.references),
+        calibration=calibration_of(run.tokenizer().target, translations, references),
         attention=example_attention(run, lines, weights),
     )
 

@@ -146,14 +146,6 @@ class Checkpoints:
                 break
         return latest
 
-    def missing(self):
-        """Returns the step before `latest` if its checkpoint has been lost, or None."""
-        notes = [self.notes(step) for step in self.latest()]
-        # If a later checkpoint's `keep` is no more than the number left, the earlier one was
-        # deleted on purpose.
-        was_kept = notes and min(each["keep"] for each in notes) > len(notes)
-        return notes[0]["previous"] if was_kept else None
-
     def load_newest(self, warn):
         """Returns the newest usable checkpoint, or None if the run has no checkpoints.
 

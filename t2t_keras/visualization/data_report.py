@@ -30,10 +30,7 @@ def data_and_hardware(run):
 
 def corpus_text(corpus):
     """Describes a corpus, an item of the entry "corpora" of a config.json."""
-    text = corpus["folder"]
-    if corpus["pairs"] is None:
-        return f"{text} (number of pairs not recorded)"
-    text += f": {corpus['pairs']:,} sentence pairs"
+    text = f"{corpus['folder']}: {corpus['pairs']:,} sentence pairs"
     if corpus["words"]:
         source, target = corpus["words"]
         text += f" with {source:,} source words and {target:,} target words"
@@ -53,7 +50,7 @@ def held_out_texts(data, counts):
 
     Args:
         data: a `DataConfig`.
-        counts: {name of a set: number of pairs}. Runs of earlier versions have none.
+        counts: {name of a set: number of pairs}.
     """
     for each in data.held_out_files():
         name = f"{each.name}: " if each.name else ""
@@ -80,8 +77,6 @@ def hardware_course(hardware):
         hardware: a list of (number of steps before, description), in ascending order.
     """
     if not hardware:
-        return "not recorded: the run was trained by an earlier version"
+        return "none yet"
     texts = [text if not step else f"from step {step + 1:,} on: {text}" for step, text in hardware]
-    if hardware[0][0]:
-        texts.insert(0, "not recorded at first")
     return element("div", *(element("div", text) for text in texts))

@@ -156,14 +156,12 @@ def test_a_best_checkpoint_is_averaged_only_if_it_is_one_of_the_last(tmp_path):
     assert average(checkpoints, 2)[1] == [2, 3]
 
 
-def test_a_lost_checkpoint_is_named_and_one_that_was_not_kept_is_not(tmp_path):
+def test_the_latest_series_begins_after_a_lost_checkpoint(tmp_path):
     checkpoints = Checkpoints(tmp_path, keep=3)
-    assert checkpoints.missing() is None
     for step in (1, 2, 3, 4):
         checkpoints.save(step, {"model/0": np.ones(1)}, {})
-        assert checkpoints.missing() is None
     checkpoints.path(3).unlink()
-    assert (checkpoints.latest(), checkpoints.missing()) == ([4], 3)
+    assert checkpoints.latest() == [4]
 
 
 def test_a_checkpoint_off_schedule_is_averaged_only_while_it_is_the_newest(tmp_path):
@@ -172,7 +170,7 @@ def test_a_checkpoint_off_schedule_is_averaged_only_while_it_is_the_newest(tmp_p
     assert average(checkpoints, 3)[1] == [2, 3, 4]
     saved(tmp_path, [5], keep=3)
     assert checkpoints.steps() == [2, 3, 5]
-    assert (average(checkpoints, 3)[1], checkpoints.missing()) == ([2, 3, 5], None)
+    assert average(checkpoints, 3)[1] == [2, 3, 5]
 
 
 def test_a_checkpoint_off_schedule_that_a_killed_process_left_is_not_averaged(

@@ -13,7 +13,6 @@ import statistics
 import time
 
 from pipelines.atomic_files import new_folder, write_json, write_text
-from pipelines.toy.grammar import pairs
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.processor import processor_text
 from t2t_keras.runs.config_file import made_from, read_config
@@ -22,6 +21,7 @@ from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.plugins.plugin_files import FOLDER, files_of_run
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
+from t2t_keras.runs.training.held_out_sets import held_out_texts
 from t2t_keras.training.checkpoints import model_state
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.translator import Translator
@@ -176,13 +176,11 @@ def speed_of(translator, sentences, beam):
 
 
 def sentences_of(run):
-    """Returns sources of the run's held-out set, if its files are still there."""
-    data = run.experiment().data
+    """Returns sources of the run's main held-out set, if its files are still there."""
     if read_config(run.config_file).get("imported") is not None:  # its paths are mere names
         return []
-    if not data.folder and not data.dev_source and not data.dev:
-        return [source for source, _ in pairs(SENTENCES, "test")]
     try:
-        return [source for files in data.held_out_files()[:1] for source, _ in files.read()]
-    except (OSError, ValueError):
+        first, *_ = held_out_texts(run.experiment()).values()
+    except (OSError, ValueError):  # there is no set, or it cannot be read
         return []
+    return [source for source, _ in first]

@@ -134,10 +134,7 @@ def model_facts(run, contents):
 def training_facts(run, contents):
     """Returns {fact: text or None} about the training of a run and its data."""
     data, steps = run.experiment().data, run.weights_steps()
-    corpora = (
-        each["folder"] + (f" ({each['pairs']:,} pairs)" if each["pairs"] else "")
-        for each in contents["corpora"]
-    )
+    corpora = (f"{each['folder']} ({each['pairs']:,} pairs)" for each in contents["corpora"])
     toy = f"{data.toy_pairs:,} pairs of the toy grammar of t2t_keras"
     facts = {
         "Training text": "; ".join(corpora) if data.folder else toy,

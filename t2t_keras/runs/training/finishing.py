@@ -8,8 +8,6 @@ worse weights, and may be worse than the newest weights.
 import functools
 from typing import NamedTuple
 
-from absl import logging
-
 from pipelines.atomic_files import digest
 from t2t_keras.evaluation.bleu import paired_bleu
 from t2t_keras.runs.exports.exporting import renew
@@ -84,14 +82,7 @@ def average_if_missing(run, step, show):
     record = run.averaged.record()
     if record and record["newest_checkpoint"] == run.checkpoints.digest(step):
         return
-    latest = run.latest_steps()
-    missing = run.checkpoints.missing() if len(latest) < LAST else None
-    if missing is not None:
-        logging.warning(
-            "%s is missing. Only the checkpoints after it are averaged",
-            run.checkpoints.path(missing),
-        )
-    steps = run.average(min(LAST, len(latest)))
+    steps = run.average(min(LAST, len(run.latest_steps())))
     listed = ", ".join(f"{step:,}" for step in steps)
     show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
 

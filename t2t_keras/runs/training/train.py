@@ -135,8 +135,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     check_machines(machines, experiment, tokenizer)
     if run.config_file.exists():
         check_unchanged(run, experiment, tokenizer)
+    leaves = data_facts(experiment.data.folder)["preparation"].get("leaves")
     if experiment.search.constrain:  # fails now rather than in the final export
-        leaves = data_facts(experiment.data.folder)["preparation"].get("leaves")
         tree_constraint_for(tokenizer, leaves, run.folder)
     settings = experiment.data.batches, experiment.training.seed
     plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
