@@ -242,21 +242,18 @@ def next_commands(folder, data):
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 
 
-def default_config(known):
+def default_config():
     """Returns the value of --config if it is not given."""
-    folder = Path(known[RUN.name].value)
+    folder = Path(RUN.value)
     if (folder / "config.json").exists():
         return f"settings_of:{folder}"
-    return "finetune" if known[INIT.name].value else "quickstart"
+    return "finetune" if INIT.value else "quickstart"
 
 
-def check_plugins(known):
+def check_plugins():
     """Checks --imports against the copies of a run to resume, and loads these, before a config.
 
     --trust is obeyed first.
-
-    Args:
-        known: the values of the flags.
     """
     from t2t_keras.runs.plugins.plugin_files import (
         PluginFile,
@@ -266,10 +263,10 @@ def check_plugins(known):
     )
     from t2t_keras.runs.run_folder import RunFolder
 
-    run = RunFolder(known[RUN.name].value)
-    refuse_changed(run, map(PluginFile.read, known["imports"].value))
-    if known[TRUST.name].value:
-        for folder in (run.folder, known[INIT.name].value or run.init()):
+    run = RunFolder(RUN.value)
+    refuse_changed(run, map(PluginFile.read, IMPORTS.value))
+    if TRUST.value:
+        for folder in (run.folder, INIT.value or run.init()):
             if folder is not None:
                 trust_plugins_of(folder)
     if run.config_file.exists():
