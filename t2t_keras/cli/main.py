@@ -15,6 +15,7 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from pipelines.printable import printable
+from t2t_keras.cli.flags.shared_flags import check_declared
 from t2t_keras.cli.help_text import define_answers
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
@@ -73,6 +74,7 @@ def run(main, load_config=lambda arguments: None):
             sys.argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:])]
             others, config = without_config(sys.argv)
             arguments = parsed(others)
+            check_declared()
             load_config(config)
         except flags.UnrecognizedFlagError as error:
             fail(command, f"{unknown_flag(error)} See {command} --help")

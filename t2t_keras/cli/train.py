@@ -32,7 +32,7 @@ from t2t_keras.cli.flags.config_flag import (
     variant,
 )
 from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
+from t2t_keras.cli.flags.shared_flags import not_with, trust_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -99,6 +99,8 @@ LESS_MEMORY = (
     "kept: t2t-train --run={run} with this flag resumes from the newest one"
 )
 
+not_with(SHOW, TPU, EXPORT)
+
 
 def main(arguments):
     no_arguments(arguments)
@@ -140,7 +142,6 @@ def main(arguments):
 
 def show_settings(experiment, given):
     """Prints the settings with which the same command without --show would train."""
-    refuse_unused([TPU, EXPORT], "with --show")
     before, source = loaded_config()
     run_exists = (Path(RUN.value) / "config.json").exists()
     set_from_flags(experiment, replace=config_is("settings_of"))
