@@ -27,7 +27,8 @@ from absl import flags
 from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
-    refuse_unused,
+    not_with,
+    only_with,
     to_flag,
     trust_flag,
     trust_given,
@@ -56,12 +57,16 @@ TARGET = flags.DEFINE_string("target", None, "Text file with the translations of
 GOLD = flags.DEFINE_string("gold", None, "File with the word alignments of --source and --target.")
 OUTPUT = flags.DEFINE_string("output", "attention", "Output folder.")
 
+only_with([CHOOSE_ALIGNMENT], SOURCE, TARGET, GOLD)
+not_with(CHOOSE_ALIGNMENT, TRANSLATION, PIECES, CURVES, OUTPUT, *SEARCH_FLAGS)
+not_with(CURVES, TRANSLATION, PIECES, TO, WEIGHTS, *SEARCH_FLAGS)
+not_with(TRANSLATION, *SEARCH_FLAGS, why=", which is not searched for")
+
 
 def main(arguments):
     if CHOOSE_ALIGNMENT.value:
         choose_alignment(arguments)
         return
-    refuse_unused([SOURCE, TARGET, GOLD], "without --choose_alignment")
     if CURVES.value and not arguments:
         raise ValueError("--curves takes the folders of one or several runs. Received: none")
     if not CURVES.value and len(arguments) != 2:
@@ -69,10 +74,6 @@ def main(arguments):
             "takes a run's folder and one sentence in quotation marks, or --curves and folders. "
             f"Received: {' '.join(arguments) or 'none'}"
         )
-    if CURVES.value:
-        refuse_unused([TRANSLATION, PIECES, TO, WEIGHTS, *SEARCH_FLAGS], "with --curves")
-    if TRANSLATION.value is not None:
-        refuse_unused(SEARCH_FLAGS, "with --translation, which is not searched for")
     check_output_folder(OUTPUT.value)
     load_backend()
     (draw_curves if CURVES.value else draw_attention)(arguments, Path(OUTPUT.value))
@@ -97,8 +98,6 @@ def choose_alignment(arguments):
             f"Received: {' '.join(arguments) or 'no folder'}, --source={SOURCE.value}, "
             f"--target={TARGET.value}"
         )
-    unused = [TRANSLATION, PIECES, CURVES, OUTPUT, *SEARCH_FLAGS]
-    refuse_unused(unused, "with --choose_alignment")
     load_backend()
     from t2t_keras.runs import Run
     from t2t_keras.runs.text_files import check_line_counts, read_lines

@@ -29,6 +29,7 @@ from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     load_imports,
+    not_with,
     refuse_unused,
     to_flag,
     weights_flag,
@@ -93,6 +94,10 @@ METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
 TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
 RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS)
 
+not_with(HYPOTHESES, SOURCE, *RUN_FLAGS, why=", which are already translated")
+not_with(PAPER_BLEU, LOWERCASE, why=", which distinguishes case")
+not_with(PARSES, *RUN_FLAGS, why=", which are already parsed")
+
 
 def main(arguments):
     load_imports(IMPORTS.value)
@@ -110,8 +115,6 @@ def check_text_flags(arguments):
     if not reference_files() or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
     check_metrics()
-    if HYPOTHESES.value:
-        refuse_unused([SOURCE, *RUN_FLAGS], "with --hypotheses, which are already translated")
     check_outputs(
         {"--output": OUTPUT.value},
         {
@@ -132,7 +135,6 @@ def check_metrics():
         from t2t_keras.evaluation.paper_bleu import check_language
 
         check_language(PAPER_BLEU.value)
-        refuse_unused([LOWERCASE], "on the paper's BLEU, which distinguishes case")
     obeyed = {setting for name in METRIC_NAMES.value for setting in METRICS[name].obeys}
     if "tokenize" not in obeyed:
         refuse_unused([TOKENIZE], "without the metric bleu")
@@ -219,8 +221,6 @@ def check_tree_flags(arguments):
             f"{' '.join(arguments) or 'no run'}, --parses={PARSES.value}, "
             f"--treebank={TREEBANK.value}"
         )
-    if PARSES.value:
-        refuse_unused(RUN_FLAGS, "with --parses, which are already parsed")
 
 
 def evaluate_trees(arguments):

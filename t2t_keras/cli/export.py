@@ -27,6 +27,7 @@ from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     imports_flag,
     load_imports,
+    not_with,
     refuse_unused,
     to_flag,
     trust_flag,
@@ -89,6 +90,9 @@ N_BEST = flags.DEFINE_integer(
 # The flags that only some formats obey.
 BY_NAME = {flag.name: flag for flag in (DTYPE, TO, LANGUAGES, LICENSE, N_BEST, *SEARCH_FLAGS)}
 
+RENEWED = (OUTPUT, FORMAT, WEIGHTS, *BY_NAME.values())
+not_with(RENEW, *RENEWED, why=", which repeats the options of each export")
+
 
 def main(arguments):
     folder = one_run(arguments)
@@ -122,8 +126,6 @@ def main(arguments):
 
 def renew_all(folder):
     """Renews the exports of a run."""
-    given = [OUTPUT, FORMAT, WEIGHTS, *BY_NAME.values()]
-    refuse_unused(given, "with --renew, which repeats the options of each export")
     load_backend()
     load_imports(IMPORTS.value)
     from t2t_keras.runs import Run

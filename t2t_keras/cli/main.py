@@ -5,7 +5,6 @@ A command's module has no heavy imports at its top. Its `main` checks the argume
 """
 
 import contextlib
-import copy
 import logging as python_logging
 import os
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 from absl import app, flags, logging
 
 from pipelines.printable import printable
+from t2t_keras.cli.flags.shared_flags import check_declared
 from t2t_keras.cli.help_text import define_answers
 from t2t_keras.cli.process import streams
 from t2t_keras.cli.process.resources import memory_advice, message_of
@@ -42,13 +42,12 @@ COUNTERPARTS = {
 RESUMES = False  # whether the same command would resume this one
 
 
-def run(main, resolve=lambda arguments, known: arguments):
+def run(main, load_config=lambda arguments: None):
     """Runs `main` as a command. A user error ends it with one message and exit code 2.
 
     Args:
         main: function of the positional arguments.
-        resolve: function of the given arguments and the `check_flags` of them. It returns the
-            arguments that absl parses.
+        load_config: function of the arguments of --config, called after all other flags are parsed.
     """
     streams.begin()
     show_messages_alone()
@@ -72,12 +71,11 @@ def run(main, resolve=lambda arguments, known: arguments):
         define_answers(sys.modules[main.__module__].__doc__)
         try:
             streams.check_output()
-            arguments = flags.FLAGS.read_flags_from_files(argv[1:])
-            argv = [argv[0], *arguments]
-            known = check_flags(argv)
-            # ml_collections reads overrides from sys.argv, not from the list passed to absl.
-            sys.argv = [argv[0], *resolve(argv[1:], known)]
-            arguments = flags.FLAGS(sys.argv)
+            sys.argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:])]
+            others, config = without_config(sys.argv)
+            arguments = parsed(others)
+            check_declared()
+            load_config(config)
         except flags.UnrecognizedFlagError as error:
             fail(command, f"{unknown_flag(error)} See {command} --help")
         except (flags.Error, ValueError) as error:
@@ -113,29 +111,29 @@ def unknown_flag(error):
     return message if message[-1] == "?" else f"{message}."
 
 
-def check_flags(argv):
-    """Handles --help and --version and rejects wrong flags before a config is loaded.
-
-    Returns:
-        The values of all flags except --config, as `absl.flags.FlagValues`.
-    """
-    kept, arguments = [argv[0]], iter(argv[1:])
+def without_config(argv):
+    """Returns the arguments other than --config and --config.NAME=VALUE, and these."""
+    others, config, arguments = [argv[0]], [], iter(argv[1:])
     for argument in arguments:
         if argument == "--":
-            kept += [argument, *arguments]
+            others += [argument, *arguments]
         elif argument in ("--config", "-config"):
-            next(arguments, None)
-        elif not argument.startswith(("--config=", "-config=", "--config.", "-config.")):
-            kept.append(argument)
-    parsed = copy.deepcopy(flags.FLAGS)
+            config.append(f"--config={next(arguments, '')}")
+        elif argument.startswith(("--config=", "-config=", "--config.", "-config.")):
+            config.append(f"--{argument.lstrip('-')}")
+        else:
+            others.append(argument)
+    return others, config
+
+
+def parsed(argv):
+    """Parses flags, of which --help and --version end the command; returns the other arguments."""
     try:
-        parsed(kept)
+        return flags.FLAGS(argv)
     except (SystemExit, BrokenPipeError):  # of an `Answer`
         with closed_pipe_allowed():
             sys.stdout.flush()
         sys.exit(0)
-    flags.FLAGS["verbosity"].value = parsed["verbosity"].value  # for `load_backend`
-    return parsed
 
 
 @contextlib.contextmanager

@@ -35,7 +35,7 @@ from pipelines.text.cleaning_config import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
@@ -124,6 +124,17 @@ TAG = flags.DEFINE_string(
     "Tag before every source, such as <2de>, so that one model translates into several languages. "
     "A learned vocabulary reserves it; --vocabulary must have it.",
 )
+
+only_with([TFDS], DATA_DIR)
+only_with([TFDS, TOY_DOCUMENTS], SPLIT)
+only_with([TOY_DOCUMENTS], WORDS, SHORTEST)
+not_with(TOY_DOCUMENTS, LANGUAGES)
+not_with(TREEBANK, LANGUAGES)
+only_with([TREEBANK], LEAVES)
+only_with([SOURCE, PAIRS, TFDS], STRICT_RULES)
+only_with([SOURCE, PAIRS], SCORES)
+only_with([SCORES], BEST, MIN_SCORE)
+only_with([BEAM], BEAM_OPTIONS)
 
 
 def main(arguments):
@@ -227,36 +238,14 @@ def check_source():
 
 
 def check_unused():
-    """Rejects flags that have no effect on this source of text or without a different flag."""
-    if not TFDS.value:
-        refuse_unused([DATA_DIR], "without --tfds")
-    if TREEBANK.value or TOY_DOCUMENTS.value:
-        refuse_unused([LANGUAGES], "with --treebank or --toy_documents")
-    if not TFDS.value and not TOY_DOCUMENTS.value:
-        refuse_unused([SPLIT], "without --tfds or --toy_documents")
-    if not TOY_DOCUMENTS.value:
-        refuse_unused([WORDS, SHORTEST], "without --toy_documents")
-    if not TREEBANK.value:
-        refuse_unused([LEAVES], "without --treebank")
-    if not (SOURCE.value or PAIRS.value or TFDS.value):
-        refuse_unused([STRICT_RULES], "without --source, --pairs or --tfds")
-    if not (SOURCE.value or PAIRS.value):
-        refuse_unused([SCORES], "without --source or --pairs")
-    check_scores()
-    if not BEAM.value:
-        refuse_unused([BEAM_OPTIONS], "without --beam")
+    """Rejects settings that have no effect, and scores without a rule."""
     if VOCABULARY.value:
         refuse_overrides("data.vocabulary.", "with --vocabulary")
     if RULES.value is not None:
         refuse_overrides("data.cleaning.rules", "with --rules")
     for part in ("model.", "training.", "search."):
         refuse_overrides(part, "on prepared data; it is for t2t-train")
-
-
-def check_scores():
-    if not SCORES.value:
-        refuse_unused([BEST, MIN_SCORE], "without --scores")
-    elif (BEST.value is None) == (MIN_SCORE.value is None):
+    if SCORES.value and (BEST.value is None) == (MIN_SCORE.value is None):
         raise ValueError("--scores needs either --best or --min_score: which pairs to keep")
     if MIN_SCORE.value is not None and math.isnan(MIN_SCORE.value):
         raise ValueError("--min_score must be a number. Received: nan")

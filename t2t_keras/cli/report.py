@@ -17,7 +17,7 @@ from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
-    refuse_unused,
+    only_with,
     to_flag,
     trust_flag,
     trust_given,
@@ -43,14 +43,14 @@ EXAMPLES = flags.DEFINE_integer(
 )
 OUTPUT = flags.DEFINE_string("output", None, "Page to write. Default: RUN/report.html.")
 
+only_with([SOURCE], LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS)
+
 
 def main(arguments):
     folder = one_run(arguments)
     trust_given([folder])
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
-    if not SOURCE.value:
-        refuse_unused([LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS], "without a test set")
     files = {f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE)}
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
     check_outputs({"--output": output}, files | {"a file of the run": files_of([folder])})

@@ -88,11 +88,9 @@ def main(arguments):
     load_backend(on_jax=table == "table1")
     from t2t_keras.reproduction import Plan, reproduce
 
-    # `resolve_config` adds --config=base to the arguments.
-    words = [word for word in sys.argv[1:] if not word.startswith("--config=")]
     plan = Plan(
         table,
-        command=shlex.join([command, *words]),
+        command=shlex.join([command, *sys.argv[1:]]),
         overrides=config_overrides(),
         **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
     )

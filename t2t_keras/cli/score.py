@@ -31,7 +31,7 @@ from pipelines.progress import Progress
 from pipelines.text.file_lists import split_list
 from pipelines.text.opened_text import opened, text_in
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
@@ -56,6 +56,9 @@ PIECES = flags.DEFINE_bool("pieces", False, "Include log P of each piece; needs 
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of pairs that are sorted and batched by length together.", lower_bound=1
 )
+
+not_with(REVERSE, PIECES)
+only_with([REVERSE], REVERSE_TO)
 
 
 def main(arguments):
@@ -107,10 +110,6 @@ def check_arguments(arguments):
         )
     if PIECES.value and not JSON.value:
         raise ValueError("--pieces needs --json")
-    if REVERSE.value:
-        refuse_unused([PIECES], "with --reverse")
-    else:
-        refuse_unused([REVERSE_TO], "without --reverse")
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {

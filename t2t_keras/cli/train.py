@@ -32,7 +32,7 @@ from t2t_keras.cli.flags.config_flag import (
     variant,
 )
 from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
+from t2t_keras.cli.flags.shared_flags import not_with, trust_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -99,6 +99,8 @@ LESS_MEMORY = (
     "kept: t2t-train --run={run} with this flag resumes from the newest one"
 )
 
+not_with(SHOW, TPU, EXPORT)
+
 
 def main(arguments):
     no_arguments(arguments)
@@ -140,7 +142,6 @@ def main(arguments):
 
 def show_settings(experiment, given):
     """Prints the settings with which the same command without --show would train."""
-    refuse_unused([TPU, EXPORT], "with --show")
     before, source = loaded_config()
     run_exists = (Path(RUN.value) / "config.json").exists()
     set_from_flags(experiment, replace=config_is("settings_of"))
@@ -242,21 +243,18 @@ def next_commands(folder, data):
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 
 
-def default_config(known):
+def default_config():
     """Returns the value of --config if it is not given."""
-    folder = Path(known[RUN.name].value)
+    folder = Path(RUN.value)
     if (folder / "config.json").exists():
         return f"settings_of:{folder}"
-    return "finetune" if known[INIT.name].value else "quickstart"
+    return "finetune" if INIT.value else "quickstart"
 
 
-def check_plugins(known):
+def check_plugins():
     """Checks --imports against the copies of a run to resume, and loads these, before a config.
 
     --trust is obeyed first.
-
-    Args:
-        known: the values of the flags.
     """
     from t2t_keras.runs.plugins.plugin_files import (
         PluginFile,
@@ -266,10 +264,10 @@ def check_plugins(known):
     )
     from t2t_keras.runs.run_folder import RunFolder
 
-    run = RunFolder(known[RUN.name].value)
-    refuse_changed(run, map(PluginFile.read, known["imports"].value))
-    if known[TRUST.name].value:
-        for folder in (run.folder, known[INIT.name].value or run.init()):
+    run = RunFolder(RUN.value)
+    refuse_changed(run, map(PluginFile.read, IMPORTS.value))
+    if TRUST.value:
+        for folder in (run.folder, INIT.value or run.init()):
             if folder is not None:
                 trust_plugins_of(folder)
     if run.config_file.exists():

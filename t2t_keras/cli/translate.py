@@ -46,7 +46,7 @@ from absl import flags
 from pipelines.progress import Progress
 from pipelines.text.opened_text import opened, text_in
 from t2t_keras.cli.flags.engine_flags import IMPORTS
-from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
@@ -77,15 +77,18 @@ LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
 )
 
+only_with([APACHE_BEAM], BEAM_OPTIONS)
+not_with(APACHE_BEAM, IMPORTS, why=", whose workers execute no plug-in file")
+# Files with a line for each input line, and documents whose elements span lines.
+not_with(APACHE_BEAM, PREFIXES, REQUIRE, MARKUP)
+
 
 def main(arguments):
     if CONFIDENCE.value and not JSON.value:
         raise ValueError("--confidence is a field of the JSON objects: give --json, too")
     if APACHE_BEAM.value:
-        refuse_unused([IMPORTS], "with --apache_beam, whose workers execute no plug-in file")
         translate_on_beam(arguments, INPUT.value, OUTPUT.value, output_format())
         return
-    refuse_unused([BEAM_OPTIONS], "without --apache_beam")
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
         source = files.enter_context(opened(INPUT.value)) if INPUT.value else standard_input()

@@ -15,16 +15,13 @@ from pipelines.atomic_files import check_links, only_one
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
 from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import refuse_unused, to_flag
+from t2t_keras.cli.flags.shared_flags import to_flag
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, Style, lines_of
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
     GLOSSARY,
-    MARKUP,
-    PREFIXES,
-    REQUIRE,
     load_model,
 )
 
@@ -42,9 +39,6 @@ BEAM_OPTIONS = define_list(
     "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
 )
 
-# Flags for files with a line for each input line, and for documents whose elements span lines.
-NOT_ON_BEAM = (PREFIXES, REQUIRE, MARKUP)
-
 
 def translate_on_beam(arguments, patterns, folder, settings):
     """Translates files with an export.
@@ -55,7 +49,6 @@ def translate_on_beam(arguments, patterns, folder, settings):
         folder: value of --output.
         settings: the values of the flags that the output depends on; `lines` is among them.
     """
-    refuse_unused(NOT_ON_BEAM, "with --apache_beam")
     export = export_in(arguments)
     files = files_to_translate(arguments, patterns, folder)
     with contextlib.ExitStack() as stack:

@@ -126,7 +126,7 @@ MISTAKES = {
     f"{FILE} --metrics=blue": "must be one of 'bleu', 'chrf', 'chrf++', 'ter' (did you mean",
     f"{FILE} --metrics=": "--metrics: give at least one of bleu, chrf, chrf++, ter",
     f"{FILE} --metrics=ter --lowercase": "--lowercase has no effect on TER alone",
-    f"{FILE} --paper_bleu=de --lowercase": "--lowercase has no effect on the paper's BLEU",
+    f"{FILE} --paper_bleu=de --lowercase": "--lowercase has no effect with --paper_bleu",
     f"{FILE} --metrics=chrf --tokenize=zh": "--tokenize has no effect without the metric bleu",
     f"{FILE} --paper_bleu=xx": "paper_bleu",
     "{0}/none --source={0}/source --reference={0}/source": "is not a run",

@@ -1,5 +1,6 @@
 """--help of every command: readable on 80 columns, and its examples are commands."""
 
+import copy
 import itertools
 import re
 import shlex
@@ -53,10 +54,11 @@ def test_each_example_is_a_command(command):
         arguments = words[words.index(name) + 1 :]
         end = [index for index, word in enumerate(arguments) if word in ("<", ">", "|", "<<<")]
         arguments = arguments[: min(end, default=None)]
-        main.check_flags([name, *arguments])
-        if hasattr(module, "run_with_config"):
-            resolve = sys.modules["t2t_keras.cli.flags.config_flag"].resolve_config
-            assert resolve(arguments, "base")[0].startswith("--config=")
+        others, config = main.without_config([name, *arguments])
+        copy.deepcopy(flags.FLAGS)(others)
+        if config:
+            config_flag = sys.modules["t2t_keras.cli.flags.config_flag"]
+            config_flag.load_config(config, "base")
 
 
 def test_a_long_example_is_continued_as_a_shell_does():

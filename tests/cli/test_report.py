@@ -37,7 +37,7 @@ MISTAKES = {
     "{0} --source={0}/test.en": "give both or neither",
     "{0} --source={0}/test.en --reference={0}/short.de": "Received: 16 and 1",
     "{0} --limit=0": "limit",
-    "{0} --limit=5": "--limit has no effect without a test set: leave it out",
+    "{0} --limit=5": "--limit has no effect without --source: leave it out",
     f"{TEST_SET} --output={{0}}/test.de": "--output and --reference are the same file",
     "{0} --source={0}/report.html --reference={0}/test.de": (
         "--output and --source are the same file"

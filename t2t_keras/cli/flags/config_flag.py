@@ -6,6 +6,7 @@ misspelled field raises an error that suggests the nearest name.
 """
 
 import dataclasses
+import sys
 
 from absl import flags
 from ml_collections import config_flags
@@ -15,6 +16,7 @@ from t2t_keras.cli.flags.shared_flags import (
     imports_flag,
     load_imports,
     refuse_unused,
+    trust_given,
 )
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
@@ -32,89 +34,86 @@ IMPORTS = imports_flag()
 
 
 class ExperimentParser(flags.ArgumentParser):
-    """Loads a config as all other code does, with its plug-in files and those of --imports."""
+    """Passes on the `Experiment` that `load_config` has loaded, and checks the overrides before."""
 
-    # The values of --imports and --trust, which absl has not parsed when it parses --config.
-    imports, trust = (), False
+    experiment = None
+    settings = None  # those of the config, without overrides, as {name: value}
 
     def parse(self, path):
         from t2t_keras.experiment import load_experiment
 
-        experiment = load_experiment(path)
-        experiment.imports = tuple(dict.fromkeys((*experiment.imports, *self.imports)))
+        experiment, self.experiment = self.experiment or load_experiment(path), None
+        self.settings = experiment.flat()
         return experiment
 
 
 PARSER = flags.FLAGS[CONFIG.name].parser = ExperimentParser()
 
 
-def run_with_config(main, default=None, shown=None, begin=lambda known: None):
+def run_with_config(main, default=None, shown=None, begin=lambda: None):
     """Runs `main` as a command that accepts `--config`.
 
     Args:
         main: function of the positional arguments.
-        default: value of `--config` when it is not given, or a function that returns this value for
-            the values of the other flags.
+        default: value of `--config` when it is not given, or a function that returns this value.
         shown: the default in --help. None: `default`.
-        begin: called with the values of the other flags before plug-in files and configs are
-            loaded.
+        begin: called before plug-in files and configs are loaded. The other flags are parsed.
     """
     if default:
         flags.FLAGS[CONFIG.name].default_as_str = shown or repr(default)
 
-    def resolve(arguments, known):
-        begin(known)
-        PARSER.trust = "trust" in known and known["trust"].value
-        PARSER.imports = load_imports(known[IMPORTS.name].value)
-        return resolve_config(arguments, default(known) if callable(default) else default)
+    def load(arguments):
+        begin()
+        imports = load_imports(IMPORTS.value)
+        load_config(arguments, default() if callable(default) else default, imports)
 
-    run(main, resolve)
+    run(main, load)
 
 
-def resolve_config(arguments, default=None):
-    """Replaces the config's name with its path, puts `--config` first and checks the overrides."""
-    if "--" in arguments:
-        end = arguments.index("--")
-        return resolve_config(arguments[:end], default) + arguments[end:]
-    if default and not any(
-        argument.partition("=")[0] in ("--config", "-config") for argument in arguments
-    ):
-        arguments = [f"--config={default}", *arguments]
-    resolved, experiment, overridden = [], None, []
-    arguments = iter(arguments)
-    for argument in arguments:
-        flag, equals, value = argument.partition("=")
-        if flag.lstrip("-") == "config":
-            value = value if equals else next(arguments, "")
-            path, variant, experiment = loaded(value)
-            resolved.insert(0, f"--config={path}{variant}")
-            continue
-        if flag.startswith(("--config.", "-config.")):
-            overridden.append(flag.lstrip("-"))
-        resolved.append(argument)
-    for flag in overridden:
-        if experiment is None:
-            raise ValueError(f"--{flag} changes a config: name one with --config=NAME")
-        check_field(experiment, flag)
-    return resolved
+def load_config(arguments, default=None, imports=()):
+    """Loads the config, checks the names of overrides, and sets them.
+
+    Args:
+        arguments: --config=NAME_OR_FILE[:VARIANT], the last of which counts, and overrides.
+        default: the config if none is named.
+        imports: paths of further plug-in files.
+    """
+    names = [argument for argument in arguments if argument.startswith("--config=")]
+    overridden = [argument for argument in arguments if argument not in names]
+    config = names[-1].partition("=")[2] if names else default
+    if config is None:
+        for argument in overridden:
+            flag = argument.partition("=")[0]
+            raise ValueError(f"{flag} changes a config: name one with --config=NAME")
+        return
+    path, experiment = loaded(config)
+    for argument in overridden:
+        check_field(experiment, argument)
+    experiment.imports = tuple(dict.fromkeys((*experiment.imports, *imports)))
+    PARSER.experiment = experiment
+    # ml_collections reads the overrides from sys.argv, not from the list passed to absl.
+    before, sys.argv = sys.argv, [sys.argv[0], f"--config={path}", *overridden]
+    try:
+        flags.FLAGS(sys.argv)
+    finally:
+        sys.argv = before
 
 
 def loaded(config):
-    """Returns the path, the ":VARIANT" (or "") and the `Experiment` of a config."""
+    """Returns PATH[:VARIANT] and the `Experiment` of a config."""
     name, colon, variant = config.partition(":")
     path = find_config(name)
-    if PARSER.trust and colon and path == shipped_configs()["settings_of"]:
-        from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
-
-        trust_plugins_of(variant)
+    if colon and path == shipped_configs()["settings_of"] and "trust" in flags.FLAGS:
+        trust_given([variant])
     load_backend(on_jax=True)
     from t2t_keras.experiment import load_experiment
 
-    return path, f"{colon}{variant}", load_experiment(config)
+    return f"{path}{colon}{variant}", load_experiment(config)
 
 
 def check_field(experiment, flag):
-    """Raises `ValueError` unless the experiment has the setting `config.part.field`."""
+    """Raises `ValueError` unless the experiment has the setting of --config.part.field=VALUE."""
+    flag, equals, _ = flag[2:].partition("=")
     _, *path = flag.split(".")
     settings, walked = experiment, "config"
     if path == ["imports"]:
@@ -129,6 +128,8 @@ def check_field(experiment, flag):
         settings, walked = getattr(settings, name), f"{walked}.{name}"
     if dataclasses.is_dataclass(settings):
         raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")
+    if not equals:
+        raise ValueError(f"--{flag} needs a value: --{flag}=VALUE")
 
 
 def config_is(name):
@@ -142,15 +143,13 @@ def loaded_config():
 
     The name is "config NAME:VARIANT" or, for the recorded settings of a run, "run FOLDER".
     """
-    from t2t_keras.experiment import load_experiment
-
     config = flags.FLAGS[CONFIG.name].config_filename
     path, colon, variant = config.partition(":")
     names = {str(path): name for name, path in shipped_configs().items()}
     name = f"config {names.get(path, path)}{colon}{variant}"
     if config_is("settings_of"):
         name = f"run {variant}"
-    return load_experiment(config).flat(), name
+    return PARSER.settings, name
 
 
 def variant():

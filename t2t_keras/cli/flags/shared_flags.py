@@ -8,6 +8,8 @@ from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.plugins import absolute, load_plugin, needs_keras, read_plugin
 
+DECLARED = []  # (flags, function that returns whether they have no effect, reason)
+
 
 @functools.cache
 def to_flag():
@@ -104,6 +106,24 @@ def trust_given(folders):
     for folder in folders if trust_flag().value else ():
         if folder is not None:
             trust_plugins_of(folder)
+
+
+def only_with(modes, *declared):
+    """Declares flags that have no effect unless one of the flags `modes` is given."""
+    reason = " or ".join(f"--{mode.name}" for mode in modes)
+    DECLARED.append((declared, lambda: not any(m.value for m in modes), f"without {reason}"))
+
+
+def not_with(mode, *declared, why=""):
+    """Declares flags that have no effect with the flag `mode`; `why` ends the message."""
+    DECLARED.append((declared, lambda: mode.value, f"with --{mode.name}{why}"))
+
+
+def check_declared():
+    """Rejects given flags that have no effect, as `only_with` and `not_with` declare."""
+    for declared, applies, reason in DECLARED:
+        if applies():
+            refuse_unused(declared, reason)
 
 
 def refuse_unused(unused, reason):

@@ -1,31 +1,34 @@
 import pytest
+from absl import flags
 from support.processes.in_process import parsed_flags
 
+from t2t_keras import experiment
 from t2t_keras.config_files import find_config
-
-BASE = f"--config={find_config('base')}"
 
 
 @pytest.fixture
-def resolve():
+def module():
     with parsed_flags("flags.config_flag") as module:
-        yield module.resolve_config
+        yield module
 
 
-def test_the_name_of_a_config_becomes_its_path_in_front_of_all_arguments(resolve):
-    path = find_config("table3")
-    arguments = ["--config.model.d_ff=8", "--config", "table3:big", "x", "--", "--config=no"]
-    expected = [f"--config={path}:big", "--config.model.d_ff=8", "x", "--", "--config=no"]
-    assert resolve(arguments) == expected
-    assert resolve(["x", "-config=table3:big"]) == [f"--config={path}:big", "x"]
+def test_the_last_config_is_loaded_once_and_changed(module, monkeypatch):
+    loaded = []
+    load, kept = experiment.load_experiment, loaded.append
+    monkeypatch.setattr(experiment, "load_experiment", lambda path: kept(path) or load(path))
+    module.load_config(["--config.model.d_ff=8", "--config=base", "--config=table3:big"], "gnmt")
+    assert loaded == ["table3:big"] and module.CONFIG.value.model.d_ff == 8
+    assert module.overrides() == {"model.d_ff": 8} and module.variant() == "big"
+    settings, name = module.loaded_config()
+    assert settings["model.d_ff"] == 4096 and name == "config table3:big"
+    assert flags.FLAGS["config"].config_filename == f"{find_config('table3')}:big"
 
 
-def test_a_default_config_is_used_unless_a_config_is_given(resolve):
-    assert resolve(["x", "--", "--config=big"], "base") == [BASE, "x", "--", "--config=big"]
-    assert resolve(["--config.model.d_ff=8"], "base") == [BASE, "--config.model.d_ff=8"]
-    for given in (["--config=base"], ["--config", "base"], ["-config=base"]):
-        assert resolve(given, "quickstart") == [BASE]
-    assert resolve(["x"]) == ["x"]
+def test_without_a_config_the_default_is_loaded_or_none(module):
+    module.load_config([])
+    assert module.CONFIG.value is None
+    module.load_config([], "base")
+    assert module.config_is("base")
 
 
 @pytest.mark.parametrize(
@@ -35,11 +38,12 @@ def test_a_default_config_is_used_unless_a_config_is_given(resolve):
         ("--config.modle.d_ff=3", r"config has no setting 'modle' \(did you mean 'model'\?\)"),
         ("--config.training.steps.x=3", "config.training.steps is a single setting"),
         ("--config.model=3", "--config.model is a group of settings"),
-        ("-config.imports=x.py", "--config.imports does not load the files. Give --imports=FILE"),
+        ("--config.model.d_ff", "--config.model.d_ff needs a value: --config.model.d_ff=VALUE"),
+        ("--config.imports=x.py", "--config.imports does not load the files. Give --imports=FILE"),
     ],
 )
-def test_a_misspelled_setting_is_answered_with_the_nearest_one(resolve, flag, message):
+def test_a_misspelled_setting_is_answered_with_the_nearest_one(module, flag, message):
     with pytest.raises(ValueError, match=message):
-        resolve([flag], "base")
+        module.load_config([flag], "base")
     with pytest.raises(ValueError, match=r"--config.model.d_ff changes a config: name"):
-        resolve(["--config.model.d_ff=3"])
+        module.load_config(["--config.model.d_ff=3"])

@@ -235,6 +235,7 @@ def limit(name, value):
     if name == "AS":
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         value += pages * resource.getpagesize()
+    sys.dont_write_bytecode = True  # a truncated file of bytecode would remain
     resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
 
 
