@@ -67,21 +67,6 @@ def test_students_have_a_deep_encoder_and_a_shallow_decoder():
     assert experiment.training == load_experiment("multi30k:pre_norm").training
 
 
-def test_variants_of_multi30k():
-    default, pre_norm = map(load_experiment, ("multi30k", "multi30k:pre_norm"))
-    shallow = load_experiment("multi30k:shallow")
-    assert differences(default, shallow) == {"model.num_layers": (4, 2)}
-    assert differences(default, pre_norm) == {
-        "model.pre_norm": (False, True),
-        "training.steps": (7000, 5000),
-        "training.warmup_steps": (2000, 800),
-        "training.learning_rate": (1.5, 3e-3),
-        "training.schedule": ("paper", "linear"),
-        "training.clip_norm": (0.0, 1.0),
-        "training.precision": ("float32", "mixed_bfloat16"),
-    }
-
-
 CONFIG = (
     "from t2t_keras.experiment import Experiment\n"
     "from t2t_keras.training.training_config import TrainingConfig\n"

@@ -135,15 +135,6 @@ def test_the_command_line_is_read_in_cli_alone():
             assert not re.search(r"\bsys\.argv\b|\bFLAGS\b", path.read_text(encoding="utf-8")), path
 
 
-def test_the_top_level_holds_the_house_and_nothing_else():
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split()
-    top = {name.split("/")[0] for name in tracked}
-    house = {"t2t_keras", "pipelines", "configs", "tests", "setup.py", "BUILD.md", "README.md"}
-    assert top <= house | {"LICENSE", ".ci", ".gitignore", "pyproject.toml"}
-
-
 def test_declared_dependencies_are_those_imported():
     declared = set(re.findall(r'^(?: {4}){1,2}"([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
     names = {"absl-py": "absl", "ml-collections": "ml_collections", "pytest": None}

@@ -99,31 +99,3 @@ import keras
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, check=True, capture_output=True, env=environment, text=True)
     assert result.stdout == "registered\n"
-
-
-@pytest.mark.long
-def test_a_module_that_fails_after_it_has_loaded_keras_does_not_prevent_registering():
-    program = """import sys, t2t_keras
-sys.modules["matplotlib"] = None
-try:
-    import t2t_keras.runs.attention
-except ImportError:
-    pass
-import keras
-assert keras.saving.get_registered_object("t2t_keras>Transformer")
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)
-
-
-@pytest.mark.long
-def test_two_threads_may_load_keras_and_this_package(tmp_path):
-    program = """import threading, t2t_keras
-from importlib import import_module
-names = ["keras", "t2t_keras.losses", "t2t_keras.layers.attention", "t2t_keras.translating.exports"]
-threads = [threading.Thread(target=import_module, args=[name]) for name in names]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-import keras
-assert keras.saving.get_registered_object("t2t_keras>Transformer")
-"""
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -1,4 +1,3 @@
-import os
 import sys
 from pathlib import Path
 
@@ -88,7 +87,6 @@ def test_the_same_contents_are_executed_once_whatever_their_path(write):
         (f"{POSITIONS}\n1 / 0", "line 6: the file does not run: ZeroDivisionError"),
         ("def f(:", "faulty.py, line 1: the file does not run: SyntaxError"),
         ("import nothing_like_it", "may import installed packages, but no file beside it"),
-        ("raise SystemExit(3)", "line 1: the file does not run: SystemExit: 3"),
         (
             "from t2t_keras.plugins import load_plugin\nload_plugin('b.py')",
             "a plug-in file cannot load another one",
@@ -119,11 +117,9 @@ def test_a_file_cannot_replace_an_entry_of_another_one(write):
 
 
 def test_what_is_no_plug_in_file_is_refused(write, tmp_path):
-    os.mkfifo(tmp_path / "pipe.py")
     (tmp_path / "folder.py").mkdir()
     write("huge.py", "#" * (plugins.LARGEST + 1))
     for name, message in {
-        "pipe.py": "must be one Python file",
         "folder.py": "must be one Python file",
         "huge.py": "has more than 1,048,576 bytes",
         "none.py": "there is no plug-in file",
@@ -216,10 +212,3 @@ def test_only_files_that_may_load_keras_do_so():
     for line in ("import keras", "from t2t_keras.models import MODELS", "import importlib"):
         assert needs_keras(f"{light}{line}".encode())
     assert METHODS["sample"].draws
-
-
-def test_an_unknown_method_is_named_with_the_nearest_one():
-    experiment = Experiment()
-    experiment.search.method = "bean"
-    with pytest.raises(ValueError, match=r"did you mean 'beam'\?"):
-        experiment.validate()

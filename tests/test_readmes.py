@@ -170,31 +170,6 @@ def test_runnable_shell_blocks_run(path, block, workplace, tmp_path):
     subprocess.run(["sh", "-euc", block], cwd=workplace, env=environment, check=True)
 
 
-@pytest.mark.nightly
-def test_the_page_about_multi30k_lower_cases_and_tokenizes_text_as_papers_do(tmp_path):
-    """In the order of the data set's script: lower-case letters, punctuation, tokens, escapes."""
-    page = (ROOT / "configs/how_to_compare_on_multi30k.md").read_text(encoding="utf-8")
-    (block,) = re.findall(r"^```sh\n(.*?)^```", page, re.M | re.S)
-    (tmp_path / "sacremoses").write_text(
-        f"#!{sys.executable}\nfrom sacremoses.cli import cli\ncli()\n"
-    )
-    (tmp_path / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    for program in ("sacremoses", "python"):
-        (tmp_path / program).chmod(0o755)
-    for name in ("train", "val", "test_2016_flickr"):
-        (tmp_path / f"{name}.en").write_text("A Man’s “Big” dog, (3).\n\nIt RUNS\n")
-        (tmp_path / f"{name}.de").write_text("Ein Übergroßes T-Shirt.\nDer 3. Mai\n")
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path}
-    subprocess.run(["bash", "-euc", block], cwd=tmp_path, env=environment, check=True)
-    for name in ("train", "val", "test_2016_flickr"):
-        english, german = (
-            (tmp_path / "lower" / f"{name}.{language}").read_text() for language in ("en", "de")
-        )
-        assert english == "a man &apos;s &quot; big &quot; dog , ( 3 ) .\n\nit runs\n"
-        assert german == "ein übergroßes t-shirt .\nder 3. mai\n"
-
-
 def flags_of_commands():
     """Returns {command: its flags, and the flags that all commands have}."""
     page = (ROOT / "t2t_keras/cli/FLAGS.md").read_text("utf-8")
@@ -229,18 +204,3 @@ def test_commands_in_shell_blocks_have_such_flags_settings_and_configs():
         config = value.partition(":")[0]
         if name == "config" and config.isidentifier() and config.islower():
             assert config in configs, (page, command, value)
-
-
-def test_the_package_leads_to_every_tutorial_and_how_to():
-    text = (ROOT / "t2t_keras" / "README.md").read_text("utf-8")
-    pages = [path for path in READMES if "how_to" in path.name]
-    pages += [path for path in READMES if path.name.startswith(("tutorial", "on_"))]
-    assert not [path.name for path in pages if f"/{path.name})" not in text]
-
-
-def test_the_readmes_are_short():
-    readmes = [path for path in READMES if path.name == "README.md"]
-    lines = {path: path.read_text(encoding="utf-8").splitlines() for path in readmes}
-    assert not {path: len(found) for path, found in lines.items() if len(found) > 250}
-    assert len(lines[ROOT / "README.md"]) <= 150
-    assert sum(len(line.split()) for found in lines.values() for line in found) < 28_000

@@ -1,17 +1,12 @@
 """The facts that hold for every model: the Transformer and its rivals."""
 
-import dataclasses
-
 import keras
 import numpy as np
 import pytest
 from keras import ops
 from support.models.helpers import array, pairs, tensors, tiny_model
-from support.models.rival_models import RIVALS, rival
+from support.models.rival_models import rival
 from support.models.searches import as_graph
-
-from t2t_keras.losses import LabelSmoothedCrossEntropy
-from t2t_keras.training import Adam, trainable
 
 NAMES = [
     *("transformer", "gnmt, other widths", "convs2s"),
@@ -122,17 +117,3 @@ def test_attention_weights_of_a_rival_are_distributions_over_the_source(name):
         assert each.shape == (3, 1, 6, 7)
         np.testing.assert_allclose(each.sum(axis=-1), 1, atol=1e-5)
         assert np.all(each[1, :, :, 4:] == 0)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["moe", "convs2s", "bytenet"])
-def test_a_rival_learns_sentences_by_heart(name):
-    make, config = RIVALS[name]
-    wider = {width: 3 * getattr(config, width) for width in config.widths}
-    keras.utils.set_random_seed(0)
-    model = trainable(make)(dataclasses.replace(config, **wider, dropout=0.0))
-    # Tracing takes longer than these steps.
-    model.compile(Adam(1e-2), LabelSmoothedCrossEntropy(0.0), metrics=[], run_eagerly=True)
-    inputs = pairs()
-    losses = [float(model.train_on_batch(inputs, pairs(seed=5)["target"])) for _ in range(10)]
-    assert losses[-1] < losses[0] / 2

@@ -52,13 +52,6 @@ def test_a_prefix_allows_one_token_up_to_its_end_whatever_else_is_forbidden():
     assert allowed_tokens(prefix=prefix, banned=(8,)) == [[{8}] * 3, [ALL - {8}] * 3]
 
 
-def test_a_token_that_repeats_an_ngram_is_not_allowed():
-    assert allowed_tokens(no_repeat_ngram=2) == [
-        [ALL - {6}, ALL, ALL - {3}],
-        [ALL, ALL, ALL - {8}],
-    ]
-
-
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_repeated_ngrams_are_those_found_by_comparing_all(n):
     tokens = np.random.default_rng(n).integers(2, 5, (2, 3, 9)).astype("int32")

@@ -110,11 +110,3 @@ def test_a_search_over_infinite_logits_and_nan_is_the_same():
         results = searched(model, SearchConfig(beam=beam, extra_length=3), source)
         ours, theirs = (each.tokens[each.tokens > 0].tolist() for each in results)
         assert ours == theirs, seed
-
-
-def test_beam_search_over_nan_ends():
-    model, source = Overflowing(seed=0), np.full((1, 5), 5, "int32")
-    config = SearchConfig(beam=4, extra_length=3)
-    found = lone_search(model, config, source)
-    assert model.steps <= source.shape[1] + config.extra_length
-    assert not np.isfinite(found.scores).any()

@@ -1,8 +1,4 @@
-import subprocess
-import sys
-
 import pytest
-from support.processes.commands import ROOT
 
 from t2t_keras.decoding.search_config import SearchConfig
 
@@ -35,12 +31,3 @@ def test_an_invalid_setting_is_named(settings, message):
 def test_valid_settings_are_accepted():
     SearchConfig().validate()
     SearchConfig(method="sample", beam=1, n_best=50).validate()
-
-
-def test_a_command_reads_settings_without_loading_keras():
-    program = (
-        "import sys; sys.orig_argv = ['python', 't2t-translate']; "
-        "import t2t_keras.decoding.search_config; "
-        "assert not {'keras', 'numpy', 'tensorflow'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT)

@@ -54,13 +54,6 @@ def test_padding_is_ignored():
         assert tuple(heads.shape) == (1, 2, 6, 6) and not array(heads)[..., 3:].any()
 
 
-def test_a_block_has_its_settings_and_takes_arguments_of_any_layer():
-    block = EncoderBlock(**BLOCK, dropout=0.25, autocast=False, name="mine")
-    assert (block.d_model, block.num_heads, block.dropout) == (8, BLOCK["num_heads"], 0.25)
-    assert (block.autocast, block.name) == (False, "mine")
-    assert not hasattr(block, "d_modle")
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

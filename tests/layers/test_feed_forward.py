@@ -65,7 +65,6 @@ def test_an_activation_may_be_a_function_or_a_layer(activation, weights, tmp_pat
         ("swisch", "did you mean 'swish'"),
         ("leaky_rleu", "did you mean 'leaky_relu'"),
         ("glu", "glu"),
-        (3, "=3"),
         (keras.layers.LeakyReLU, "Received: activation=<class"),
     ],
 )

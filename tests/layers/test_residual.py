@@ -33,16 +33,6 @@ def test_dropout_acts_before_the_sum():
     np.testing.assert_allclose(difference[~dropped], expected[~dropped], atol=1e-5)
 
 
-def test_the_norm_is_computed_in_float32():
-    layer = Residual(FeedForward(d_model=8, d_ff=16), dtype="mixed_bfloat16")
-    layer.build((None, None, 8))
-    x = ops.cast(100 + vectors(4, 5, 8), "bfloat16")
-    exact = array(x).astype("float64")
-    exact -= exact.mean(-1, keepdims=True)
-    exact /= np.sqrt((exact**2).mean(-1, keepdims=True) + 1e-6)
-    np.testing.assert_allclose(array(layer.norm(x)), exact, rtol=2**-8)
-
-
 def test_memory_and_masks_reach_the_sublayer_and_further_results_are_returned():
     layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
     x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))

@@ -225,11 +225,10 @@ def test_a_hostile_checkpoint_is_damaged(tmp_path, notes, array, message):
         checkpoints.load(1)
 
 
-@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-def test_a_compressed_checkpoint_is_damaged(tmp_path, compression):
-    """A small file could become a large one, and LZMA has errors of its own."""
+def test_a_compressed_checkpoint_is_damaged(tmp_path):
+    """A small file could become a large one."""
     checkpoints = saved(tmp_path, [1])
-    with zipfile.ZipFile(checkpoints.path(1), "w", compression) as file:
+    with zipfile.ZipFile(checkpoints.path(1), "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("notes.npy", notes_file("{}"))
     for call in (checkpoints.load, checkpoints.notes):
         with pytest.raises(DamagedCheckpoint, match=r"notes.npy is compressed"):

@@ -96,16 +96,11 @@ ONE = of()
         (ids(2, 3), r"must be batches \(\{.*\}, labels\).* Received: TensorSpec"),
         (tf.data.Dataset.zip((ids(3), ids(3))), "padded with 0 .*padded_batch.32"),
         (of(target=ids(2, 4)), r"`data`: Labels .*labels of shape \(2, 3\), 'target' .*\(2, 4\)"),
-        (of(labels=ids(2, 3, 20)), r"`data`: Labels must be ids of the shape of 'target'"),
         (of(labels={"y": ids(2, 3)}), r"`data`: Labels must be ids of the shape of 'target'"),
         (of(source=ids(2, 3, 1)), r"`data`: 'source' must be integers of shape \[batch, length"),
         (of(inputs={"source": ids(2, 3)}), r"`data`: The model takes .* Received: \['source'\]"),
         (of(weights=ids(2, 2)), r"`data`: Weights must have the shape \[batch\] or "),
         (ONE.take(0), "`data` has no batches. Its cardinality is 0"),
-    ],
-    ids=[
-        *("list", "one tensor", "single pairs", "short labels", "one-hot labels", "dict of labels"),
-        *("rank", "no target", "weights", "empty"),
     ],
 )
 def test_data_that_is_no_batches_is_refused(tmp_path, data, message):

@@ -145,17 +145,10 @@ def test_a_checkpoint_fits_only_the_options_that_made_it(tmp_path):
         ("adam", "weight_decay=0.1", "`optimizer_options` has no option 'weight_decay'"),
         ("adamw", "wieght_decay=0.1", r"no option 'wieght_decay' \(did you mean 'weight_decay'"),
         ("adamw", "weight_decay=-1", "`optimizer_options: weight_decay` must be a number of at"),
-        (
-            "adam",
-            "beta_1=1",
-            "`optimizer_options: beta_1` must be a number of at least 0 and below",
-        ),
+        ("adam", "beta_1=1", "`optimizer_options: beta_1` must be .* at least 0 and below"),
         ("adam", "epsilon=0", "`optimizer_options: epsilon` must be a positive number"),
-        ("lion", "schedule=1", "no option 'schedule'"),
         ("muon", "ns_steps=2.5", "`optimizer_options: ns_steps` must be a whole number"),
         ("muon", 'exclude_layers=["["]', "`optimizer_options: exclude_layers` must be a list"),
-        ("muon", 'exclude_layers=[""]', "`optimizer_options: exclude_layers` must be a list"),
-        ("adam", "beta_1=" + "9" * 320, "`optimizer_options` must be NAME=VALUE"),
         ("adafactor", "beta_2_decay=1", "`optimizer_options: beta_2_decay` must be a number below"),
     ],
 )

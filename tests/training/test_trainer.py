@@ -255,30 +255,6 @@ def test_a_run_on_one_replica_can_be_resumed_on_two(tmp_path, replicas):
 
 
 @pytest.mark.long
-def test_steps_are_not_waited_for_between_two_log_lines(tmp_path, monkeypatch):
-    """Reading a loss waits for its step. A callback that uses the logs of each step reads them."""
-    tensor, reads = type(tf.constant(0.0)), []
-    read = tensor.__float__
-    monkeypatch.setattr(tensor, "__float__", lambda self: reads.append(1) or read(self))
-    settings = {"steps": 10, "log_every": 10, "evaluate_every": 10, "checkpoint_every": 10}
-
-    def train(name, **options):
-        reads.clear()
-        new_trainer(tmp_path / name, **settings, **options).train()
-        return len(reads)
-
-    class Reader(keras.callbacks.Callback):
-        losses = []
-
-        def on_train_batch_end(self, batch, logs=None):
-            self.losses.append(logs["loss"])
-
-    without, reader = train("without"), Reader()
-    assert train("with", callbacks=[keras.callbacks.Callback(), reader]) == without + 2 * 10
-    assert len(reader.losses) == 10 and all(type(loss) is float for loss in reader.losses)
-
-
-@pytest.mark.long
 def test_training_alone_may_use_tf32(tmp_path):
     enabled, seen = tf.config.experimental.tensor_float_32_execution_enabled, []
 

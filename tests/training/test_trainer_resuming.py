@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import keras
 import pytest
-from support.processes.commands import HELPERS, running
 from support.runs.small_training import HeldOut, assert_same_bits, new_trainer
 
 from t2t_keras.training.checkpoints import Checkpoints, average, state_of
@@ -124,16 +123,6 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
     ours, theirs = trainer.records.metrics_file.read(), whole.records.metrics_file.read()
     for name in ("step", "tokens", "loss", "bleu", "learning_rate", "train_loss"):
         assert [each[name] for each in ours] == [each[name] for each in theirs], name
-
-
-@pytest.mark.long
-def test_a_killed_process_leaves_a_run_that_ends_with_the_same_bits(tmp_path, uninterrupted):
-    with running("small_training_process", tmp_path, package=HELPERS) as killed:
-        assert killed.wait() == -signal.SIGKILL
-    resumed = new_trainer(tmp_path, checkpoint_every=1)
-    assert resumed.checkpoints.steps()[-1] == 6 and resumed.train() is None
-    assert_same_bits(state_of(resumed.model), uninterrupted.state)
-    assert intervals(tmp_path) == intervals(uninterrupted.folder)
 
 
 class SendSignal(keras.callbacks.Callback):

@@ -6,11 +6,11 @@ import pickle
 import keras
 import numpy as np
 import pytest
-from support.models.helpers import TINY, array, disturbed, ids, pairs, tensors, tiny_model, vectors
+from support.models.helpers import TINY, array, pairs, tensors, tiny_model, vectors
 from support.models.rival_models import rival
 
 from t2t_keras import TransformerConfig
-from t2t_keras.layers import Encoder, EncoderBlock, MultiHeadAttention, Residual, SharedEmbedding
+from t2t_keras.layers import Encoder, MultiHeadAttention, Residual
 from t2t_keras.training import trainable
 from t2t_keras.transformer import Transformer
 
@@ -44,48 +44,6 @@ def test_a_model_in_int8_is_loaded_with_the_same_logits(name, tmp_path):
         memory, cache = model.start_decoding(inputs["source"], max_length=1)
         logits, _ = model.decode_step(inputs["target"][:, 0], 0, cache, memory)
         np.testing.assert_allclose(array(logits), quantized[:, 0], atol=1e-5)
-
-
-@pytest.mark.long
-@no_warnings
-@pytest.mark.parametrize(("mode", "expected"), [("int4", 3 * 2), ("float8", 0)])
-def test_other_quantizations_of_keras_are_loaded_too(mode, expected, tmp_path):
-    model = keras.Sequential([keras.Input((None, 16)), MultiHeadAttention(2, 16)])
-    x = vectors(2, 5, 16)
-    model.quantize(mode, filters="query|key|value")
-    assert integers(model) == expected  # int4 is packed, with an index each
-    loaded = saved_and_loaded(model, tmp_path)
-    assert integers(loaded) == expected
-    np.testing.assert_array_equal(array(loaded(x)), array(model(x)))
-
-
-@pytest.mark.long
-@no_warnings
-def test_layers_alone_are_loaded_in_int8(tmp_path):
-    """Keras builds a layer of a functional model after it was made from its config."""
-    tokens = keras.Input((None,), dtype="int32")
-    embedding = SharedEmbedding(50, 16, mask_zero=False, output_bias=True)
-    block = EncoderBlock(d_model=16, d_ff=32, num_heads=2, attention_bias=True)
-    model = disturbed(keras.Model(tokens, embedding.project(block(embedding(tokens)))))
-    inputs = ids(2, 5)
-    exact = array(model(inputs))
-    model.quantize("int8", filters="query|inner|embedding")
-    assert integers(model) == 1 + 1 + 1
-    quantized = array(model(inputs))
-    assert 0 < np.abs(quantized - exact).max() < 0.05 * np.abs(exact).max()
-    loaded = saved_and_loaded(model, tmp_path)
-    np.testing.assert_array_equal(array(loaded(inputs)), quantized)
-
-
-@pytest.mark.long
-def test_an_adapted_sublayer_of_residual_is_adapted_once(tmp_path):
-    residual, inputs = Residual(MultiHeadAttention(2, 16)), keras.Input((None, 16))
-    model, x = keras.Model(inputs, residual(inputs)), vectors(2, 5, 16)
-    residual.sublayer.query.quantize("int8")
-    residual.sublayer.value.enable_lora(2)
-    loaded = saved_and_loaded(model, tmp_path)
-    np.testing.assert_allclose(array(loaded(x)), array(model(x)), atol=1e-6)
-    assert integers(loaded) == 1 and loaded.layers[-1].sublayer.value.lora_rank == 2
 
 
 def test_frozen_inner_layers_stay_frozen(tmp_path):

@@ -9,14 +9,13 @@ VIEWS = ("Reshape", "Identity", "IdentityN", "ExpandDims", "Squeeze")
 CONSTANTS = ("Placeholder", "Const", "ReadVariableOp")
 
 
-def kept_arrays(function, *inputs, differentiate=tf.GradientTape.gradient, known=True):
+def kept_arrays(function, *inputs, differentiate=tf.GradientTape.gradient):
     """Returns a `Counter` of the shapes of floating-point arrays, without inputs and weights.
 
     Args:
         function: a function of `inputs`.
         inputs: arrays; gradients are computed by those of floating-point numbers and by weights.
         differentiate: a function of a tape, a loss and a list of arrays; returns its gradients.
-        known: whether the shapes of the inputs are known, or only their widths.
     """
 
     @tf.function(autograph=False)
@@ -32,8 +31,6 @@ def kept_arrays(function, *inputs, differentiate=tf.GradientTape.gradient, known
 
     kept = []
     specs = [tf.TensorSpec.from_tensor(tf.convert_to_tensor(x)) for x in inputs]
-    if not known:
-        specs = [tf.TensorSpec([None] * (len(s.shape) - 1) + [s.shape[-1]], s.dtype) for s in specs]
     keep.get_concrete_function(tf.TensorSpec([]), *specs)
     return collections.Counter(tuple(x.shape) for x in kept)
 

