@@ -47,7 +47,7 @@ def test_a_mistake_is_named_and_changes_nothing(run, line, message):
 
 def test_a_full_disk_ends_with_one_message_and_keeps_the_averaged_weights(run):
     before = run.averaged_weights.read_bytes()
-    result = command("average", run.folder, "--last=2", limits={"FSIZE": 30_000})
+    result = command("average", run.folder, "--last=2", file_size=30_000)
     assert result.returncode == 2, result.stderr
     assert "File too large" in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr

@@ -146,7 +146,7 @@ def test_a_full_disk_is_named_and_the_download_resumed(tmp_path):
     with loopback_hub() as hub:
         hub.add("me/model", folder)
         options = {"environment": hub.environment(tmp_path / "home")}
-        full = command("import_model", *arguments, limits={"FSIZE": size // 2}, **options)
+        full = command("import_model", *arguments, file_size=size // 2, **options)
         assert full.returncode == 2 and "home/hub is full. Free some, or set HF_HOME" in full.stderr
         assert "Run the same command to resume the download" in full.stderr
         result = command("import_model", *arguments, **options)

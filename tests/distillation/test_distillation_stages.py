@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from support.processes.commands import TINY_RUN, command
-from support.runs.finished_run import weights_of
 from support.runs.reproduced import started_stages, write_lines
 from support.runs.untrained import tiny_experiment
 
@@ -158,12 +157,12 @@ def test_an_interrupted_distillation_ends_with_the_same_texts_and_weights(toy_ru
         flags = [f"--data={data}", f"--run={tmp_path / name}", "--ratio=0", "--repetitions=0"]
         return command("distill", toy_run[1], *flags, "--real=0.5", *tiny, **options)
 
-    stopped = student("stopped", at_stage={"2": "SIGINT"})
+    stopped = student("stopped", at_stage=2)
     assert stopped.returncode == 130, stopped.stderr
     assert "distill.py: interrupted. Run the same command to resume" in stopped.stderr
-    resumed = student("stopped", at_stage={})
+    resumed = student("stopped", at_stage=-1)
     assert resumed.returncode == 0, resumed.stderr
-    student("whole", at_stage={"3": "SIGINT"})  # ends after the training, before the exports
+    student("whole", at_stage=3)  # ends after the training, before the exports
     expected = ["train", "export-float32", "export-int8"]
     assert started_stages(resumed.stderr) == [f"distillation: {stage}" for stage in expected]
     for name in ("texts/real.txt", "translated/real.txt", "filtered/pairs.tsv"):
@@ -174,3 +173,7 @@ def test_an_interrupted_distillation_ends_with_the_same_texts_and_weights(toy_ru
     assert f"trained on {tmp_path}/stopped/distillation/data:0.5" in resumed.stdout
     assert "translations: " in resumed.stdout and "to step 8; weights" in resumed.stdout
     assert (tmp_path / "stopped" / "distillation" / "report.md").read_text() == resumed.stdout
+
+
+def weights_of(run, weights):
+    return [weight.numpy() for weight in run.model(weights).weights]

@@ -12,8 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.serving.pair_export import export_pair
-from support.serving.serving_client import get, served, until
+from support.serving.serving_client import export_pair, get, served, until
 
 pytestmark = pytest.mark.drill
 

@@ -15,9 +15,14 @@ import pytest
 import tensorflow as tf
 from support.importing.loopback_hub import loopback_hub
 from support.importing.random_marian import write_random_marian
-from support.processes.accidents import SIZE, arrays_of_weights, contents, variables_of
+from support.processes.accidents import (
+    SIZE,
+    arrays_of_weights,
+    contents,
+    results_of_run,
+    variables_of,
+)
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command, running
-from support.runs.trained_run import results_of
 
 from pipelines.toy.grammar import pairs
 from t2t_keras.export.loading import load
@@ -112,7 +117,7 @@ def results_of_training(run):
     versions = sorted(path.name for path in (run / "export").iterdir() if path.is_dir())
     verified_record(run / "export" / "1")
     exported = answers(run / "export" / "1")
-    return results_of(run), contents(run / "vocabulary"), unfinished, versions, exported
+    return results_of_run(run), contents(run / "vocabulary"), unfinished, versions, exported
 
 
 def test_train(tmp_path):

@@ -16,9 +16,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from support.serving.pair_export import export_pair
-from support.serving.raw_requests import answer, post
-from support.serving.serving_client import get, metric, served, until
+from support.serving.serving_client import answer, export_pair, get, metric, post, served, until
 
 from t2t_keras.translating.exports import load_translator
 

@@ -69,7 +69,7 @@ def results(plan):
     settings = plan.given() | lists
     del settings["overrides"]
     flags = [f"--{name}={value}" for name, value in settings.items()]
-    stopped = reproduce_command("table2", *flags, overrides=OVERRIDES, at_stage={1: "SIGINT"})
+    stopped = reproduce_command("table2", *flags, overrides=OVERRIDES, at_stage=1)
     steps = Checkpoints(plan.folder / "ende_base" / "run" / "checkpoints").steps()
     return stopped, steps, reproduce_command("table2", *flags, overrides=OVERRIDES)
 

@@ -148,31 +148,28 @@ def batches(*rows, full):
     return sorted(engine.calls)
 
 
-def test_rows_with_different_options_share_a_batch():
-    rows = [{"text": "a", "alpha": n / 4, "beam": n + 1, "n_best": n % 2 + 1} for n in range(4)]
-    assert batches(*rows, full=4) == [("search", ["alpha", "beam", "n_best"], 4)]
+PLAIN, PHRASES, PREFIX = {"text": "dog"}, {"text": "dog", "require": "Hund"}, {"prefix": "Ein"}
+WORDS = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
+UNUSED = {"text": "dog", "glossary": "cat\tKatze"}
 
 
-def test_rows_share_batches_with_sentences_of_others():
-    rows = [{"text": "a"}, {"text": "One dog. Two dogs."}, {"text": "b", "split": False}]
-    assert batches(*rows, full=4) == [("search", [], 4)]
-
-
-def test_kinds_of_rows_that_arrive_in_turn_still_share_batches():
-    """A row with phrases is not in a batch of plain rows, whose search is faster."""
-    phrases, prefix = {"text": "dog", "require": "Hund"}, {"text": "dog", "prefix": "Ein"}
-    kinds, unused = [{"text": "dog"}, phrases, prefix], {"text": "dog", "glossary": "cat\tKatze"}
-    assert batches(*kinds, *kinds, unused, phrases, prefix, full=3) == [
-        ("search", [], 3),
-        ("search", ["phrases"], 3),
-        ("search", ["prefix"], 3),
-    ]
-
-
-def test_words_of_all_requests_share_batches():
-    row = {"text": "The dog sleeps.", "confidence": True, "alignments": True}
-    expected = [("attention", [], 4), ("log_p", [], 4), ("search", [], 4)]
-    assert batches(*[row] * 4, full=4) == expected
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            [{"text": "a", "alpha": n / 4, "beam": n + 1, "n_best": n % 2 + 1} for n in range(3)],
+            [("search", ["alpha", "beam", "n_best"], 3)],
+        ),
+        ([{"text": "One dog. Two dogs."}, {"text": "b. c.", "split": False}], [("search", [], 3)]),
+        ([WORDS] * 3, [("attention", [], 3), ("log_p", [], 3), ("search", [], 3)]),
+        (  # a row with phrases is not in a batch of plain rows, whose search is faster
+            [PLAIN, PHRASES, PLAIN | PREFIX] * 2 + [UNUSED, PHRASES, PLAIN | PREFIX],
+            [("search", [], 3), ("search", ["phrases"], 3), ("search", ["prefix"], 3)],
+        ),
+    ],
+)
+def test_rows_of_several_requests_share_batches(rows, expected):
+    assert batches(*rows, full=3) == expected
 
 
 def test_the_room_of_a_batch_is_that_of_its_method():

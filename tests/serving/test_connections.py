@@ -12,8 +12,8 @@ import signal
 import socket
 
 import pytest
-from support.serving.raw_requests import answer, post
 from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import answer, post
 
 from t2t_keras.serving import connections as module
 from t2t_keras.serving import server as server_module

@@ -12,19 +12,12 @@ from t2t_keras.translating.translator import Translator
 
 pytestmark = pytest.mark.long
 TEXT = "The dog sleeps. The cat sleeps!"
-TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
 
 
 @pytest.fixture(scope="module")
 def engine(exported_toy_run):
     (version,) = versions_in(exported_toy_run[1] / "export").values()
     return open_export(version)
-
-
-def test_it_has_the_signatures_of_translations_and_pairs(engine):
-    pairs = {"score", "score_pieces", "align", "attention"}
-    assert signatures_of(ServedModel(engine)).keys() == TRANSLATING | pairs
-    assert engine.name == "this model"
 
 
 @pytest.mark.parametrize(
@@ -52,6 +45,10 @@ def test_the_answer_is_that_of_the_export(engine, options):
     assert answer["scores"][:count] == pytest.approx(scores, rel=1e-4)
 
 
-def test_phrases_need_the_exported_beam(engine):
+def test_it_has_the_signatures_of_translations_and_pairs_and_the_exported_beam(engine):
+    translating = {"serving_default", "translate_n_best", OPTIONS}
+    pairs = {"score", "score_pieces", "align", "attention"}
+    assert signatures_of(ServedModel(engine)).keys() == translating | pairs
+    assert engine.name == "this model"
     with pytest.raises(Refusal, match="Row 0: phrases are searched for with the exported beam"):
         predictions({"text": TEXT, "require": "Hund", "beam": 1}, engine=engine)

@@ -1,13 +1,15 @@
 """Optimizers by name: they train, resume bit for bit, and their options are checked."""
 
+import re
+
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 from support.models.eager_steps import without_graphs
 from support.models.helpers import TINY, ids, pairs
+from support.processes.commands import ROOT
 from support.runs.small_training import assert_same_bits
-from support.text.how_to_blocks import plug_ins
 
 from t2t_keras.experiment import Experiment
 from t2t_keras.losses import LOSSES
@@ -17,6 +19,9 @@ from t2t_keras.training.optimizers import OPTIMIZERS, named_optimizer, optimizer
 from t2t_keras.training.state_fit import check_fits
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
+
+PAGE = ROOT / "t2t_keras/training/how_to_change_the_loss_or_optimizer.md"
+
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
 
@@ -161,10 +166,13 @@ def test_wrong_options_are_refused_before_anything_is_created(name, options, mes
 
 @pytest.fixture
 def how_to():
-    """The plug-ins of the how-to page, forgotten afterward."""
-    tables = LOSSES, OPTIMIZERS, SCHEDULES
+    """The names that the plug-ins of the how-to page define, and their numbers of lines."""
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text("utf-8"), re.S | re.M)[:2]
+    tables, names = (LOSSES, OPTIMIZERS, SCHEDULES), {}
     before = [dict(table) for table in tables]
-    yield plug_ins()
+    for block in blocks:
+        exec(block, names)
+    yield names, [len(block.splitlines()) for block in blocks]
     for table, entries in zip(tables, before, strict=True):
         table.clear()
         table.update(entries)

@@ -66,7 +66,7 @@ def test_a_model_that_is_too_large_for_the_memory_ends_with_advice_and_no_folder
 def test_a_full_disk_is_one_line_with_the_file_and_advice(toy_corpus, tmp_path):
     files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
     arguments = ["prepare", *files, f"--output={tmp_path}/data", *SMALL_CORPUS]
-    result = command(*arguments, limits={"FSIZE": 10_000})
+    result = command(*arguments, file_size=10_000)
     assert result.returncode == 2
     expected = f"{tmp_path}/data/cleaned could not be written: File too large. Make room"
     assert result.stderr.splitlines()[-1].startswith(f"prepare.py: {expected}")

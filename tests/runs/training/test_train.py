@@ -2,7 +2,6 @@ import dataclasses
 import types
 
 import pytest
-from support.runs.finished_run import contents_of
 from support.runs.untrained import learned_tokenizer, tiny_experiment
 
 from pipelines.atomic_files import read_json
@@ -121,3 +120,12 @@ def test_machines_with_different_settings_are_refused():
     experiment.training.seed = 7
     with pytest.raises(ValueError, match="have different settings or vocabularies"):
         training.check_machines(machines, experiment, learned_tokenizer())
+
+
+def contents_of(folder):
+    """Returns the bytes of all files, without locks and those that each start rewrites."""
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.endswith((".lock", "config.json", "metrics.jsonl"))
+    }

@@ -100,15 +100,10 @@ def test_a_glossary_is_a_text_or_an_object_and_unknown_fields_are_named(address)
     ("fields", "message"),
     [
         ({"glossary": {"dog": None}}, "Invalid request: glossary parameter is not a string"),
-        (
-            {"glossary": "dog Hund"},
-            "Row 0: `glossary`, line 1: must be a source phrase, a tab and a target "
-            "phrase. Received: 'dog Hund'",
-        ),
         ({"q": []}, "Invalid request: missing q parameter"),
         ({"target": ""}, "Invalid request: missing target parameter"),
-        ({"alternatives": 1.5}, "Invalid request: alternatives parameter is not a number"),
         ({"alternatives": True}, "Invalid request: alternatives parameter is not a number"),
+        ({"alternatives": 1.5}, "Invalid request: alternatives parameter is not a number"),
         ({"source": "zz"}, "zz is not supported"),
         ({"format": "xml"}, "xml format is not supported"),
         ({"q": ["a", 5]}, "Invalid request: q parameter is neither a string nor a list of them"),
@@ -122,12 +117,11 @@ def test_mistakes_get_the_errors_of_libretranslate(address, fields, message):
 
 
 def test_limits_are_those_of_the_server_and_some_functions_are_disabled(address):
-    for fields, message in (
-        ({"q": ["a"] * 1001}, "has 1,001 rows; at most 1,000"),
-        ({"q": "x" * 4001}, "has 4,001 bytes; at most 4,000"),
-        ({"q": "x" * 1_000_001}, "--max_body_bytes"),
+    for q, message in (
+        (["a"] * 1001, "has 1,001 rows; at most 1,000"),
+        ("x" * 4001, "4,001 bytes"),
     ):
-        code, answer = asked(address, data=PAIR | fields)
+        code, answer = asked(address, data=PAIR | {"q": q})
         assert code == 413 and message in answer["error"]
     for path, what in (("suggest", "Suggestions"), ("translate_file", "Files translation")):
         error = {"error": f"{what} are disabled on this server."}

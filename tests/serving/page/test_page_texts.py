@@ -25,6 +25,11 @@ def test_words_show_confidence_and_alignment_to_the_pointer_and_the_keyboard(pag
     assert page.texts("#source") == [SENTENCE]
     assert page.texts("#translation .low") == ["Hund"]
     assert page.texts("#translation .middle") == ["sieht"]
+    # The geometric mean of the last translation has a sixth word.
+    assert page.texts("#translations b") == ["76 %"] * 3 + ["79 %"]
+    row = {"text": SENTENCE, "n_best": 4, "alignments": True, "confidence": True}
+    assert server.predictions[0] == ("translate_n_best", {"text": SENTENCE})
+    assert ("translate_with_options", row) in server.predictions
 
     target = page.all("#translation .piece")
     source = page.all("#source .piece")
@@ -51,35 +56,12 @@ def test_words_show_confidence_and_alignment_to_the_pointer_and_the_keyboard(pag
         assert marked(page) == marks
 
     # Another translation has words already, but not its attention.
+    page.wait(lambda: "attention" in dict(server.predictions))
     count = len(server.predictions)
     page.all("#translations label")[1].click()
     assert page.texts("#translation .piece") == [*TRANSLATION.split()[:-1], "Katze!"]
     page.wait(lambda: len(server.predictions) > count)
     assert [signature for signature, _ in server.predictions[count:]] == ["attention"]
-
-
-@pytest.mark.nightly
-def test_words_and_percentages_follow_the_translation(page, server):
-    server.words_wait.clear()
-    page.translate(SENTENCE)
-    page.wait(lambda: page.texts(".word"))  # of the attention
-    assert page.texts("#translation") == [TRANSLATION]
-    assert not page.texts(".piece")
-    assert page.texts("#translations b") == [""] * 4
-    assert server.predictions[0] == ("translate_n_best", {"text": SENTENCE})
-    row = {"text": SENTENCE, "n_best": 4, "alignments": True, "confidence": True}
-    page.wait(lambda: ("translate_with_options", row) in server.predictions)
-    server.words_wait.set()
-    # The geometric mean of the last translation has a sixth word.
-    page.wait(lambda: page.texts("#translations b") == ["76 %"] * 3 + ["79 %"])
-    server.words_wait.clear()
-    server.refused["no"] = "not this"
-    page.translate("no")
-    assert page.errors() == ["not this"]
-    page.translate("the cat")
-    server.words_wait.set()
-    page.wait(lambda: page.texts("#source .piece") == ["the", "cat"])
-    assert not page.errors()
     server.refused_words = "no words"
     page.translate(SENTENCE)
     page.wait(lambda: page.errors() == ["no words"])

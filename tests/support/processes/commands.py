@@ -44,7 +44,7 @@ def command(
     interrupt_after=None,
     read=True,
     at_stage=None,
-    limits=None,
+    file_size=None,
     environment=None,
 ):
     """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
@@ -53,21 +53,20 @@ def command(
         stdin: text. None: an open pipe without a writer.
         interrupt_after: seconds until Ctrl-C. None: no Ctrl-C.
         read: False closes standard output's reader, as `head` does.
-        at_stage: for t2t-reproduce and t2t-distill, whose stages are then forks, too. {index:
-            "SIGNAL"} sends it a signal as soon as the stage of that index runs, or if it is a
-            training, has written a checkpoint.
-        limits: {"FSIZE": maximum bytes of a file, "AS": bytes of memory beyond those in use now}.
+        at_stage: for t2t-reproduce and t2t-distill, whose stages are then forks, too: index of
+            the stage during which Ctrl-C is pressed, in a training after its first checkpoint.
+            -1: never.
+        file_size: maximum bytes of a file; a write beyond it fails as on a full disk.
         environment: changes to the environment variables.
 
     Returns:
         A `subprocess.CompletedProcess` with text.
     """
-    changes = {"interrupt_after": interrupt_after, "read": read, "at_stage": at_stage}
-    changes |= {"limits": limits or {}, "environment": environment or {}}
+    changes = {"read": read, "at_stage": at_stage, "file_size": file_size}
+    changes |= {"interrupt_after": interrupt_after, "wait_for_input": stdin is None}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "stdin").write_text(stdin or "", encoding="utf-8")
-        request = request_of(name, arguments, folder) | {"wait_for_input": stdin is None}
-        return completed(request | changes)
+        return completed(request_of(name, arguments, folder, environment) | changes)
 
 
 def script(path, cwd):
@@ -113,7 +112,7 @@ class Running:
     def wait(self):
         """Waits for the end and returns the exit code."""
         if self.code is None:
-            self.code = answer_to({"wait_for": self.pid, "interrupt_after": None})
+            self.code = answer_to({"wait_for": self.pid})
         return self.code
 
 
@@ -123,22 +122,21 @@ def running(name, *arguments, package="t2t_keras.cli.", environment=None):
     with tempfile.TemporaryDirectory() as folder:
         for stream in ("stdin", "stdout"):
             (Path(folder) / stream).touch()
-        changes = {"module": f"{package}{name}", "environment": environment or {}}
-        process = Running(request_of(name, arguments, folder) | changes)
+        request = request_of(name, arguments, folder, environment)
+        process = Running(request | {"module": f"{package}{name}"})
         try:
             yield process
         finally:
             process.stop(signal.SIGKILL)
 
 
-def request_of(name, arguments, folder):
+def request_of(name, arguments, folder, environment=None):
     return {
         "argv": [f"{name}.py", *map(str, arguments)],
         "module": f"t2t_keras.cli.{name}",
         "folder": folder,
         "cwd": os.getcwd(),
-        "wait_for_input": False,
-        "interrupt_after": None,
+        "environment": environment or {},
         "read": True,
     }
 
@@ -194,9 +192,9 @@ def serve(connection):
         if request.get("background"):
             answer = child
         else:
-            if request["interrupt_after"] is not None:
+            if (seconds := request.get("interrupt_after")) is not None:
                 with contextlib.suppress(ChildProcessError):
-                    signal.sigtimedwait([signal.SIGCHLD], request["interrupt_after"])
+                    signal.sigtimedwait([signal.SIGCHLD], seconds)
                     os.kill(child, signal.SIGINT)
             answer = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         requests.write(f"{answer}\n")
@@ -207,7 +205,7 @@ def run(request):
     """Redirects the streams of a fork and becomes the command. Never returns."""
     folder = Path(request["folder"])
     streams = [os.open(folder / "stdin", os.O_RDONLY)]
-    if request["wait_for_input"]:
+    if request.get("wait_for_input"):
         streams = [os.pipe()[0]]
     for name in ("stdout", "stderr"):
         streams.append(os.open(folder / name, os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
@@ -217,9 +215,11 @@ def run(request):
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     os.chdir(request["cwd"])
-    os.environ.update(request.get("environment", {}))
-    for name, value in request.get("limits", {}).items():
-        limit(name, value)
+    os.environ.update(request["environment"])
+    if file_size := request.get("file_size"):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        sys.dont_write_bytecode = True  # a truncated file of bytecode would remain
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
     # Python's own streams do not close their descriptors, either, when they are replaced.
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(n, "w" if n else "r", closefd=False) for n in range(3)
@@ -227,16 +227,6 @@ def run(request):
     if request.get("at_stage") is not None:
         start_stages_from(stage_server(), request["at_stage"])
     become(request["argv"], request["module"])
-
-
-def limit(name, value):
-    """Limits a resource of this process. A write beyond the limit fails as on a full disk."""
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    if name == "AS":
-        pages = int(Path("/proc/self/statm").read_text().split()[0])
-        value += pages * resource.getpagesize()
-    sys.dont_write_bytecode = True  # a truncated file of bytecode would remain
-    resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (value, value))
 
 
 def become(argv, module):
@@ -295,18 +285,18 @@ def start_stages_from(server, at_stage):
         """The process of a stage, with the interface of `subprocess.Popen` that `Stages` uses."""
 
         def __init__(self, name, arguments, log):
-            self.signal = at_stage.get(str(next(indices)))
+            self.is_interrupted = next(indices) == at_stage
             self.runs = [Path(a.removeprefix("--run=")) for a in arguments if a[:6] == "--run="]
             request = [f"{name}.py", *arguments], f"t2t_keras.cli.{name}", log.name
             server.sendall(f"{json.dumps(request)}\n".encode())
             self.pid = int(answers.readline())
 
         def wait(self, timeout=None):
-            if self.signal:
+            if self.is_interrupted:
                 while self.runs and not list(self.runs[0].glob("checkpoints/*.npz")):
                     time.sleep(0.01)
-                sent, self.signal = signal.Signals[self.signal], None
-                os.kill(os.getpid(), sent)
+                self.is_interrupted = False
+                os.kill(os.getpid(), signal.SIGINT)
             return int(answers.readline())
 
         def terminate(self):

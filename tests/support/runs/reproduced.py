@@ -13,10 +13,10 @@ TINY = {
 }
 
 
-def reproduce_command(table, *flags, overrides=TINY, at_stage=()):
+def reproduce_command(table, *flags, overrides=TINY, at_stage=-1):
     """Runs t2t-reproduce with forked stages; see `command`."""
     overrides = [f"--config.{name}={value}" for name, value in overrides.items()]
-    return command("reproduce", table, *flags, *overrides, at_stage=dict(at_stage))
+    return command("reproduce", table, *flags, *overrides, at_stage=at_stage)
 
 
 def started_stages(messages):

@@ -26,7 +26,7 @@ class ScriptedServer(ThreadingHTTPServer):
     Attributes:
         predictions: the (signature, row) of each request so far.
         key: the API key that requests must have. None: none is required.
-        answers_wait, words_wait: requests wait for these events.
+        answers_wait: requests for translations wait for this event.
         refused: {text: message}, for texts that get HTTP 400.
 
     Args:
@@ -38,8 +38,7 @@ class ScriptedServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.options, self.predictions, self.refused = options, [], {}
         self.refused_words, self.key, self.addresses = None, None, []
-        self.words_wait, self.answers_wait = threading.Event(), threading.Event()
-        self.words_wait.set()
+        self.answers_wait = threading.Event()
         self.answers_wait.set()
         languages = {name: pair and Languages.parse(pair) for name, pair in models.items()}
         self.page = page([*languages.items()])
@@ -76,7 +75,6 @@ class ScriptedServer(ThreadingHTTPServer):
         scores = [-0.5 * n for n in range(1, count + 1)] + [NO_SCORE] * len(missing)
         answer = {"translations": found + missing, "scores": scores}
         if "confidence" in row or "alignments" in row:
-            self.words_wait.wait(30)
             answer |= words(text, found, missing)
         return answer
 
@@ -163,6 +161,5 @@ def scripted(options, **models):
         try:
             yield server
         finally:
-            server.words_wait.set()
             server.answers_wait.set()
             server.shutdown()

@@ -1,5 +1,6 @@
-"""A server in a process, and client functions that send it requests."""
+"""A server in a process, and client functions that send it requests, parsed or as bytes."""
 
+import asyncio
 import contextlib
 import json
 import re
@@ -9,6 +10,11 @@ import urllib.request
 
 from support.processes.commands import running
 
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.translating.exports import RECORD
+
+PATH = "/v1/models/backwards:predict"
+
 
 @contextlib.contextmanager
 def served(folder, *flags):
@@ -17,7 +23,7 @@ def served(folder, *flags):
         yield process, re.search(r"http://[^/]+", process.line()).group()
 
 
-def predict(address, body, path="v1/models/backwards:predict", seconds=60, **headers):
+def predict(address, body, path=PATH[1:], seconds=60, **headers):
     """Posts `body`, bytes or a value for JSON, and returns the status and the parsed answer."""
     body = body if isinstance(body, bytes) else json.dumps(body).encode()
     return opened(urllib.request.Request(f"{address}/{path}", body, headers), seconds)
@@ -54,3 +60,29 @@ def until(condition, seconds=60):
     while not condition():
         assert time.monotonic() < end, "the condition does not hold in time"
         time.sleep(0.05)
+
+
+async def answer(reader):
+    """Returns the status and the parsed body of an answer."""
+    async with asyncio.timeout(60):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = int(head.partition("content-length: ")[2].partition("\r\n")[0])
+        body = await reader.readexactly(length)
+    is_json = "content-type: application/json" in head
+    return int(head.split()[1]), json.loads(body) if is_json else body
+
+
+def post(body, path=PATH, length=None, host="localhost"):
+    body = body if isinstance(body, bytes) else json.dumps(body).encode()
+    length = len(body) if length is None else length
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
+    return head.encode() + body
+
+
+def export_pair(run, folder, source, target):
+    """Exports a run as LiteRT for a pair of languages; returns its argument of t2t-serve."""
+    export = folder / f"{source}-{target}"
+    run.export(export, "litert", extra_length=5)
+    record = export / "1" / RECORD
+    write_json(record, read_json(record) | {"languages": [source, target]})
+    return f"{export.name}={export}"
