@@ -49,7 +49,7 @@ FORMATS = {
     "litert": ExportFormat(
         "model for LiteRT, which translates on CPUs",
         "export_litert",
-        "litert:write_model",
+        "writers:write_litert",
         LITERT_DTYPES,
         (*RECORDED, *SEARCH, *CONSTRAINTS),
         "litert",
@@ -57,14 +57,14 @@ FORMATS = {
     "portable": ExportFormat(
         "portable file with the search, which programs open with LiteRT",
         "export_portable",
-        "litert:write_portable",
+        "writers:write_portable",
         LITERT_DTYPES,
         (*RECORDED, *SEARCH, *CONSTRAINTS),
     ),
     "ctranslate2": ExportFormat(
         "model for CTranslate2",
         "export_ctranslate2",
-        "ctranslate2:write_model",
+        "writers:write_ctranslate2",
         CTRANSLATE2_DTYPES,
         (*RECORDED, *SEARCH),
         "ctranslate2",
@@ -72,7 +72,7 @@ FORMATS = {
     "saved_model": ExportFormat(
         "SavedModel with text in and text out",
         "export",
-        "saved_model:write_text_model",
+        "writers:write_text_model",
         SAVED_MODEL_DTYPES,
         (*RECORDED, *SEARCH, *CONSTRAINTS),
         "tensorflow",
@@ -80,7 +80,7 @@ FORMATS = {
     "ids": ExportFormat(
         "SavedModel with ids in and ids out, which TensorFlow Serving serves",
         "export_ids",
-        "saved_model:write_ids_model",
+        "writers:write_ids_model",
         SAVED_MODEL_DTYPES,
         (*RECORDED, *SEARCH, *CONSTRAINTS),
     ),

@@ -6,7 +6,7 @@ import pytest
 from support.processes.in_process import refused
 
 from pipelines.atomic_files import write_json
-from t2t_keras.runs.exports import litert
+from t2t_keras.runs.exports import writers
 from t2t_keras.translating.exports import (
     RECORD,
     check_kind,
@@ -78,7 +78,7 @@ def test_a_portable_export_is_a_file_and_its_vocabulary(sharp_run, tmp_path, mon
     def save(folder, *_):
         (folder / "portable.tflite").touch()
 
-    monkeypatch.setattr(litert, "save_portable", save)
+    monkeypatch.setattr(writers, "save_portable", save)
     path = sharp_run.export(tmp_path, "portable", beam=2)
     assert {each.name for each in path.iterdir()} == {"portable.tflite", RECORD, "vocabulary"}
     record = json.loads((path / RECORD).read_text())

@@ -10,8 +10,8 @@ from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from pipelines.tokenizers.normalizing_sentencepiece import normalizing
 from t2t_keras.export.argos import MODEL, SUFFIX, argos_code, package_name, save_argos
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.exports.ctranslate2 import write_model
 from t2t_keras.runs.exports.exporting import prepare
+from t2t_keras.runs.exports.writers import write_ctranslate2
 
 PURPOSE = "is not exported for Argos Translate"
 
@@ -41,7 +41,7 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
     # At most one process writes the file.
     with atomic_file(path) as output, tempfile.TemporaryDirectory() as folder:
         model, package = Path(folder) / MODEL, Path(folder) / "package.zip"
-        write_model(prepare(run, "ctranslate2", weights, dtype)[0], model)
+        write_ctranslate2(prepare(run, "ctranslate2", weights, dtype)[0], model)
         shutil.rmtree(model / "vocabulary")  # the package has its own
         count = sum(parameter_counts(run.experiment().model).values())
         save_argos(package, model, sentencepiece, codes, languages.names, count, dtype)

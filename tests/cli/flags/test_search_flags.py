@@ -8,7 +8,7 @@ from support.processes.in_process import call, parsed_flags
 from support.runs.untrained import QUICK
 
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
-from t2t_keras.runs.exports import saved_model
+from t2t_keras.runs.exports import writers
 
 
 def changes(*arguments):
@@ -64,7 +64,7 @@ def test_a_piece_that_begins_a_word_is_banned_by_its_space(run, tmp_path, monkey
     banned = ["--banned", f" {word}", *settings]
     result = command("translate", run.folder, *banned, stdin=f"{text}\n")
     assert result.stdout.strip() and word not in result.stdout.split(), result.stderr
-    monkeypatch.setattr(saved_model, "save_ids_model", lambda *arguments: None)
+    monkeypatch.setattr(writers, "save_ids_model", lambda *arguments: None)
     call("export", run.folder, "--format=ids", f"--banned= {word}", f"--output={tmp_path}")
     recorded = json.loads((tmp_path / "1" / "export.json").read_text())["search"]
     assert recorded["banned"] == [id]

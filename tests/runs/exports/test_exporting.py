@@ -1,7 +1,7 @@
 import pytest
 
 from pipelines.atomic_files import read_json
-from t2t_keras.runs.exports import ctranslate2, litert, saved_model
+from t2t_keras.runs.exports import writers
 from t2t_keras.translating.engines.model import weights_digest
 from t2t_keras.translating.exports import RECORD, newest_in
 from t2t_keras.translating.languages import Languages, languages_of
@@ -18,7 +18,7 @@ def empty_models(monkeypatch):
         (folder / "saved_model.pb").touch()
         calls.append(arguments)
 
-    monkeypatch.setattr(saved_model, "save_ids_model", save)
+    monkeypatch.setattr(writers, "save_ids_model", save)
     return calls
 
 
@@ -43,7 +43,7 @@ def test_an_export_that_is_killed_or_fails_leaves_no_version(run, tmp_path, monk
         (folder / "saved_model.pb").touch()
         raise OSError("no space left")
 
-    monkeypatch.setattr(saved_model, "save_ids_model", fail)
+    monkeypatch.setattr(writers, "save_ids_model", fail)
     for name in ("1.0a1b.unfinished", "notes.unfinished"):
         (tmp_path / name).mkdir()
     with pytest.raises(OSError, match="no space left"):
@@ -56,7 +56,7 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
     assert path == copied.folder / "export_ids" / "1"
     weights = read_json(path / RECORD)["weights"]
     assert (weights["steps"], weights["digest"]) == ([4], weights_digest(copied.model("4")))
-    monkeypatch.setattr(saved_model, "save_text_model", lambda *arguments: None)
+    monkeypatch.setattr(writers, "save_text_model", lambda *arguments: None)
     assert copied.export() == copied.folder / "export" / "1"
     folder = copied.export(format="ctranslate2", alpha=1.0)
     assert folder == copied.folder / "export_ctranslate2" / "1"
@@ -88,8 +88,8 @@ def test_wrong_options_are_refused(run, tmp_path, folder, options, message):
 
 @pytest.mark.parametrize("form", ["ids", "litert", "ctranslate2"])
 def test_an_export_may_state_the_languages(run, tmp_path, empty_models, monkeypatch, form):
-    monkeypatch.setattr(litert, "save_litert", lambda *arguments: {})
-    monkeypatch.setattr(ctranslate2, "save_ctranslate2", lambda *arguments, **options: None)
+    monkeypatch.setattr(writers, "save_litert", lambda *arguments: {})
+    monkeypatch.setattr(writers, "save_ctranslate2", lambda *arguments, **options: None)
     for given in (None, Languages("nds", "de")):
         output = tmp_path / str(given is None)
         path = run.export(output, format=form, languages=given)

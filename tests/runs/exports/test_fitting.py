@@ -24,7 +24,7 @@ MODEL_WITH_STEPS = SimpleNamespace(has_step=lambda beams: True)
 @pytest.fixture(autouse=True)
 def quick_exports(monkeypatch):
     """Makes models for LiteRT without programs, and hides this machine's GPU."""
-    monkeypatch.setattr("t2t_keras.runs.exports.litert.save_litert", written)
+    monkeypatch.setattr("t2t_keras.runs.exports.writers.save_litert", written)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [MODEL_WITH_STEPS])
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
 

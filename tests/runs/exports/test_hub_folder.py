@@ -13,7 +13,7 @@ from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.importing.hub.needed_files import parse_address
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports import litert
+from t2t_keras.runs.exports import writers
 from t2t_keras.runs.exports.fitting import fitting
 from t2t_keras.runs.exports.hub_folder import chosen_license, published_settings
 from t2t_keras.runs.exports.model_card import cell, hub_name, limits
@@ -78,7 +78,7 @@ def without_litert(monkeypatch):
     def save(*_):
         raise NotConvertible("no operation")
 
-    monkeypatch.setattr(litert, "save_litert", save)
+    monkeypatch.setattr(writers, "save_litert", save)
 
 
 def test_a_model_that_litert_does_not_support_is_published_without(run, tmp_path, without_litert):

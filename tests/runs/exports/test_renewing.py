@@ -9,7 +9,7 @@ from pipelines.atomic_files import read_json, write_json
 from t2t_keras.export import model_code
 from t2t_keras.export.formats import FORMATS, PORTABLE_MODEL
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports import litert, saved_model
+from t2t_keras.runs.exports import writers
 from t2t_keras.runs.exports.exporting import records_in, renew
 from t2t_keras.runs.exports.fitting import stale, warn_if_stale
 from t2t_keras.translating.exports import RECORD
@@ -23,12 +23,12 @@ def quick_exports(monkeypatch):
         return lambda folder, *_: (folder / name).touch()
 
     for module, function, name in (
-        (saved_model, "save_text_model", "saved_model.pb"),
-        (saved_model, "save_ids_model", "saved_model.pb"),
-        (litert, "save_portable", PORTABLE_MODEL),
+        (writers, "save_text_model", "saved_model.pb"),
+        (writers, "save_ids_model", "saved_model.pb"),
+        (writers, "save_portable", PORTABLE_MODEL),
     ):
         monkeypatch.setattr(module, function, touch(name))
-    monkeypatch.setattr(litert, "save_litert", lambda folder, *_: {})
+    monkeypatch.setattr(writers, "save_litert", lambda folder, *_: {})
 
 
 def newest(run, name):
@@ -125,7 +125,7 @@ def test_a_reason_for_not_exporting_is_shown_once(copied, monkeypatch):
     def fail(*arguments):
         raise ValueError("this MoE cannot be exported for LiteRT: LiteRT has no UpperBound")
 
-    monkeypatch.setattr(litert, "save_litert", fail)
+    monkeypatch.setattr(writers, "save_litert", fail)
     lines = []
     assert renew(copied, lines.append, ["litert"]) == {}
     (line,) = lines

@@ -11,7 +11,7 @@ from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.plugins import LOADED, TRUSTED, load_plugin, sha256_of, trusted
 from t2t_keras.runs import Run, load_translator
-from t2t_keras.runs.exports import litert
+from t2t_keras.runs.exports import writers
 from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.plugins.plugin_files import (
     files_of_run,
@@ -209,7 +209,7 @@ def test_a_published_run_contains_the_files_and_its_card_says_so(run, tmp_path, 
     def save(*_):
         raise NotConvertible("no operation")
 
-    monkeypatch.setattr(litert, "save_litert", save)
+    monkeypatch.setattr(writers, "save_litert", save)
     folder = run.export(tmp_path / "published", "hub")
     assert (folder / "imports" / "mine.py").read_text() == PLUGIN
     assert "It contains Python code, `imports/mine.py`." in (folder / "README.md").read_text()

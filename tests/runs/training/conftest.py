@@ -3,7 +3,7 @@ import shutil
 import pytest
 
 from t2t_keras.runs import Run
-from t2t_keras.runs.exports import litert, saved_model
+from t2t_keras.runs.exports import writers
 
 
 @pytest.fixture
@@ -14,9 +14,9 @@ def empty_exports(monkeypatch):
 
 def make_exports_empty(monkeypatch):
     monkeypatch.setattr(
-        saved_model, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
+        writers, "save_text_model", lambda folder, *_: (folder / "saved_model.pb").touch()
     )
-    monkeypatch.setattr(litert, "save_litert", lambda folder, *_: {})
+    monkeypatch.setattr(writers, "save_litert", lambda folder, *_: {})
 
 
 @pytest.fixture(scope="session")

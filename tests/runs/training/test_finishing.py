@@ -9,7 +9,7 @@ from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.evaluation.held_out import Example, TranslationResults
-from t2t_keras.runs.exports import saved_model
+from t2t_keras.runs.exports import writers
 from t2t_keras.runs.training.finishing import Compared, FinalWeights, best_of, finish, sample
 
 
@@ -79,7 +79,7 @@ def test_a_run_stopped_while_it_is_exported_is_exported_by_the_next_start(finish
 
     shutil.rmtree(finished.folder / "export")
     with monkeypatch.context() as patches:
-        patches.setattr(saved_model, "save_text_model", interrupted)
+        patches.setattr(writers, "save_text_model", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ended(finished)
     assert ended(finished) == (finished.folder / "export" / "1", exports(finished, 1))

@@ -7,7 +7,7 @@ from support.runs.untrained import toy_tokenizer
 
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.formats import LITERT_MODEL
-from t2t_keras.runs.exports import litert as writer
+from t2t_keras.runs.exports import writers
 from t2t_keras.translating.engines import litert
 from t2t_keras.translating.exports import write_version
 
@@ -35,7 +35,7 @@ def unconverted(sharp_run, tmp_path, monkeypatch):
         (folder / LITERT_MODEL).write_bytes(b"flatbuffer")
         return LAYOUT
 
-    monkeypatch.setattr(writer, "save_litert", write)
+    monkeypatch.setattr(writers, "save_litert", write)
     model = SimpleNamespace(has_step=lambda beams: True, longest=None)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [model])
     return sharp_run.export(tmp_path / "litert", "litert")
