@@ -14,10 +14,9 @@ runs are an ensemble. Bad translations are dropped, and the student is trained o
 exported for LiteRT and compared with its teacher on each --test: BLEU, chrF, milliseconds per
 sentence, megabytes.
 
-Before the translations begin, an estimate of their time is printed. Run the same command to resume
-an interrupted one; finished stages are kept. The files are in --run/distillation, or for several
-students that share translations and prepared data, in --texts. A student that has begun to train
-keeps its settings.
+Run the same command to resume an interrupted one; finished stages are kept. The files are in
+--run/distillation, or for several students that share translations and prepared data, in --texts. A
+student that has begun to train keeps its settings.
 """
 
 import shlex

@@ -5,13 +5,13 @@ once, and measures how long single sentences take. It writes a table and a pictu
 """
 
 import datetime
-from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.atomic_files import atomic_file, json_digest, read_json, write_json
 from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
+from t2t_keras.distillation.plan import read_tests
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
 from t2t_keras.export.ctranslate2_package import import_ctranslate2
@@ -100,38 +100,17 @@ def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
 def check_arguments(teachers, tests, engines, threads):
     are_lists = all(isinstance(folders, list | tuple) and folders for folders in teachers)
     check(teachers and are_lists, "teachers", teachers, "a list of lists of one or more folders")
-    check(isinstance(tests, Mapping) and bool(tests), "tests", tests, "a dict of at least one set")
-    for name, files in tests.items():
-        is_pair = isinstance(files, tuple | list) and len(files) == 2
-        check(is_pair, "tests", files, "a dict of pairs (source file, target file)")
-        is_plain = isinstance(name, str) and name and name == Path(name).name
-        check(is_plain, "tests", name, "a dict whose keys can be part of a file's name")
-    check(not isinstance(engines, str), "engines", engines, "a list")
+    check(bool(tests), "tests", tests, "a dict of at least one set")
+    for name in tests:
+        check(
+            name == Path(name).name, "tests", name, "a dict whose keys are file names"
+        )
     for engine in engines or ():
         check_choice("engines", engine, SHOWN)
         if engine == "ctranslate2":
             import_ctranslate2("Comparing on CTranslate2")
     check_integer("threads", threads)
     check(threads <= cores(), "threads", threads, f"at most {cores()}, the number of cores")
-
-
-def read_tests(tests):
-    """Returns {name: (source sentences, reference translations)} of the files."""
-    texts = {}
-    for name, files in tests.items():
-        for path in files:
-            if not Path(path).is_file():
-                raise ValueError(f"The test set {name} has no file {path}")
-        source, target = map(read_lines, files)
-        if len(source) != len(target):
-            raise ValueError(
-                f"The files of the test set {name} must have the same number of lines. Received: "
-                f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
-            )
-        if not any(line.strip() for line in source):
-            raise ValueError(f"The test set {name} has no text: {files[0]}")
-        texts[name] = source, target
-    return texts
 
 
 def translated(form, test, source, work):
@@ -170,27 +149,21 @@ def timed(forms, tests, threads, work):
 
     Measures again only if anything that affects the times has changed.
     """
-    record = work / "times.json"
-    stages = read_json(work / "stages.json", {})
-    of = json_digest(
-        {
-            "translations": [stages[f"{form.label}-{name}"] for form in forms for name in tests],
-            "threads": threads,
-            "processor": processor_text(),
-        }
+    record, stages = work / "times.json", read_json(work / "stages.json", {})
+
+    def measure():
+        milliseconds = lone_times(forms, tests, threads, work / "logs" / "times.log")
+        facts = {"date": str(datetime.date.today()), "processor": processor_text()}
+        write_json(record, facts | {"milliseconds": milliseconds})
+
+    translations = [stages[f"{form.label}-{name}"] for form in forms for name in tests]
+    Stages(work, "comparison").call_once(
+        stage="times",
+        function=measure,
+        creates=record,
+        depends_on=[translations, threads, processor_text()],
     )
-    known = read_json(record, {})
-    if known.get("of") == of:
-        return known
-    log = work / "logs" / "times.log"
-    facts = {
-        "of": of,
-        "milliseconds": lone_times(forms, tests, threads, log),
-        "date": str(datetime.date.today()),
-        "processor": processor_text(),
-    }
-    write_json(record, facts)
-    return facts
+    return read_json(record)
 
 
 def rows_of(test, forms, outputs, references, times):

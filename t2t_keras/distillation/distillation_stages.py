@@ -57,7 +57,7 @@ def distill(plan):
             texts = translated_texts(plan, inputs)
             filter_texts(plan, inputs, texts)
             data = prepared_data(plan, inputs, texts)
-            record_student(plan, inputs.student)
+            record_student(plan, inputs.texts, inputs.student)
         train(plan, inputs, texts, data)
         export(plan)
         compare(plan, inputs)

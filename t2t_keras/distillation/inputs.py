@@ -16,14 +16,13 @@ from t2t_keras.distillation.models import (
     check_reverse,
     given_teachers,
 )
-from t2t_keras.distillation.places import check_places
 from t2t_keras.distillation.student_record import TEACHERS
 from t2t_keras.plugins import plugins_with
 
-# Settings of the plan that the prepared text depends on, besides the files that they name.
-OF_TEXTS = (
-    *("to", "engine", "dtype", "beam", "choose", "n_best", "apache_beam"),
-    *("ratio", "repetitions", "keep", "vocabulary"),
+# Settings of the plan that the prepared text does not depend on, or only on the files they name.
+NOT_OF_TEXTS = (
+    *("teachers", "experiment", "command", "run", "texts", "data", "mono", "reverse", "real"),
+    *("beam_options", "dev_source", "dev_target", "test"),
 )
 
 
@@ -51,7 +50,6 @@ class Inputs(NamedTuple):
 
 def inputs_of(plan):
     """Checks everything that can be checked before the work, and returns the `Inputs`."""
-    check_places(plan)
     if plan.data and contents_of(plan.data) is None:
         raise ValueError(
             f"--data must be a folder with finished data. t2t-prepare writes one. Received: "
@@ -68,7 +66,9 @@ def inputs_of(plan):
     tag = preparation.get("tag")
     if tag and vocabulary:
         check_tag(plan, vocabulary, tag)
-    settings = {f"--{name}": getattr(plan, name) for name in OF_TEXTS}
+    settings = {
+        f"--{name}": value for name, value in vars(plan).items() if name not in NOT_OF_TEXTS
+    }
     digests = {
         TEACHERS: json_digest([teacher.digest() for teacher in teachers]),
         "weights of --reverse": reverse and reverse.digest(),

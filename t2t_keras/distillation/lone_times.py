@@ -11,6 +11,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 
 from pipelines.progress import Progress
 
@@ -20,7 +21,7 @@ WARM_UP = 3  # sentences that are translated before the timed ones
 
 
 class TimedSystem:
-    """A system in a process of its own; see `timed_system.py`.
+    """A system in a process of its own, which runs this file. Requests and answers are JSON lines.
 
     Args:
         folders, to: the folders to translate with, and the tag or target language, or None.
@@ -32,7 +33,7 @@ class TimedSystem:
         self.name = " ".join(folders)
         self.process = subprocess.Popen(
             # With -P, files in the user's folder cannot shadow modules.
-            [sys.executable, "-P", "-m", "t2t_keras.distillation.timed_system"],
+            [sys.executable, "-P", "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -44,32 +45,64 @@ class TimedSystem:
             },
             start_new_session=True,  # Ctrl-C reaches only the parent, which ends this process
         )
-        self.send(folders=folders, to=to, cores=cores)
+        self.answer(folders, to, cores)  # loading one after the other takes the least memory
 
-    def send(self, **request):
-        with contextlib.suppress(BrokenPipeError):  # `receive` reports that the process has ended
+    def answer(self, *request):
+        with contextlib.suppress(BrokenPipeError):  # the process has ended
             self.process.stdin.write(f"{json.dumps(request)}\n")
             self.process.stdin.flush()
-
-    def receive(self):
-        """Returns the answer to the last request."""
-        line = self.process.stdout.readline()
-        if not line:
-            code = self.process.wait()
-            raise ValueError(f"{self.name} cannot be timed: its process ended with code {code}")
-        answer = json.loads(line)
-        if isinstance(answer, dict):
-            raise ValueError(f"{self.name} cannot be timed: {answer['error']}")
+        answer = json.loads(self.process.stdout.readline() or '"its process has ended"')
+        if isinstance(answer, str):
+            raise ValueError(f"{self.name} cannot be timed: {answer}")
         return answer
 
     def seconds(self, texts, beam):
         """Returns the seconds that each text takes."""
-        self.send(texts=texts, beam=beam)
-        return self.receive()
+        return self.answer(texts, beam)
 
     def close(self):
         self.process.kill()
         self.process.communicate()
+
+
+def serve(requests, answers):
+    """Answers each request, a line of JSON, with the seconds that its sentences take.
+
+    The first request has the folders, the tag and the number of cores; the others have sentences
+    and a beam width. The answer is a message if something fails.
+    """
+    translator = None
+    for line in requests:
+        request, answer = json.loads(line), []
+        try:
+            if translator is None:
+                translator = loaded(*request)
+            else:
+                texts, beam = request
+                answer = [seconds(translator, text, beam) for text in texts]
+        except Exception as error:
+            answer = " ".join(f"{error}".split()) or type(error).__name__
+        answers.write(f"{json.dumps(answer)}\n")
+        answers.flush()
+
+
+def loaded(folders, to, cores):
+    """Returns the `Translator` of an export, or of runs on TensorFlow."""
+    if hasattr(os, "sched_setaffinity"):  # engines have as many threads as the process has cores
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    from t2t_keras.translating.exports import is_export, load_translator
+
+    if is_export(folders[0]):
+        return load_translator(folders[0], to)
+    from t2t_keras.runs.open_engine import load_translator as load_runs
+
+    return load_runs(*folders, to=to, engine="tensorflow")
+
+
+def seconds(translator, text, beam):
+    start = time.perf_counter()
+    translator.translate([text], beam=beam, split="off")
+    return time.perf_counter() - start
 
 
 def lone_times(forms, tests, cores, log):
@@ -92,7 +125,6 @@ def lone_times(forms, tests, cores, log):
             if key not in systems:
                 systems[key] = TimedSystem(form.folders, form.system.to, cores, file)
                 stack.callback(systems[key].close)
-                systems[key].receive()  # loading one after the other takes the least memory
         calls = {form.label: (systems[tuple(form.folders)], form.beam) for form in forms}
         for system, beam in calls.values():
             for sentences in chosen.values():
@@ -116,3 +148,10 @@ def spread(sentences):
     sentences = [text for text in sentences if text.strip()]
     count = min(len(sentences), SENTENCES)
     return [sentences[index * len(sentences) // count] for index in range(count)]
+
+
+if __name__ == "__main__":
+    # Libraries may write to standard output, which is only for answers.
+    with os.fdopen(os.dup(1), "w") as answers:
+        os.dup2(2, 1)
+        serve(sys.stdin, answers)

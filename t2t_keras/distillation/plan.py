@@ -249,18 +249,25 @@ class DistillationPlan:
         sets = {f"--test={name}": files for name, files in self.tests.items() if self.test}
         if self.dev_source:
             sets["--dev_source and --dev_target"] = (self.dev_source, self.dev_target)
-        for name, files in sets.items():
-            for path in files:
-                if not Path(path).is_file():
-                    raise ValueError(f"{name}: there is no file {path}")
-            source, target = map(read_lines, files)
-            if len(source) != len(target):
-                raise ValueError(
-                    f"{name}: both files must have the same number of lines. Received: "
-                    f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
-                )
-            if not any(map(str.strip, source)):
-                raise ValueError(f"{name}: {files[0]} has no text")
+        read_tests(sets)
+
+
+def read_tests(tests):
+    """Returns {name: (source sentences, reference translations)} of {name: (two files)}."""
+    texts = {}
+    for name, files in tests.items():
+        for path in files:
+            if not Path(path).is_file():
+                raise ValueError(f"{name}: there is no file {path}")
+        source, target = texts[name] = tuple(map(read_lines, files))
+        if len(source) != len(target):
+            raise ValueError(
+                f"{name}: both files must have the same number of lines. Received: "
+                f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
+            )
+        if not any(map(str.strip, source)):
+            raise ValueError(f"{name}: {files[0]} has no text")
+    return texts
 
 
 def settings():

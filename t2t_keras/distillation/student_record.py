@@ -1,45 +1,34 @@
 """Records of the settings that texts and students were made with, so that neither is mixed up.
 
-Translations and prepared data may be made again with other settings as long as no student has been
-trained on them. A student that has begun to train keeps its settings.
+Translations and prepared data may be made again with other settings until a student trains on them.
+A student that has begun to train keeps its settings.
 """
 
 from pathlib import Path
 
-from pipelines.atomic_files import is_locked, read_json, write_json
+from pipelines.atomic_files import read_json, write_json
 
 TEXTS = "settings.json"
-STUDENTS = "students.json"
 STUDENT = "student.json"
-NEW_RUN = "Restore it from a copy, or give a different --run"
 TEACHERS = "weights of the teachers"  # an entry that is always among the settings
 LONGEST = 30  # characters of a value that is shown; digests are longer
 
 
 def check_texts(plan, settings):
-    """Records the settings of the texts. Rejects other settings than those of earlier students.
+    """Rejects other settings than those of the texts that a student was trained on.
 
     Args:
         plan: a `DistillationPlan`.
         settings: {flag or input: value or digest}, in JSON types.
     """
-    folder = plan.texts_folder
-    known, students = read_json(folder / TEXTS), read_json(folder / STUDENTS, {})
-    own = str(Path(plan.run).resolve())
-    others = [
-        run
-        for run in students.get("runs", ())
-        if Path(run, "config.json").exists()
-        or (run != own and is_locked(Path(run, plan.folder.name)))  # is about to train
-    ]
-    if known is not None and others and known != settings:
-        remedy = f"Keep them, or give a different {'--texts' if plan.texts else '--run'}"
+    known = read_json(plan.texts_folder / TEXTS, {})
+    is_begun = known and Path(known["student"], "config.json").exists()
+    if is_begun and known["settings"] != settings:
         raise ValueError(
-            f"{folder} holds the texts that {others[0]} was trained on, which were made with other "
-            f"settings. Changed: {changes(known, settings)}. {remedy}"
+            f"{known['student']} was trained on the texts in {plan.texts_folder}, which were made "
+            f"with other settings. Changed: {changes(known['settings'], settings)}. Keep them, or "
+            f"give a different {'--texts' if plan.texts else '--run'}"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / TEXTS, settings)
 
 
 def check_student(plan, settings):
@@ -50,7 +39,8 @@ def check_student(plan, settings):
     """
     if not (Path(plan.run) / "config.json").exists():
         return
-    known = read_json(plan.folder / STUDENT, remedy=NEW_RUN)
+    remedy = "Restore it from a copy, or give a different --run"
+    known = read_json(plan.folder / STUDENT, remedy=remedy)
     if known is None:
         raise ValueError(
             f"{plan.run} is a run that t2t-distill has not begun. Give a different --run"
@@ -62,14 +52,12 @@ def check_student(plan, settings):
         )
 
 
-def record_student(plan, settings):
-    """Records that the student begins to train on the texts."""
-    path = plan.texts_folder / STUDENTS
-    path.parent.mkdir(parents=True, exist_ok=True)
-    runs = [*read_json(path, {}).get("runs", ()), str(Path(plan.run).resolve())]
-    write_json(path, {"runs": list(dict.fromkeys(runs))})
+def record_student(plan, texts, student):
+    """Records the settings of the texts and of a student that begins to train on them."""
     plan.folder.mkdir(parents=True, exist_ok=True)
-    write_json(plan.folder / STUDENT, settings)
+    own = str(Path(plan.run).resolve())
+    write_json(plan.texts_folder / TEXTS, {"student": own, "settings": texts})
+    write_json(plan.folder / STUDENT, student)
 
 
 def changes(before, after):

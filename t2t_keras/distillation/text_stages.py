@@ -7,7 +7,6 @@ from pipelines.atomic_files import read_json
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.distillation import choosing, filtering
-from t2t_keras.distillation.estimate import estimate
 from t2t_keras.distillation.source_texts import write_mono, write_real
 from t2t_keras.distillation.student_record import TEACHERS
 from t2t_keras.stages.stages import Stages
@@ -60,19 +59,11 @@ def translated_texts(plan, inputs):
     lines = {name: read_json(texts / f"{name}.json").get("written", 0) for name in stages}
     if not any(lines.values()):
         raise ValueError(filtering.no_text_left({"read": 0}))
-    flags = {name: translation_flags(plan, inputs, name) for name in stages}
     outputs = {name: translated / f"{name}.txt" for name in stages}
     sources = {name: texts / f"{name}.txt" for name in stages}
-    estimate(
-        Stages(folder, NAME),
-        [
-            (name, sources[name], lines[name], outputs[name], [*plan.teachers, *flags[name]])
-            for name in stages
-        ],
-    )
     translated.mkdir(parents=True, exist_ok=True)
     for name in stages:
-        translate(plan, inputs, stages[name], name, flags[name], sources[name], outputs[name])
+        translate(plan, inputs, stages[name], name, sources[name], outputs[name])
     if plan.choose == "reference":
         outputs["real"] = chosen_texts(plan, stages["real"], texts, outputs["real"])
     joined = Stages(folder, NAME)
@@ -95,7 +86,7 @@ def translation_flags(plan, inputs, name):
     return [*flags, f"--engine={plan.engine}"] if plan.engine != "auto" else flags
 
 
-def translate(plan, inputs, stages, name, flags, source, output):
+def translate(plan, inputs, stages, name, source, output):
     """Translates a text file, on Apache Beam if the plan says so."""
     files = [f"--input={source}", f"--output={output.parent if plan.apache_beam else output}"]
     if plan.beam_options:
@@ -103,7 +94,7 @@ def translate(plan, inputs, stages, name, flags, source, output):
     stages.run_once(
         stage=f"translate-{name}",
         command="translate",
-        arguments=[*flags, *["--apache_beam"] * plan.apache_beam],
+        arguments=[*translation_flags(plan, inputs, name), *["--apache_beam"] * plan.apache_beam],
         creates=output,
         depends_on=inputs.texts[TEACHERS],
         unrecorded=[*plan.teachers, *files],

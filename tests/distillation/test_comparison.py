@@ -91,12 +91,12 @@ TESTS = {"toy": ("toy.en", "toy.de")}
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"tests": {"a/b": TESTS["toy"]}}, "keys can be part of a file's name. Received: .*a/b"),
+        ({"tests": {"a/b": TESTS["toy"]}}, "keys are file names. Received: .*a/b"),
         ({"engines": ["lite"]}, "`engines` must be one of 'litert', .*Received: engines='lite'"),
         ({"threads": 0}, "`threads` must be a whole number of at least 1"),
-        ({"tests": {"a": ("none.en", "none.de")}}, "The test set a has no file none.en"),
+        ({"tests": {"a": ("none.en", "none.de")}}, "a: there is no file none.en"),
         ({"tests": {"a": ("toy.en", "short.de")}}, "lines. Received: 40 in toy.en and 1 in short"),
-        ({"tests": {"a": ("empty.en", "empty.en")}}, "The test set a has no text: empty.en"),
+        ({"tests": {"a": ("empty.en", "empty.en")}}, "a: empty.en has no text"),
     ],
 )
 def test_wrong_arguments_are_refused_before_anything_is_written(

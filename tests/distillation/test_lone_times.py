@@ -4,7 +4,6 @@ import io
 import json
 
 from t2t_keras.distillation import lone_times as module
-from t2t_keras.distillation import timed_system
 from t2t_keras.distillation.lone_times import SENTENCES, TURN, WARM_UP, lone_times, spread
 from t2t_keras.distillation.systems import Form, System
 
@@ -22,27 +21,23 @@ class Recorded:
 
 
 def answers_of(monkeypatch, translator, *requests):
-    monkeypatch.setattr(timed_system, "use_cores", lambda count: None)
-    monkeypatch.setattr(timed_system, "loaded", lambda request: translator)
+    monkeypatch.setattr(module, "loaded", lambda *request: translator)
     answers = io.StringIO()
-    timed_system.serve([json.dumps(request) for request in requests], answers)
+    module.serve([json.dumps(request) for request in (["run"], *requests)], answers)
     return [json.loads(line) for line in answers.getvalue().splitlines()]
 
 
 def test_each_sentence_is_translated_alone_and_timed(monkeypatch):
     translator = Recorded()
-    answers = answers_of(
-        monkeypatch, translator, {"cores": 1}, {"texts": ["a", "b"], "beam": 4}, {"texts": []}
-    )
-    assert answers[0] == "loaded" and answers[2] == []
+    answers = answers_of(monkeypatch, translator, [["a", "b"], 4], [[], 4])
+    assert answers[0] == answers[2] == []
     assert len(answers[1]) == 2 and min(answers[1]) >= 0
     assert translator.calls == [([text], {"beam": 4, "split": "off"}) for text in "ab"]
 
 
 def test_a_failure_is_answered_in_one_line_and_the_process_goes_on(monkeypatch):
-    requests = {"texts": ["bad"], "beam": 1}, {"texts": ["good"], "beam": 1}
-    _, failure, times = answers_of(monkeypatch, Recorded(), {"cores": 1}, *requests)
-    assert failure == {"error": "cannot be translated"} and len(times) == 1
+    _, failure, times = answers_of(monkeypatch, Recorded(), [["bad"], 1], [["good"], 1])
+    assert failure == "cannot be translated" and len(times) == 1
 
 
 def test_sentences_are_evenly_spread_without_empty_ones():
@@ -57,8 +52,6 @@ def test_systems_take_turns_and_the_median_counts(monkeypatch, tmp_path):
     class Fake:
         def __init__(self, folders, to, cores, log):
             self.name = folders[0]
-
-        def receive(self):
             calls.append((self.name, "loaded"))
 
         def seconds(self, texts, beam):

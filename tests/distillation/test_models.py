@@ -72,20 +72,15 @@ def test_directions_that_agree_give_the_students_languages(run, data, tmp_path):
 def test_other_directions_are_refused(run, data, tmp_path):
     teacher = copied(run.folder, tmp_path / "teacher", ["de", "en"])
     plan = plan_for([teacher], data)
-    with pytest.raises(ValueError, match=r"must be of one direction.*is en-de, and .*is de-en"):
+    with pytest.raises(ValueError, match=r"must be of one direction.*data en-de, .* de-en"):
         check_directions(plan, given_teachers(plan), None)
-    plan, teachers = plan_for(["t"], None, mono=__file__), [GivenModel(teacher, "TEACHER")]
-    with pytest.raises(ValueError, match=r"the other direction, en-de\. .* translates de-en"):
-        other = copied(run.folder, tmp_path / "other", ["de", "en"])
-        check_directions(plan, teachers, GivenModel(other, "--reverse"))
-    with pytest.raises(ValueError, match=r"the other direction\. Received: .*, the teacher itself"):
-        check_directions(plan, teachers, GivenModel(teacher, "--reverse"))
+    plan = plan_for([teacher], None, mono=__file__)
+    with pytest.raises(ValueError, match=r"/teacher de-en, --reverse=.*/teacher en-de"):
+        check_directions(plan, given_teachers(plan), GivenModel(teacher, "--reverse"))
 
 
 def test_unfit_teachers_are_refused(run, export, data):
     for teachers, changes, message in (
-        ([run.folder, export], {}, "an export cannot join an ensemble"),
-        ([run.folder, run.folder], {"dtype": "int8"}, "an ensemble is TensorFlow's"),
         ([run.folder], {"apache_beam": True}, "--apache_beam needs one teacher that is an export"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -107,8 +102,6 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(
             r"no export in int8 of .* t2t-export .* writes",
         ),
         (run.folder, {"engine": "tensorflow", "dtype": "int8"}, "computes with weights in float32"),
-        (export, {"choose": "reference"}, r"--n_best must be at most 1, .*--n_best=8"),
-        (export, {"beam": 5}, r"--beam must be at most 1, .*=5\. .*t2t-export --beam=5"),
         (greedy, {"dtype": "float32"}, "has weights in int8. Received: --dtype=float32"),
     ):
         with pytest.raises(ValueError, match=message):
