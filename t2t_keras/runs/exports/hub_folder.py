@@ -9,28 +9,21 @@ import dataclasses
 import json
 import re
 import shutil
-import statistics
-import time
 
 from pipelines.atomic_files import new_folder, write_json, write_text
 from t2t_keras.export.litert.convert import NotConvertible
-from t2t_keras.processor import processor_text
 from t2t_keras.runs.config_file import made_from, read_config
 from t2t_keras.runs.exports.fitting import comparable
 from t2t_keras.runs.exports.model_card import model_card
 from t2t_keras.runs.plugins.plugin_files import FOLDER, files_of_run
 from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.runs.training.averaged_weights import AveragedWeights
-from t2t_keras.runs.training.held_out_sets import held_out_texts
 from t2t_keras.training.checkpoints import model_state
-from t2t_keras.translating.engines.litert import LiteRTEngine
-from t2t_keras.translating.translator import Translator
 
 LICENSE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,60}")
 # Git LFS stores these files on the Hub, which serves them from its network of caches.
 LARGE = ("*.npz", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
-SENTENCES = 20  # number of sentences that are timed
 
 
 def export_hub(
@@ -73,14 +66,13 @@ def export_hub(
         settings["experiment"]["search"] = dataclasses.asdict(config)
         write_json(unfinished / "config.json", settings)
         write_model(run, unfinished, weights, scored)
-        published, speed = type(run)(unfinished), None
+        published = type(run)(unfinished)
         try:
-            version = published.export(None, "litert", dtype=dtype, n_best=n_best)
-            speed = speed_of(Translator(LiteRTEngine(version)), sentences_of(run), config.beam)
+            published.export(None, "litert", dtype=dtype, n_best=n_best)
         except NotConvertible:  # it is published without; the card says so
             shutil.rmtree(unfinished / "export_litert")
             dtype = None
-        write_text(unfinished / "README.md", model_card(published, name, speed, dtype))
+        write_text(unfinished / "README.md", model_card(published, name, dtype))
         write_text(unfinished / ".gitattributes", ATTRIBUTES)
         for lock in unfinished.rglob(".*lock"):
             lock.unlink()
@@ -153,34 +145,3 @@ def write_model(run, folder, weights, scored):
     model, steps, _ = run.loaded_with_file(weights)
     known = (run.averaged.record() or {}) if scored else {}
     AveragedWeights(folder).write(model_state(model), steps, None, bleu=known.get("bleu", {}))
-
-
-def speed_of(translator, sentences, beam):
-    """Returns a text about the time of sentences that are translated one by one, or None."""
-    sentences = [text for text in sentences if text.strip()]
-    count = min(len(sentences), SENTENCES)
-    if not count:
-        return None
-    sentences = [sentences[index * len(sentences) // count] for index in range(count)]
-    translator.translate(sentences[:1])  # the first call prepares the programs
-    times = []
-    for text in sentences:
-        start = time.perf_counter()
-        translator.translate([text])
-        times.append(time.perf_counter() - start)
-    words = statistics.mean(len(text.split()) for text in sentences)
-    return (
-        f"{1000 * statistics.median(times):.0f} ms for a sentence of {words:.0f} words: the median "
-        f"of {count}, one at a time, beam {beam}, on {processor_text()}"
-    )
-
-
-def sentences_of(run):
-    """Returns sources of the run's main held-out set, if its files are still there."""
-    if read_config(run.config_file).get("imported") is not None:  # its paths are mere names
-        return []
-    try:
-        first, *_ = held_out_texts(run.experiment()).values()
-    except (OSError, ValueError):  # there is no set, or it cannot be read
-        return []
-    return [source for source, _ in first]

@@ -1,6 +1,6 @@
 """The model card of a published run: README.md with metadata for the Hugging Face Hub.
 
-It states the facts that the run records and the measured speed. What was not recorded is left out.
+It states the facts that the run records. What was not recorded is left out.
 """
 
 import json
@@ -35,14 +35,13 @@ CARD = """---
 """
 
 
-def model_card(run, name, speed, dtype):
+def model_card(run, name, dtype):
     """Returns the text of the model card.
 
     Args:
         run: the published `Run`.
         name: name of the model.
-        speed: text about the speed of the model for LiteRT, or None.
-        dtype: type of the weights of that model. None: there is none.
+        dtype: type of the weights of the model for LiteRT. None: there is none.
     """
     contents, languages = read_config(run.config_file), run.languages()
     pair = " to ".join(languages.names) if languages else None
@@ -53,7 +52,7 @@ def model_card(run, name, speed, dtype):
     for held_out, each in scores.items():
         facts[f"BLEU, {held_out}"] = f"{each['score']:.2f} (`{each['signature']}`)"
     if dtype:
-        facts |= {"LiteRT": f"weights in {dtype}", "Speed": speed}
+        facts["LiteRT"] = f"weights in {dtype}"
     metadata = metadata_of(title, languages, contents, scores, dtype)
     return CARD.format(
         # In JSON, which is YAML. Without its quotes, No would be false.
