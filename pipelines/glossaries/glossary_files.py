@@ -11,7 +11,7 @@ import re
 
 from pipelines.checks import LineError
 from pipelines.glossaries.termbase import entries_in_tbx
-from pipelines.languages.language_codes import NAMES, best_match, normalized
+from pipelines.languages.language_codes import NAMES, best_match, code_of
 from pipelines.text.sources import BYTE_ORDER_MARK
 
 LONGEST = 64_000_000  # bytes of a glossary
@@ -35,49 +35,43 @@ def entries_in(contents, name, languages=None):
     suffixes = str(name).lower().split(".")[1:]
     if "tbx" in suffixes or ("tsv" not in suffixes and XML.match(contents)):
         yield from entries_in_tbx(contents, languages)
-    elif is_csv(contents, suffixes):
-        yield from entries_in_csv(contents, languages)
+        return
+    try:
+        text = contents.decode()
+    except UnicodeDecodeError as error:
+        raise LineError(contents.count(b"\n", 0, error.start) + 1, "is not UTF-8") from error
+    first = next(filter(str.strip, re.split(r"[\r\n]+", text)), "")
+    is_tsv = "tsv" in suffixes or "\t" in first or first.startswith("#")
+    if not is_tsv and ("csv" in suffixes or delimiters_in(first)):
+        yield from entries_in_csv(text, delimiters_in(first), languages)
     else:
-        yield from entries_in_tsv(contents)
+        yield from entries_in_tsv(text)
 
 
-def is_csv(contents, suffixes):
-    """Returns whether a glossary is CSV, according to its suffixes or its first line."""
-    first = next((line for line in contents.splitlines() if line.strip()), b"")
-    if "tsv" in suffixes or b"\t" in first or first.startswith(b"#"):
-        return False
-    return "csv" in suffixes or delimiter_of(first.decode("utf-8", "replace")) is not None
-
-
-def entries_in_tsv(contents):
-    for number, line in enumerate(contents.split(b"\n"), 1):
-        text = decoded(line, number).rstrip("\r")
-        if text.strip() and not text.startswith("#"):
-            phrases = text.split("\t")
+def entries_in_tsv(text):
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip("\r")
+        if line.strip() and not line.startswith("#"):
+            phrases = line.split("\t")
             if len(phrases) != 2:
                 raise LineError(
                     number,
-                    f"must be a source phrase, a tab and a target phrase. Received: {text[:80]!r}",
+                    f"must be a source phrase, a tab and a target phrase. Received: {line[:80]!r}",
                 )
             yield number, *phrases
 
 
-def decoded(line, number):
-    try:
-        return line.decode()
-    except UnicodeDecodeError as error:
-        raise LineError(number, "is not UTF-8") from error
-
-
-def entries_in_csv(contents, languages):
-    lines = contents.splitlines(keepends=True)
-    lines = [decoded(line, number) for number, line in enumerate(lines, 1)]
-    first_line = next(filter(str.strip, lines), "")
-    text = "".join(lines)
-    delimiter = delimiter_of(first_line) or ","
-    if set(",;") <= set(unquoted(first_line)):
-        delimiter = only_delimiter(text)
-    rows = rows_of(text, delimiter)
+def entries_in_csv(text, delimiters, languages):
+    if len(delimiters) == 2:  # the one that divides all rows into equally many cells
+        sizes = [{len(row) for _, row in rows_of(text, each)} for each in delimiters]
+        delimiters = [d for d, size in zip(delimiters, sizes, strict=True) if len(size) == 1]
+        if len(delimiters) != 1:
+            raise LineError(
+                1,
+                "contains commas and semicolons, and it is not clear which of them separate the "
+                "columns. Put phrases that contain one into quotation marks",
+            )
+    rows = rows_of(text, *delimiters or ",")
     number, first = next(rows, (1, ["", ""]))
     columns = columns_named(first, languages, number)
     if columns is None:
@@ -101,37 +95,19 @@ def rows_of(text, delimiter):
     """Yields (number of its first line, cells) for each row of CSV that is not empty."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 1
-    while True:
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise LineError(number, f"is not CSV: {error}") from error
-        if row is None:
-            return
-        if any(map(str.strip, row)):
-            yield number, row
-        number = reader.line_num + 1
+    try:
+        for row in reader:
+            if any(map(str.strip, row)):
+                yield number, row
+            number = reader.line_num + 1
+    except csv.Error as error:
+        raise LineError(number, f"is not CSV: {error}") from error
 
 
-def delimiter_of(line):
-    """Returns the first comma or semicolon outside quotation marks, or None."""
-    return next((character for character in unquoted(line) if character in ",;"), None)
-
-
-def unquoted(line):
-    return re.sub(r'"[^"]*("|$)', "", line)
-
-
-def only_delimiter(text):
-    """Returns the delimiter, comma or semicolon, that divides all rows into equally many cells."""
-    fit = [each for each in ",;" if len({len(row) for _, row in rows_of(text, each)}) == 1]
-    if len(fit) != 1:
-        raise LineError(
-            1,
-            "contains commas and semicolons, and it is not clear which of them separate the "
-            "columns. Put phrases that contain one into quotation marks",
-        )
-    return fit[0]
+def delimiters_in(line):
+    """Returns the commas and semicolons outside quotation marks: a list without repetition."""
+    unquoted = re.sub(r'"[^"]*("|$)', "", line)
+    return [each for each in ",;" if each in unquoted]
 
 
 def columns_named(row, languages, number):
@@ -146,7 +122,8 @@ def columns_named(row, languages, number):
     sides = [re.sub("[ _](term|phrase|text)$", "", name) for name in names]
     if all(side in sides for side in SIDES):
         return tuple(map(sides.index, SIDES))
-    codes = [CODES.get(name) or known_code(name) for name in names]
+    codes = [CODES.get(name) or code_of(name) for name in names]
+    codes = [code if code and code.partition("-")[0] in NAMES else None for code in codes]
     columns = tuple(best_match(codes, language) for language in languages or ())
     if len({*columns} - {None}) == 2:
         return columns
@@ -157,12 +134,3 @@ def columns_named(row, languages, number):
     raise LineError(
         number, f"must name the columns {needed}{reason}. Received: {', '.join(row)[:80]}"
     )
-
-
-def known_code(name):
-    """Returns a language code in its usual form, or None if it is not the code of a language."""
-    try:
-        code = normalized(name)
-    except ValueError:
-        return None
-    return code if code.partition("-")[0] in NAMES else None

@@ -8,20 +8,19 @@ source term belongs to several concepts, the first concept with a target term ap
 Files come from strangers, so entity declarations are refused, and nothing outside the file is read.
 """
 
+import io
 from typing import NamedTuple
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 from pipelines.checks import LineError
-from pipelines.languages.language_codes import best_match, normalized
+from pipelines.languages.language_codes import best_match, code_of
 
 CONCEPTS = {"termEntry", "conceptEntry"}
 LANGUAGES = {"langSet", "langSec"}
 TERMS = {"tig", "ntig", "termSec"}
 STATUSES = {"administrativeStatus", "normativeAuthorization"}
 REJECTED = ("deprecated", "superseded")  # beginnings of a term's status
-DEEPEST = 100  # maximum nesting of elements
-LINE = "line"  # attribute that is added to each element: its line in the file
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class Entry(NamedTuple):
@@ -29,19 +28,17 @@ class Entry(NamedTuple):
 
     Args:
         language: code of its language.
-        line: line of the file.
         text: the term.
         status: such as "preferredTerm-admn-sts", or "".
     """
 
     language: str
-    line: int
     text: str
     status: str
 
 
 def entries_in_tbx(contents, languages):
-    """Yields (line number, source term, target term) of a termbase.
+    """Yields (None, source term, target term) of a termbase; None is for an unknown line.
 
     Args:
         contents: bytes of the file.
@@ -54,7 +51,7 @@ def entries_in_tbx(contents, languages):
             "terms as CSV with two columns"
         )
     known, present, count = set(), set(), 0
-    for concept in Concepts(contents).found:
+    for concept in concepts_in(contents):
         present |= {entry.language for entry in concept}
         sources, targets = (in_language(concept, language) for language in languages)
         targets = sorted(targets, key=lambda entry: not entry.status.startswith("preferred"))
@@ -62,7 +59,7 @@ def entries_in_tbx(contents, languages):
             count += 1
             if entry.text not in known:
                 known.add(entry.text)
-                yield entry.line, entry.text, targets[0].text
+                yield None, entry.text, targets[0].text
     if not count:
         raise ValueError(
             f"no concept has terms in both {' and '.join(languages)}. The terms are in "
@@ -79,89 +76,48 @@ def in_language(concept, language):
     return [entry for entry in accepted if entry.language == accepted[index].language]
 
 
-class Concepts:
-    """Collects the concepts of a termbase, each a list of its `Entry`s, while it is parsed.
-
-    Args:
-        contents: bytes of the file.
-    """
-
-    def __init__(self, contents):
-        self.found, self.open = [], []  # open: names of the open elements
-        self.builder, self.depth = None, 0  # of the current concept
-        self.parser = expat.ParserCreate(encoding_of(contents))
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.characters
-        self.parser.EntityDeclHandler = self.parser.SkippedEntityHandler = self.entity
-        try:
-            self.parser.Parse(contents, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise LineError(error.lineno, f"is not well-formed XML ({reason})") from error
-
-    def start(self, name, attributes):
-        self.open.append(name.rpartition(":")[2])
-        if len(self.open) > DEEPEST:
-            raise self.error(f"elements are nested more than {DEEPEST} deep")
-        if self.builder is None and self.open[-1] in CONCEPTS:
-            self.builder, self.depth = ElementTree.TreeBuilder(), len(self.open)
-        if self.builder is not None:
-            line = str(self.parser.CurrentLineNumber)
-            self.builder.start(self.open[-1], {**attributes, LINE: line})
-
-    def end(self, name):
-        name = self.open.pop()
-        if self.builder is not None:
-            self.builder.end(name)
-            if len(self.open) < self.depth:
-                self.found.append([*entries_of(self.builder.close())])
-                self.builder = None
-
-    def characters(self, text):
-        if self.builder is not None:
-            self.builder.data(text)
-
-    def entity(self, name, *_):
-        raise self.error(
-            f"the entity {str(name)[:40]!r} is refused: write the characters themselves"
-        )
-
-    def error(self, message):
-        return LineError(self.parser.CurrentLineNumber, message)
-
-
-def encoding_of(contents):
-    """Returns "utf-8", whatever the file declares, or None if it is declared and not UTF-8."""
+def concepts_in(contents):
+    """Yields the `Entry`s of each concept, given the bytes of a termbase."""
     try:
         contents.decode()
+        encoding = "utf-8"  # whatever the file declares
     except UnicodeDecodeError:
-        return None
-    return "utf-8"
+        encoding = None
+    if (at := contents.replace(b"\0", b"").find(b"<!ENTITY")) >= 0:
+        raise LineError(
+            contents.count(b"\n", 0, at) + 1,
+            "declarations of entities are refused: write the characters themselves",
+        )
+    parser = ElementTree.XMLParser(encoding=encoding)
+    try:
+        for _, element in ElementTree.iterparse(io.BytesIO(contents), parser=parser):
+            if name_of(element) in CONCEPTS:
+                yield [*entries_of(element)]
+                element.clear()
+    except ElementTree.ParseError as error:
+        reason, line = str(error).partition(":")[0], error.position[0]
+        raise LineError(line, f"is not well-formed XML ({reason})") from error
+
+
+def name_of(element):
+    """Returns the name of an element without its namespace."""
+    return element.tag.rpartition("}")[2]
 
 
 def entries_of(concept):
     """Yields the `Entry`s of a concept, given as an element."""
     for section in concept:
-        language = known_language(section.get("xml:lang")) if section.tag in LANGUAGES else None
+        language = code_of(section.get(LANGUAGE)) if name_of(section) in LANGUAGES else None
         for group in section if language else ():
-            term = next(group.iter("term"), None) if group.tag in TERMS else None
+            term = group.find(".//{*}term") if name_of(group) in TERMS else None
             text = " ".join("".join(term.itertext()).split()) if term is not None else ""
             if text:
-                yield Entry(language, int(term.get(LINE)), text, status_of(group))
+                yield Entry(language, text, status_of(group))
 
 
 def status_of(group):
     """Returns the status of a term, such as "preferredTerm-admn-sts", or an empty string."""
     for element in group.iter():
-        if element.tag in STATUSES or element.get("type") in STATUSES:
+        if name_of(element) in STATUSES or element.get("type") in STATUSES:
             return "".join(element.itertext()).strip()
     return ""
-
-
-def known_language(code):
-    try:
-        return normalized(code)
-    except ValueError:
-        return None

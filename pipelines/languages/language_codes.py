@@ -54,6 +54,14 @@ def normalized(code):
     return "-".join([language.lower(), *rest])
 
 
+def code_of(text):
+    """Returns the code of a language in its usual form, or None if the text is not a code."""
+    try:
+        return normalized(text)
+    except ValueError:
+        return None
+
+
 def language_name(code):
     """Returns the English name of a language, or the code if the name is not known."""
     language, *rest = normalized(code).split("-")

@@ -4,7 +4,7 @@ import html
 import re
 import unicodedata
 
-from pipelines.text.normalization import is_edge
+from pipelines.text.normalization import spans_of
 
 # Letters of languages that have no spaces or attach endings to Latin words. They end an address.
 JOINED = (
@@ -85,20 +85,13 @@ def without_placeholders(text, source="", required=()):
         return text
     kept, covered = {*required, *PLACEHOLDERS.findall(source)}, bytearray(len(text))
     for phrase in kept | ({"{"} if "{" in source else set()):
-        for start, end in places(phrase, text):
+        for start, end in spans_of(phrase, text):
             covered[start:end] = bytes([1]) * (end - start)
 
     def kept_or_removed(match):
         return match[0] if 1 in covered[slice(*match.span())] else ""
 
     return PLACEHOLDERS.sub(kept_or_removed, text)
-
-
-def places(phrase, text):
-    """Yields (start, end) for each occurrence of a phrase as whole words in a text."""
-    for match in re.finditer(re.escape(phrase), text) if phrase else ():
-        if is_edge(text, match.start()) and is_edge(text, match.end()):
-            yield match.span()
 
 
 def escaped(text, markup):

@@ -67,3 +67,14 @@ def is_edge(text, index):
     if not 0 < index < len(text):
         return True
     return not (is_word_character(text[index - 1]) and is_word_character(text[index]))
+
+
+def spans_of(phrase, text):
+    """Yields (start, end) of each occurrence of a phrase in a text as whole words."""
+    start = text.find(phrase) if phrase else -1
+    while start >= 0:
+        end = start + len(phrase)
+        is_whole = is_edge(text, start) and is_edge(text, end)
+        if is_whole:
+            yield start, end
+        start = text.find(phrase, end if is_whole else start + 1)

@@ -9,10 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipelines.languages.language_codes import code_of
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
-from t2t_keras.translating.languages import code_of, is_known
+from t2t_keras.translating.languages import is_known
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in, loaded_glossary
 from t2t_keras.translating.translator import Translator

@@ -60,14 +60,6 @@ def languages_of(folder):
     return None
 
 
-def code_of(text):
-    """Returns the code of a language in its usual form, or None if the text is not a code."""
-    try:
-        return normalized(text)
-    except ValueError:
-        return None
-
-
 def name_of(code):
     """Returns the English name of a language, or the code if the name is not known."""
     return language_name(code) if code else ""

@@ -62,10 +62,9 @@ def test_the_format_is_recognized_by_the_name_or_the_contents(tmp_path, name, co
         ("a.csv", 'a,b\nc,"d', "line 2: is not CSV: unexpected end of data"),
         ("a.csv", "a b\n", "line 1: must have two columns, or be a header that names the columns"),
         ("a.csv", "en,fr\na,b\n", "line 1: must name the columns en-US and de. Received: en, fr"),
-        ("a.tbx", ATTACK, "line 1: the entity 'a' is refused"),
-        ("a.tbx", '<!DOCTYPE a SYSTEM "b">\n<martif>&c;</martif>', "line 2: the entity 'c'"),
+        ("a.tbx", ATTACK, "line 1: declarations of entities are refused"),
+        ("a.tbx", '<!DOCTYPE a SYSTEM "b">\n<martif>&c;</martif>', "line 2: .*undefined entity"),
         ("a.tbx", "<martif>\n<text>", r"line 2: is not well-formed XML \(no element found\)"),
-        ("a.tbx", "<martif>" + "<a>" * 200, "line 1: elements are nested more than 100 deep"),
         ("a.tbx", BASIC.replace('"de"', '"it"'), "both en-US and de. The terms are in en, fr, it"),
     ],
 )
