@@ -1,7 +1,13 @@
-"""Errors about settings and input.
+"""Errors about settings, input, and the functions of plug-in files.
 
 An error about a setting names the setting, the allowed values and the value received.
 """
+
+from pathlib import Path
+
+from pipelines.printable import shortened
+
+OURS = str(Path(__file__).parent)  # the folder of this package
 
 
 class SourceError(ValueError):
@@ -48,3 +54,24 @@ def size_too_small(size, smallest):
 def no_text():
     """Returns the error for learning a vocabulary from no text."""
     return ValueError("There is no text to learn a vocabulary from")
+
+
+def failure_of(error):
+    """Returns an error in a user's function as one line: "KeyError: 'en' (mine.py, line 12)"."""
+    message = " ".join(str(error).split())
+    text = f"{type(error).__name__}: {message}" if message else type(error).__name__
+    place, traceback = "", error.__traceback__
+    while traceback and not place:  # the outermost frame of the user's file
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith(OURS):
+            place = f" ({file}, line {traceback.tb_lineno})"
+        traceback = traceback.tb_next
+    return shortened(text, 200) + place
+
+
+def place_of(function):
+    """Returns " of FILE, line N", where a user's function is defined, or ""."""
+    code = getattr(getattr(function, "func", function), "__code__", None)
+    if code is None or code.co_filename.startswith(OURS):
+        return ""
+    return f" of {code.co_filename}, line {code.co_firstlineno}"

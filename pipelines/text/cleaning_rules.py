@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pipelines.checks import failure_of, place_of
 from pipelines.languages.language_identification import LanguageIdentifier
 from pipelines.languages.scripts import share_in_script
 from pipelines.text.cleaning_config import CleaningConfig
@@ -28,7 +29,6 @@ from pipelines.text.noise_rules import (
     word_ratio,
 )
 from pipelines.text.normalization import Normalization
-from pipelines.user_code import failure_of, place_of
 
 
 class Cleaning(NamedTuple):

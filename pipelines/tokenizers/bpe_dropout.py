@@ -53,14 +53,16 @@ class EncodingsConfig:
             )
 
 
-def refuse_other_kinds(config, kinds):
+def refuse_other_kinds(config, tokenizer, kind=None):
     """Raises `ValueError` if dropout is requested for a vocabulary that is not byte-pair.
 
     Args:
         config: an `EncodingsConfig`.
-        kinds: kinds of the source and target tokenizers.
+        tokenizer: a tokenizer, see `pipelines.tokenizers`. None: one of `kind` will be learned.
+        kind: the kind of that tokenizer.
     """
-    others = sorted(set(kinds) - {BytePairTokenizer.kind})
+    kinds = {tokenizer.source.kind, tokenizer.target.kind} if tokenizer else {kind}
+    others = sorted(kinds - {BytePairTokenizer.kind})
     if config.per_sentence > 1 and others:
         raise ValueError(
             f"`encodings.per_sentence` and `encodings.bpe_dropout` need a vocabulary of kind "
@@ -81,7 +83,7 @@ class BpeDropout:
 
     def __init__(self, tokenizer, dropout):
         processor = tokenizer.processor
-        self.dropout, self.byte_ids = dropout, tokenizer.byte_ids
+        self.dropout, self.byte_ids, self.start = dropout, tokenizer.byte_ids, tokenizer.start
         pieces = {}
         for id in range(tokenizer.size):
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
@@ -123,12 +125,12 @@ class BpeDropout:
             times: number of encodings of each text.
 
         Returns:
-            The concatenated ids of all encodings (all texts, then all texts again, and so on), and
-            the number of ids of each encoding, `[times, texts]`.
+            For each time, the concatenated ids of all texts, and the number of ids of each text.
         """
-        units, units_of_words, units_of_texts, counts = [], {}, [], []
+        units, units_of_words, units_of_texts, counts = [[id] for id in self.start], {}, [], []
         for text in texts:
             before = len(units_of_texts)
+            units_of_texts.extend(range(len(self.start)))
             for word in text.split(" ") if text else ():
                 indices = units_of_words.get(word)
                 if indices is None:
@@ -142,7 +144,8 @@ class BpeDropout:
         ids, lengths = self.merged_units(units, order, random)
         ends_of_units = np.concatenate([[0], np.cumsum(lengths)])
         ends_of_texts = np.concatenate([[0], np.cumsum(np.tile(np.array(counts, int), times))])
-        return ids, np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
+        lengths = np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
+        return list(zip(np.split(ids, lengths.sum(axis=1).cumsum()[:-1]), lengths, strict=True))
 
     def units(self, word):
         """Splits a word into units that are merged separately: the user's symbols and the rest.

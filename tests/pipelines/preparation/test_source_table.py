@@ -19,7 +19,7 @@ NOISY = [*CORPUS, *[(f"A DOG NUMBER {n}", f"EIN HUND NUMMER {n}") for n in range
 
 
 @pytest.fixture(autouse=True)
-def entries(without_graphs):
+def entries():
     with with_entries(PLUGIN):
         yield
 
