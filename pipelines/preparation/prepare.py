@@ -44,8 +44,8 @@ from pipelines.preparation.report import batches_report, dropped_text, make_repo
 from pipelines.progress import Progress
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import facts_of, lines_of, parts_in, sampled_lines, write_part
-from pipelines.text.cleaning import judged, without_duplicates
-from pipelines.text.cleaning_rules import RULES, Cleaning
+from pipelines.text.cleaning import Cleaning, judged, without_duplicates
+from pipelines.text.cleaning_rules import RULES
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 from pipelines.tokenizers.tags import tag_id, tagged

@@ -13,8 +13,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import write_part
-from pipelines.text.cleaning import fingerprint, judged
-from pipelines.text.cleaning_rules import RuleError
+from pipelines.text.cleaning import RuleError, fingerprint, judged
 
 
 class OnApacheBeam:

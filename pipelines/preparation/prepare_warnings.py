@@ -7,8 +7,7 @@ import numpy as np
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import BUILT_IN, RULES
+from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig
 
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike

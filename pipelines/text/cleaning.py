@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.text.cleaning_config import CleaningConfig as CleaningConfig  # for users' configs
-from pipelines.text.cleaning_rules import Pair, RuleError
+from pipelines.checks import failure_of, place_of
+from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig, Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
 CHUNK = 10_000  # pairs compared with earlier ones together
@@ -20,6 +20,91 @@ CHANGES = {
     "control_characters": "control characters removed",
     "replaced": "malformed UTF-8 replaced",
 }
+
+
+class Cleaning(NamedTuple):
+    """All that decides about a pair.
+
+    Args:
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+        languages: the codes of the two languages, or () if no rule needs them.
+    """
+
+    config: CleaningConfig
+    normalization: Normalization
+    languages: tuple = ()
+
+    @classmethod
+    def of(cls, config, normalization=None, languages=()):
+        """Returns a `Cleaning` with the config's normalization, unless another one is given.
+
+        Raises `ValueError` if a rule needs the languages and they are unknown.
+        """
+        config.validate()
+        settings = config.settings()
+        names = [name for name, rule in RULES.items() if rule.with_languages and settings.get(name)]
+        if names and len(languages or ()) != 2:
+            raise ValueError(
+                f"`{names[-1]}` needs the languages of both sides: --languages=en,de, or files "
+                "named after them, such as train.en and train.de"
+            )
+        used = tuple(languages) if names else ()
+        return cls(config, normalization or config.normalization(), used)
+
+    def rules(self):
+        """Returns the rules for single pairs that are on, as (name, function, setting)."""
+        settings, active = self.config.settings(), []
+        for name, rule in RULES.items():
+            setting = settings.get(name)
+            if rule.drops and setting:
+                if rule.with_languages:
+                    setting = rule.with_languages(setting, self.languages)
+                drops = rule.drops if name in BUILT_IN else checked(name, rule.drops)
+                active.append((name, drops, setting))
+        return active
+
+
+class RuleError(ValueError):
+    """The failure of a plug-in file's rule.
+
+    Args:
+        message: description of the failure.
+        pair: the `Pair`.
+        number: number of the pair in the text, or None until it is known.
+    """
+
+    def __init__(self, message, pair, number=None):
+        super().__init__(message, pair, number)  # as Apache Beam's processes pickle it
+        self.message, self.pair, self.number = message, pair, number
+
+    def __str__(self):
+        number = "a pair" if self.number is None else f"pair {self.number:,}"
+        texts = " and ".join(repr(text[:60]) for text in (self.pair.source, self.pair.target))
+        return f"{number} ({texts}): {self.message}"
+
+
+def checked(name, drops):
+    """Returns the function of a plug-in file's rule with checks of its answers."""
+
+    def drops_or_fails(pair, setting):
+        try:
+            answer = drops(pair, setting)
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:
+            message = f"the rule {name!r} failed: {failure_of(error)}"
+            raise RuleError(message, pair) from error
+        if isinstance(answer, bool | np.bool_):
+            return answer
+        received = "None" if answer is None else f"a value of type {type(answer).__name__}"
+        raise RuleError(
+            f"the rule {name!r}{place_of(drops)} must return True to drop the pair or False to "
+            f"keep it. Received: {received}",
+            pair,
+        )
+
+    return drops_or_fails
 
 
 class Judged(NamedTuple):

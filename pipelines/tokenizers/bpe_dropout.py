@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from pipelines.checks import check_whole_number
+from pipelines.checks import setting, validate
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -30,26 +30,19 @@ class EncodingsConfig:
         seed: random seed for the merges that are left out.
     """
 
-    per_sentence: int = 1
-    bpe_dropout: float = 0.0
-    seed: int = 1
+    per_sentence: int = setting(1, at_least=1)
+    bpe_dropout: float = setting(0.0, at_least=0, at_most=1)
+    seed: int = setting(1, at_least=0)
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        check_whole_number("encodings.per_sentence", self.per_sentence)
-        check_whole_number("encodings.seed", self.seed, at_least=0)
-        rate = self.bpe_dropout
-        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
-            raise ValueError(
-                "`encodings.bpe_dropout` must be from 0 to 1. "
-                f"Received: encodings.bpe_dropout={rate!r}"
-            )
-        if (self.per_sentence > 1) != (rate > 0):
+        validate(self, "encodings.")
+        if (self.per_sentence > 1) != (self.bpe_dropout > 0):
             raise ValueError(
                 "Set `encodings.per_sentence` to at least 2 and `encodings.bpe_dropout` above 0, "
                 "for example to 8 and 0.1, or neither of them: dropout yields different encodings. "
                 f"Received: encodings.per_sentence={self.per_sentence}, "
-                f"encodings.bpe_dropout={rate}"
+                f"encodings.bpe_dropout={self.bpe_dropout}"
             )
 
 

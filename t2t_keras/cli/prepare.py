@@ -31,7 +31,7 @@ import tempfile
 from absl import flags
 
 from pipelines.languages.language_codes import normalized
-from pipelines.text.cleaning_config import STRICT, CleaningConfig
+from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.list_flag import define_list

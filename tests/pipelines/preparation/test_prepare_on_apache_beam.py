@@ -8,7 +8,7 @@ pytest.importorskip("apache_beam")
 import pipelines.text.cleaned_text as cleaned_text
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
-from pipelines.text.cleaning_config import STRICT, CleaningConfig
+from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.scored_pairs import ScoredPairs
 from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
 from pipelines.toy.grammar import pairs

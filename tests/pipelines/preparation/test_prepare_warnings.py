@@ -7,8 +7,8 @@ from pipelines.batches.id_store import IdStore, Shard
 from pipelines.preparation.prepare import InThisProcess, prepare
 from pipelines.preparation.prepare_warnings import text_warnings, vocabulary_warnings
 from pipelines.text.cleaned_text import facts_of
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.cleaning import Cleaning
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers.tokenizer_base import Tokenizer
 from pipelines.toy.grammar import pairs

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from pipelines.text import cleaning
-from pipelines.text.cleaning import Seen, judged, without_duplicates
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.cleaning import Cleaning, Seen, judged, without_duplicates
+from pipelines.text.cleaning_rules import CleaningConfig
 
 LONG = "x" * 2001
 
