@@ -10,7 +10,7 @@ tokens, and its translation has 2,700.
 """
 
 from pipelines.batches.batch_plan import BatchConfig
-from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import CleaningConfig
 from t2t_keras.checks import check_choice
 from t2t_keras.experiment import load_experiment
 

@@ -1,12 +1,10 @@
 """The settings of a run's data: its location, cleaning, vocabulary and batches."""
 
 import dataclasses
-import math
 
 from pipelines.batches.batch_plan import BatchConfig
-from pipelines.checks import check_whole_number
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import check_rules
+from pipelines.checks import setting, validate
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.text.held_out_files import HeldOutFiles, parse_sets
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -30,12 +28,12 @@ class DataConfig:
     """
 
     folder: str = ""
-    corpus_temperature: float = 1.0
-    toy_pairs: int = 20_000
+    corpus_temperature: float = setting(1.0, at_least=1)
+    toy_pairs: int = setting(20_000, at_least=1)
     dev_source: str = ""
     dev_target: str = ""
     dev: tuple[str, ...] = ()
-    dev_pairs: int = 0
+    dev_pairs: int = setting(0, at_least=0)
     cleaning: CleaningConfig = dataclasses.field(default_factory=CleaningConfig)
     vocabulary: VocabularyConfig = dataclasses.field(default_factory=VocabularyConfig)
     encodings: EncodingsConfig = dataclasses.field(default_factory=EncodingsConfig)
@@ -43,21 +41,12 @@ class DataConfig:
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        temperature = self.corpus_temperature
-        is_number = isinstance(temperature, int | float) and temperature is not True
-        if not is_number or not 1 <= temperature < math.inf:
-            raise ValueError(
-                "`corpus_temperature` must be at least 1: 1 shows every pair equally often, larger "
-                "values show small corpora more often. Received: "
-                f"corpus_temperature={temperature!r}"
-            )
-        if temperature != 1 and not self.folder:
+        validate(self)
+        if self.corpus_temperature != 1 and not self.folder:
             raise ValueError(
                 "`corpus_temperature` is for several corpora, such as --data=data/a,data/b. "
-                f"Received: corpus_temperature={temperature!r} without data"
+                f"Received: corpus_temperature={self.corpus_temperature!r} without data"
             )
-        check_whole_number("toy_pairs", self.toy_pairs)
-        check_whole_number("dev_pairs", self.dev_pairs, at_least=0)
         if bool(self.dev_source) != bool(self.dev_target):
             raise ValueError(
                 "`dev_source` and `dev_target` go together. Received: "
@@ -69,11 +58,10 @@ class DataConfig:
                 f"of the two. Received: dev_source={self.dev_source!r}, dev={self.dev!r}"
             )
         parse_sets(self.dev)
-        self.cleaning.validate()
-        check_rules(self.cleaning)
-        self.vocabulary.validate()
+        self.cleaning.validate("cleaning.")
+        self.vocabulary.validate("vocabulary.")
         self.encodings.validate()
-        self.batches.validate()
+        self.batches.validate("batches.")
 
     def held_out_files(self):
         """Returns the `HeldOutFiles` of each held-out set, the main one first."""

@@ -333,6 +333,8 @@ def loaded_tables():
 def built_in(table):
     """Returns the names of a table's entries in the source of this package."""
     module, _, name = table.partition(":")
+    if names := getattr(importlib.import_module(module), "BUILT_IN", None):
+        return names
     source = Path(importlib.import_module(module).__file__).read_text("utf-8")
     for node in ast.parse(source).body:
         if isinstance(node, ast.Assign) and [name] == [

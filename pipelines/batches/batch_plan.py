@@ -15,7 +15,7 @@ import numpy as np
 
 from pipelines.batches.encodings import Encodings
 from pipelines.batches.mix import drawn
-from pipelines.checks import check_whole_number
+from pipelines.checks import setting, validate
 
 
 @dataclasses.dataclass
@@ -31,24 +31,18 @@ class BatchConfig:
             divide it.
     """
 
-    tokens: int = 25000
-    buckets: int = 10
-    max_length: int = 256
-    too_long: str = "drop"
-    row_multiple: int = 8
+    tokens: int = setting(25000, at_least=1)
+    buckets: int = setting(10, at_least=1)
+    max_length: int = setting(256, at_least=1)
+    too_long: str = setting("drop", choices=("drop", "truncate"))
+    row_multiple: int = setting(8, at_least=1)
 
     def __post_init__(self):
         self.validate()
 
-    def validate(self):
+    def validate(self, prefix=""):
         """Raises `ValueError` for the first wrong setting."""
-        for name in ("tokens", "buckets", "max_length", "row_multiple"):
-            check_whole_number(name, getattr(self, name))
-        if self.too_long not in ("drop", "truncate"):
-            raise ValueError(
-                "`too_long` must be one of 'drop', 'truncate'. "
-                f"Received: too_long={self.too_long!r}"
-            )
+        validate(self, prefix)
         if self.tokens < self.row_multiple * self.max_length:
             raise ValueError(
                 f"`tokens` must be at least row_multiple · max_length = {self.row_multiple} · "
@@ -124,8 +118,6 @@ class BatchPlan:
     def __init__(self, lengths, config=None, seed=None, mix=None):
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
-        if seed is not None:
-            check_whole_number("seed", seed, at_least=0)
         if lengths.ndim not in (2, 3) or lengths.shape[-1] != 2 or (lengths < 1).any():
             raise ValueError(
                 "`lengths` must be integers [examples, 2] or [encodings, examples, 2] of at least "

@@ -9,31 +9,9 @@
 
 import tensorflow as tf
 
-from pipelines.batches.assembly import assemble as assemble  # its former place
 from pipelines.batches.assembly import batches
-from pipelines.batches.dropout_encoding import encoded_with_dropout
-from pipelines.batches.id_store import IdStore, Shard
-from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 
 PREFETCHED = 8  # batches of each replica that are made ahead of the training
-
-
-def encoded(pairs, tokenizer, encodings=None):
-    """Encodes a small corpus and returns it as an id store in memory.
-
-    Args:
-        pairs: an iterable of (source, target), strings or bytes.
-        tokenizer: a tokenizer, see `pipelines.tokenizers`.
-        encodings: an `EncodingsConfig`. If None, each sentence has one encoding.
-    """
-    sources, targets = zip(*pairs, strict=True)
-    sides = tokenizer.source.encode(sources), tokenizer.target.encode(targets)
-    shard = Shard.of(zip(*sides, strict=True))
-    if encodings and encodings.per_sentence > 1:
-        refuse_other_kinds(encodings, [tokenizer.source.kind, tokenizer.target.kind])
-        texts = [map(tokenizer.normalization, side) for side in (sources, targets)]
-        shard = encoded_with_dropout(shard, texts, tokenizer, encodings)
-    return IdStore([shard])
 
 
 def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):

@@ -69,32 +69,6 @@ class Shard:
         ends = self.ends[side][encoding]
         return self.ids[ends[0] : ends[-1]]
 
-    def with_encodings(self, ids, lengths):
-        """Returns the shard with additional encodings, in memory.
-
-        Args:
-            ids, lengths: see `of_lengths`.
-        """
-        own = [side for encoding in range(self.encodings) for side in self.lengths(encoding).T]
-        return Shard.of_lengths(np.concatenate([self.ids, ids]), *own, *lengths)
-
-    def with_start(self, start):
-        """Returns the shard with additional ids at the start of every source, in memory.
-
-        Args:
-            start: the additional ids. If there are none, the shard itself is returned.
-        """
-        if not len(start):
-            return self
-        ids, lengths = [], []
-        for encoding in range(self.encodings):
-            ends = self.ends["source"][encoding]
-            places = np.repeat(ends[:-1] - ends[0], len(start))
-            ids.append(np.insert(self.of_side("source", encoding), places, [*start] * len(self)))
-            ids.append(self.of_side("target", encoding))
-            lengths += list((self.lengths(encoding) + np.array([len(start), 0])).T)
-        return Shard.of_lengths(np.concatenate(ids), *lengths)
-
     def lengths(self, encoding=0):
         """Returns the number of ids of each source and target, `[pairs, 2]`."""
         return np.stack([np.diff(self.ends[side][encoding]) for side in SIDES], axis=1)
@@ -131,9 +105,9 @@ class Shard:
 
 
 def check_digests(folder):
-    """Rejects altered arrays. Shards from earlier versions have no digests."""
+    """Rejects altered arrays."""
     for name, digest in read_json(folder / DIGESTS, {}).items():
-        if name in ARRAYS and file_digest(folder / name) != digest:
+        if file_digest(folder / name) != digest:
             raise ValueError(f"{name} does not match its digest")
 
 

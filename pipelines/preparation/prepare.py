@@ -14,13 +14,14 @@ missing step or shard.
 
 import copy
 import dataclasses
+import functools
+import itertools
 import shutil
 from pathlib import Path
 
 from absl import logging
 
 from pipelines.atomic_files import (
-    RUN_AGAIN,
     atomic_folder,
     check_links,
     locked_folder,
@@ -28,27 +29,71 @@ from pipelines.atomic_files import (
     write_json,
     write_text,
 )
-from pipelines.batches.id_store import IdStore, Shard, contents_of, shards_in
+from pipelines.batches.encoding import encode
+from pipelines.batches.id_store import SIDES, IdStore, Shard, contents_of, shards_in
 from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
 from pipelines.preparation.recorded_inputs import (
     cleaned_from,
     inputs_of,
     is_begun,
-    record_languages,
-    recorded_languages,
+    languages_of,
     refuse_other_files,
 )
-from pipelines.preparation.report import dropped_text, make_report, report_text
-from pipelines.text.cleaned_text import all_examples, clean_all, sampled_lines, total_counts
-from pipelines.text.cleaning_rules import RULES, Cleaning
+from pipelines.preparation.report import batches_report, dropped_text, make_report, report_text
+from pipelines.progress import Progress
+from pipelines.text import cleaned_text
+from pipelines.text.cleaned_text import facts_of, lines_of, parts_in, sampled_lines, write_part
+from pipelines.text.cleaning import Cleaning, judged, without_duplicates
+from pipelines.text.cleaning_rules import RULES
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 from pipelines.tokenizers.tags import tag_id, tagged
 from pipelines.tokenizers.vocabulary import learn
 
 
-def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=None, plugins=None):
+class InThisProcess:
+    """Runs the steps that read the whole corpus. `OnApacheBeam` runs them on several machines."""
+
+    def clean(self, source, folder, cleaning):
+        """Cleans a source and writes the kept pairs in parts.
+
+        Args:
+            source: an iterable of pairs of bytes, see `sources.py`.
+            folder: the folder for the parts.
+            cleaning: a `Cleaning`.
+        """
+        verdicts = judged(source, cleaning)
+        if cleaning.config.duplicates:
+            verdicts = without_duplicates(verdicts)
+        with Progress("reading and cleaning", unit="pairs") as progress:
+            for index, first in enumerate(verdicts):
+                part = itertools.chain([first], itertools.islice(verdicts, cleaned_text.PART - 1))
+                write_part(part, folder, index, progress)
+
+    def encode(self, parts, encode_part):
+        """Encodes parts of the cleaned text.
+
+        Args:
+            parts: the folders of the parts.
+            encode_part: function of a part and an optional `Progress` that writes its shard.
+        """
+        counts = [read_json(part / "counts.json")["pairs"]["kept"] for part in parts]
+        with Progress("encoding", 2 * sum(counts), unit="sentences") as progress:
+            for part in parts:
+                encode_part(part, progress)
+
+
+def prepare(
+    source,
+    folder,
+    config=None,
+    tokenizer=None,
+    tag=None,
+    languages=None,
+    plugins=None,
+    steps=None,
+):
     """Converts a corpus to an id store with its vocabulary.
 
     Args:
@@ -63,78 +108,65 @@ def prepare(source, folder, config=None, tokenizer=None, tag=None, languages=Non
             the source says.
         plugins: {name: digest} of the plug-in files whose rules or source are used, which are
             recorded so that a changed file is noticed. None: there are none.
+        steps: an `OnApacheBeam`. None: the steps run in this process.
 
     Returns:
         The report, as a dictionary.
     """
-    given = source, folder, config, tokenizer, tag, languages, plugins
-    return prepare_by(clean_all, encode_all, *given)
-
-
-def prepare_by(
-    clean_into,
-    encode_into,
-    source,
-    folder,
-    config=None,
-    tokenizer=None,
-    tag=None,
-    languages=None,
-    plugins=None,
-):
-    """Prepares a corpus with the given functions for cleaning and encoding.
-
-    Args:
-        clean_into: function of (source, folder, `Cleaning`) that writes the parts of the cleaned
-            text.
-        encode_into: function of (folder, tokenizer, encodings config) that writes the missing
-            shards. The tokenizer adds the tag.
-        source, folder, config, tokenizer, tag, languages, plugins: see `prepare`.
-    """
-    config = DataConfig() if config is None else config
+    config, steps = copy.deepcopy(config or DataConfig()), steps or InThisProcess()
     if tag is not None and tokenizer is None:
-        config = copy.deepcopy(config)
         config.vocabulary.tags = tuple(dict.fromkeys([*config.vocabulary.tags, tag]))
     config.validate()
     if tag is not None and tokenizer is not None:
         tag_id(tokenizer, tag)
-    if tokenizer is None:
-        refuse_other_kinds(config.encodings, [config.vocabulary.kind])
-    else:
-        refuse_other_kinds(config.encodings, [tokenizer.source.kind, tokenizer.target.kind])
+    refuse_other_kinds(config.encodings, tokenizer, config.vocabulary.kind)
     folder = Path(folder)
     check_links(folder)
     with locked_folder(folder):
         refuse_other_files(folder)
-        remove_unfinished(folder)
-        recorded = recorded_languages(source, languages)
+        for leftover in folder.glob("*.unfinished"):  # of processes that were killed
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
+        languages = languages_of(source, languages)
         normalization = tokenizer.normalization if tokenizer else None
-        cleaning = Cleaning.of(config.cleaning, normalization, recorded.get("languages"))
-        origin = inputs_of(source, config, tokenizer, tag, cleaning.languages) | recorded
-        if plugins:
-            origin["plugins"] = dict(plugins)
+        cleaning = Cleaning.of(config.cleaning, normalization, languages)
+        origin = inputs_of(source, config, tokenizer, tag, cleaning.languages)
+        origin |= {"languages": languages} if languages else {}
+        origin |= {"plugins": dict(plugins)} if plugins else {}
         if is_begun(folder, origin) and is_finished(folder):
-            check_intact(folder)
-            record_languages(folder, origin)
+            IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
+            known = read_json(folder / "preparation.json")
+            if languages and known.get("languages") != languages:  # the data does not depend on it
+                write_json(folder / "preparation.json", known | {"languages": languages})
         else:
-            finish(
-                clean_into, encode_into, source, folder, config, cleaning, tokenizer, origin, tag
-            )
-        report = renewed_report(folder, config)
-    for text in report.get("warnings", ()):  # reports from earlier versions have no warnings
+            finish(steps, source, folder, config, cleaning, tokenizer, origin)
+        report = read_json(folder / "report.json")
+        if report["batches"]["settings"] != dataclasses.asdict(config.batches):
+            report["batches"] = batches_report(IdStore.read(folder), config.batches)
+            write_report(folder, report)
+    for text in report["warnings"]:
         logging.warning(text)
     return report
 
 
-def finish(clean_into, encode_into, source, folder, config, cleaning, tokenizer, origin, tag):
+def is_finished(folder):
+    """Returns whether all results exist. If they do, removes any cleaned text that is left."""
+    if not (folder / "report.json").exists() or not (folder / "store.json").exists():
+        return False
+    if set(contents_of(folder)) - set(shards_in(folder)):
+        return False
+    shutil.rmtree(folder / "cleaned", ignore_errors=True)
+    return True
+
+
+def finish(steps, source, folder, config, cleaning, tokenizer, origin):
     """Runs all steps that are not finished yet."""
     cleaned, is_learned = folder / "cleaned", tokenizer is None
     if read_json(cleaned / "origin.json", {}) != cleaned_from(origin):
         shutil.rmtree(cleaned, ignore_errors=True)  # absent or outdated
         with atomic_folder(cleaned) as unfinished:
-            clean_into(source, unfinished, cleaning)
+            steps.clean(source, unfinished, cleaning)
             write_json(unfinished / "origin.json", cleaned_from(origin))
-    counts = total_counts(cleaned)
+    counts, examples, first = facts_of(cleaned)
     if not counts["kept"]:
         most = max(RULES, key=lambda name: counts.get(name, 0))
         raise ValueError(
@@ -151,58 +183,44 @@ def finish(clean_into, encode_into, source, folder, config, cleaning, tokenizer,
         with atomic_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
-    encode_into(folder, tagged(load_tokenizer(folder / "vocabulary"), tag), config.encodings)
+    missing = [part for part in parts_in(cleaned) if not shard_of(part).exists()]
+    encode_one = functools.partial(encode_part, tag=origin["tag"], encodings=config.encodings)
+    steps.encode(missing, encode_one)
     store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
     sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
     write_json(folder / "store.json", sizes)
-    warnings = text_warnings(source, counts, cleaning, cleaned)
+    tokenizer = load_tokenizer(folder / "vocabulary")
+    warnings = text_warnings(counts, first, cleaned)
     if is_learned:
-        warnings += vocabulary_warnings(store, load_tokenizer(folder / "vocabulary"))
-    facts = {"warnings": list(warnings), "examples": all_examples(cleaned)}
-    facts["files"] = list(files_of(source))
-    write_report(folder, store, counts, config, facts)
+        warnings += vocabulary_warnings(store, tokenizer)
+    report = make_report(store, tokenizer, counts, config.batches)
+    facts = {"warnings": warnings, "examples": examples, "files": files_of(source)}
+    write_report(folder, report | facts)
     shutil.rmtree(cleaned)
 
 
-def encode_all(folder, tokenizer, encodings):
-    """Encodes the cleaned text with `tf.data`, on all cores of this machine."""
-    from pipelines.preparation.graph_encoding import encode_parts  # loads TensorFlow
-
-    encode_parts(folder, tokenizer, encodings)
-
-
-def is_finished(folder):
-    """Returns whether all results exist. If they do, removes any cleaned text that is left."""
-    if not (folder / "report.json").exists() or not (folder / "store.json").exists():
-        return False
-    if set(contents_of(folder)) - set(shards_in(folder)):
-        return False
-    shutil.rmtree(folder / "cleaned", ignore_errors=True)
-    return True
-
-
-def remove_unfinished(folder):
-    """Removes the unfinished files of processes that were killed."""
-    for leftover in folder.glob("*.unfinished"):
-        if leftover.is_dir():
-            shutil.rmtree(leftover)
-        else:
-            leftover.unlink()
-
-
-def check_intact(folder):
-    """Raises `ValueError` if the shards or the vocabulary of a finished preparation are damaged."""
-    IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
-
-
-def write_report(folder, store, counts, config, facts):
-    """Writes the report. report.json is written last and marks the preparation as finished.
+def encode_part(part, progress=None, *, tag, encodings):
+    """Encodes a part of the cleaned text and writes its shard.
 
     Args:
-        facts: the entries "warnings", "examples" and "files" of the report.
+        part: the folder of the part.
+        progress: see `encode`.
+        tag: tag to put before every source, or None.
+        encodings: an `EncodingsConfig`.
     """
-    report = make_report(store, load_tokenizer(folder / "vocabulary"), counts, config.batches)
-    report |= facts
+    tokenizer = tagged(load_tokenizer(part.parent.parent / "vocabulary"), tag)
+    texts = [lines_of(part / side) for side in SIDES]
+    index = int(part.name.removeprefix("part-"))
+    encode(texts, tokenizer, encodings, index, progress).write(shard_of(part))
+
+
+def shard_of(part):
+    """Returns the path of the shard for a part of the cleaned text."""
+    return part.parent.parent / part.name.replace("part", "shard")
+
+
+def write_report(folder, report):
+    """Writes the report. report.json is written last and marks the preparation as finished."""
     write_text(folder / "report.txt", report_text(report))
     write_json(folder / "report.json", report)
 
@@ -214,22 +232,3 @@ def files_of(source):
     files = getattr(source, "files", [])
     sides = files.values() if isinstance(files, dict) else [files]
     return [str(file) for side in sides for file in side]
-
-
-def renewed_report(folder, config):
-    """Returns the report, updated if the batch settings have changed. Restores report.txt."""
-    path = folder / "report.json"
-    report = read_json(path)
-    try:
-        if report["batches"]["settings"] != dataclasses.asdict(config.batches):
-            defaults = {"warnings": [], "examples": {}, "files": []}
-            facts = {name: report.get(name, default) for name, default in defaults.items()}
-            write_report(folder, IdStore.read(folder), report["counts"], config, facts)
-            report = read_json(path)
-        text = report_text(report)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} is not a report ({error!r}). {RUN_AGAIN}") from error
-    text_file = folder / "report.txt"
-    if not text_file.exists() or text_file.read_text("utf-8", "replace") != text:
-        write_text(text_file, text)
-    return report

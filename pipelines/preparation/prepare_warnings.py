@@ -7,10 +7,7 @@ import numpy as np
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
-from pipelines.text.cleaning import fingerprint, judge
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import BUILT_IN, RULES
-from pipelines.text.sources import shown
+from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig
 
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
@@ -24,29 +21,25 @@ ADVICE = {
 }
 
 
-def text_warnings(source, counts, cleaning, cleaned):
+def text_warnings(counts, first, cleaned):
     """Returns warnings about the text of a preparation. The cleaned text must still exist.
 
     Args:
-        source: the source of pairs, see `sources.py`.
-        counts: the counts of the cleaning.
-        cleaning: a `Cleaning`.
+        counts, first: see `facts_of`.
         cleaned: folder of the cleaned text.
     """
-    return [*drop_warnings(source, counts, cleaning), *alike_warnings(cleaned)]
+    return [*drop_warnings(counts, first), *alike_warnings(cleaned)]
 
 
-def drop_warnings(source, counts, cleaning):
+def drop_warnings(counts, first):
     """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
-    often = {name for name in RULES if counts.get(name, 0) > allowed_share(name) * counts["read"]}
-    examples = first_dropped(source, often, cleaning) if often else {}
     for name, rule in RULES.items():
-        if name in examples:
-            number, pair = examples[name]
-            count, read = counts[name], counts["read"]
+        count, read = counts.get(name, 0), counts["read"]
+        if count > allowed_share(name) * read:
+            number, pair = first[name]
             yield (
                 f"{count:,} of {read:,} pairs ({count / read:.1%}) were dropped: {rule.reason}. "
-                f"The first is pair {number:,}: {shown_pair(pair)}. {advice(name)}"
+                f"The first is pair {number:,}: {pair}. {advice(name)}"
             )
 
 
@@ -58,33 +51,6 @@ def allowed_share(name):
     """
     shares = {"duplicates": 0.3, "low_score": 1.0}
     return shares.get(name, 0.01 if getattr(CleaningConfig(), name, False) else 0.1)
-
-
-def first_dropped(source, names, cleaning):
-    """Returns {rule name: (number of the pair, pair)} for the first pair that each rule drops."""
-    rules, seen, found = cleaning.rules(), set(), {}
-    for number, pair in enumerate(source, start=1):
-        judged = judge(pair, rules, cleaning.normalization, number)
-        rule = judged.rule
-        if not rule and "duplicates" in names:
-            key = fingerprint(judged.texts)
-            rule = "duplicates" if key in seen else None
-            seen.add(key)
-        if rule in names and rule not in found:
-            found[rule] = number, pair[:2]
-        if len(found) == len(names):
-            break
-    return found
-
-
-def shown_pair(pair):
-    """Returns both sides as text for messages. A side that is not UTF-8 is shown as bytes."""
-    texts = [side.decode("utf-8", "replace") for side in pair]
-    shown_sides = (
-        repr(side[:60]) if "\ufffd" in text else shown(side)
-        for side, text in zip(pair, texts, strict=True)
-    )
-    return " and ".join(shown_sides)
 
 
 def advice(name):

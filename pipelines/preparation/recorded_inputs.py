@@ -3,7 +3,7 @@
 import dataclasses
 import json
 
-from pipelines.atomic_files import digest, read_json, write_json
+from pipelines.atomic_files import digest, read_json
 from pipelines.languages.language_codes import normalized
 
 FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
@@ -58,28 +58,19 @@ def cleaned_from(origin):
     return {**cleaned, "vocabulary": normalization}
 
 
-def recorded_languages(source, languages=None):
-    """Returns the entry for the languages: {} if they are unknown.
+def languages_of(source, languages=None):
+    """Returns the codes of the two languages as a list; [] if they are unknown.
 
     Args:
         source: a source of pairs; its attribute `languages`, if it has one, is a guess.
         languages: the given codes of the two languages, or None.
     """
     try:
-        found = languages or getattr(source, "languages", None)
-        return {"languages": [*map(normalized, found)]} if found else {}
+        return [*map(normalized, languages or getattr(source, "languages", None) or ())]
     except ValueError:
         if languages:
             raise
-        return {}  # features of a data set with other names
-
-
-def record_languages(folder, origin):
-    """Updates the languages in a finished folder: the data does not depend on them."""
-    path = folder / "preparation.json"
-    known = read_json(path)
-    if "languages" in origin and known.get("languages") != origin["languages"]:
-        write_json(path, known | {"languages": origin["languages"]})
+        return []  # features of a data set with other names
 
 
 def is_begun(folder, origin):

@@ -6,7 +6,7 @@ import numpy as np
 
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.id_store import SIDES
-from pipelines.printable import printable
+from pipelines.printable import printable, shortened
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaning import CHANGES
 from pipelines.text.cleaning_rules import RULES
@@ -102,7 +102,7 @@ def report_text(report):
         *histogram_lines(report["histogram"]),
     ]
     lines += ["", *batch_lines(report["batches"])]
-    if report.get("examples"):  # reports from earlier versions have none
+    if report.get("examples"):
         lines += ["", *example_lines(report)]
     return "\n".join(lines) + "\n"
 
@@ -122,7 +122,7 @@ def example_lines(report):
 
 def line_of(text):
     """Returns a text for one line of the report, shortened if it is long."""
-    return printable(text if len(text) <= WIDTH else text[:WIDTH] + "…")
+    return printable(shortened(text, WIDTH))
 
 
 def dropout_line(report):

@@ -16,11 +16,10 @@ import difflib
 import itertools
 import json
 
-from pipelines.checks import SourceError
+from pipelines.checks import SourceError, failure_of
 from pipelines.text.sources import Pairs, TabSeparatedFile
 from pipelines.text.treebank import TreebankPairs
 from pipelines.toy.documents import ToyDocuments
-from pipelines.user_code import failure_of
 
 
 def tfds_pairs(name, **options):

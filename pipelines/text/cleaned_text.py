@@ -5,127 +5,116 @@
 Each part holds the pairs kept out of `PART` pairs read. It becomes one shard of the id store.
 """
 
+import hashlib
 import itertools
 from collections import Counter
 
 import numpy as np
 
-from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_json
-from pipelines.progress import Progress
-from pipelines.text.cleaning import Seen, clean
-from pipelines.text.dropped_examples import DroppedExamples
+from pipelines.atomic_files import atomic_folder, read_json, write_json
+from pipelines.printable import shortened, shown
 
 PART = 100_000  # pairs read per part
+EXAMPLES = 10  # dropped pairs stored for each rule
+LONGEST = 300  # characters of a text that are stored
 
 
-def clean_all(source, folder, cleaning):
-    """Cleans a source and writes the kept pairs in parts.
-
-    Args:
-        source: an iterable of pairs of bytes, see `sources.py`.
-        folder: the folder for the parts.
-        cleaning: a `Cleaning`.
-    """
-    seen, counts = Seen(), Counter()
-    with Progress("reading and cleaning", unit="pairs") as progress:
-
-        def cleaned(pairs, part_counts, examples):
-            first = counts["read"] + 1
-            for pair in clean(pairs, cleaning, part_counts, examples, seen, first):
-                progress.to(counts["read"] + part_counts["read"])
-                yield pair
-
-        for index, pairs in enumerate(in_parts(source)):
-            part_counts, examples = Counter(), DroppedExamples()
-            kept = cleaned(pairs, part_counts, examples)
-            write_part(kept, part_folder(folder, index), part_counts, examples)
-            counts.update(part_counts)
-        progress.to(counts["read"])
-
-
-def in_parts(source):
-    """Yields nonempty iterators over up to `PART` pairs each."""
-    pairs = iter(source)
-    for first in pairs:
-        yield itertools.chain([first], itertools.islice(pairs, PART - 1))
-
-
-def write_part(pairs, folder, counts, examples=None):
-    """Writes cleaned pairs, their counts, and examples of the dropped pairs.
+def write_part(verdicts, cleaned, index, progress=None):
+    """Writes the pairs kept out of the next `PART` pairs, and facts about all of them.
 
     Args:
-        pairs: an iterable of (source, target) strings.
-        folder: the folder of the part.
-        counts: the counts of the cleaning. They are complete when `pairs` is exhausted.
-        examples: a `DroppedExamples`, complete at the same time, or None.
+        verdicts: an iterator over `Judged`s.
+        cleaned: the folder of the parts.
+        index: index of the part.
+        progress: a `Progress` that counts the pairs read, or None.
     """
-    words, characters = Counter(), Counter()
-    with atomic_folder(folder) as unfinished:
+    counts, words, characters = Counter(read=0, kept=0), Counter(), Counter()
+    examples, first = DroppedExamples(), {}
+    with atomic_folder(cleaned / f"part-{index:06}") as unfinished:
         with (
             open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
             open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
         ):
             files = {"source": source_file, "target": target_file}
-            for pair in pairs:
-                for (side, file), text in zip(files.items(), pair, strict=True):
+            for number, each in enumerate(verdicts, index * PART + 1):
+                counts["read"] += 1
+                if progress:
+                    progress.to(number)
+                if each.rule:
+                    counts[each.rule] += 1
+                    examples.add(each.rule, each.texts)
+                    if each.rule not in first:
+                        first[each.rule] = [number, shown_pair(each.pair)]
+                    continue
+                counts["kept"] += 1
+                for change in each.changes:
+                    counts[change] += 1
+                for (side, file), text in zip(files.items(), each.texts, strict=True):
                     file.write(text + "\n")
                     words[side] += text.count(" ") + 1 if text else 0
                     characters[side] += len(text)
-        all_counts = {"pairs": counts, "words": words, "characters": characters}
-        if examples is not None:
-            all_counts["examples"] = examples.contents()
-        digests = {side: file_digest(unfinished / side) for side in files}
-        write_json(unfinished / "counts.json", all_counts | {"digests": digests})
+        facts = {"pairs": counts, "words": words, "characters": characters}
+        write_json(unfinished / "counts.json", facts | {"examples": examples, "first": first})
 
 
-def total_counts(cleaned):
-    """Returns the summed counts of all parts. Rejects damaged parts."""
+def facts_of(cleaned):
+    """Returns the facts about all parts.
+
+    Returns:
+        The summed counts; {rule name: list of [source, target]}, examples of dropped pairs; and
+        {rule name: (number, text) of the first dropped pair}.
+    """
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
+    examples, first = DroppedExamples(), {}
     for part in parts_in(cleaned):
-        part_counts = intact_counts(part)
+        facts = read_json(
+            part / "counts.json", remedy=f"Delete {cleaned} and run the command again"
+        )
         for name, sums in total.items():
-            sums.update(part_counts[name])
+            sums.update(facts[name])
+        examples.update_with(facts["examples"])
+        first = facts["first"] | first
     words, characters = dict(total["words"]), dict(total["characters"])
-    return {"read": 0, "kept": 0, **total["pairs"], "words": words, "characters": characters}
+    counts = {"read": 0, "kept": 0, **total["pairs"], "words": words, "characters": characters}
+    return counts, examples.pairs(), first
 
 
-def all_examples(cleaned):
-    """Returns {rule name: list of [source, target]}: examples of the pairs dropped in all parts."""
-    examples = DroppedExamples()
-    for part in parts_in(cleaned):
-        examples.update(intact_counts(part).get("examples", {}))
-    return examples.pairs()
+class DroppedExamples(dict):
+    """Random examples of dropped pairs: {rule name: sorted list of [hash, source, target]}.
+
+    The order is that of a hash of the text, and the first ones are kept. So the examples are the
+    same in every run and for every division of the corpus, and those of parts can be merged.
+    """
+
+    def add(self, rule, texts):
+        """Adds a dropped pair of texts, if it is among the first."""
+        text = "\n".join(texts).encode("utf-8", "surrogatepass")
+        key = hashlib.blake2b(text, digest_size=8, key=b"examples").hexdigest()
+        self.update_with({rule: [[key, *(shortened(text, LONGEST) for text in texts)]]})
+
+    def update_with(self, others):
+        """Adds the examples of another part of the corpus."""
+        for rule, examples in others.items():
+            own = self.get(rule, [])
+            self[rule] = sorted(own + [each for each in examples if each not in own])[:EXAMPLES]
+
+    def pairs(self):
+        """Returns {rule name: list of [source, target]}."""
+        return {rule: [pair for _, *pair in self[rule]] for rule in sorted(self)}
 
 
-def intact_counts(part):
-    """Returns the contents of a part's counts.json. Raises `ValueError` if the part is damaged."""
-    remedy = f"Delete {part.parent} and run the same command again"
-    counts = read_json(part / "counts.json", {}, remedy)
-    for side, digest in counts.get("digests", {}).items():
-        if file_digest(part / side) != digest:
-            raise ValueError(f"{part / side} does not match its digest. {remedy}")
-    if not {"pairs", "words", "characters"} <= counts.keys():
-        raise ValueError(f"{part / 'counts.json'} is missing or has no counts. {remedy}")
-    return counts
+def shown_pair(pair):
+    """Returns both sides as text for messages. A side that is not UTF-8 is shown as bytes."""
+    texts = (side.decode("utf-8", "replace") for side in pair[:2])
+    sides = zip(pair, texts, strict=False)
+    return " and ".join(
+        repr(side[:60]) if "\ufffd" in text else shown(side) for side, text in sides
+    )
 
 
 def parts_in(cleaned):
     """Returns the folders of all finished parts, in order."""
     return sorted(path for path in cleaned.glob("part-*") if path.suffix != ".unfinished")
-
-
-def part_folder(cleaned, index):
-    return cleaned / f"part-{index:06}"
-
-
-def index_of(part):
-    """Returns the index of a part, counted from 0."""
-    return int(part.name.removeprefix("part-"))
-
-
-def shard_of(part, folder):
-    """Returns the path of the shard for a part."""
-    return folder / part.name.replace("part", "shard")
 
 
 def sampled_lines(cleaned, pairs, config):

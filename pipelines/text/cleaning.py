@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.text.cleaning_config import CleaningConfig as CleaningConfig  # for users' configs
-from pipelines.text.cleaning_rules import Pair, RuleError
+from pipelines.checks import failure_of, place_of
+from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig, Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
-CHUNK = 10_000  # pairs processed together
+CHUNK = 10_000  # pairs compared with earlier ones together
 # {change made to kept pairs: description of the change in the report}
 CHANGES = {
     "nfc": "composed by NFC",
@@ -22,72 +22,142 @@ CHANGES = {
 }
 
 
-class Judged(NamedTuple):
-    """The verdict of the rules for single pairs.
+class Cleaning(NamedTuple):
+    """All that decides about a pair.
 
     Args:
+        config: a `CleaningConfig`.
+        normalization: the `Normalization` of every text.
+        languages: the codes of the two languages, or () if no rule needs them.
+    """
+
+    config: CleaningConfig
+    normalization: Normalization
+    languages: tuple = ()
+
+    @classmethod
+    def of(cls, config, normalization=None, languages=()):
+        """Returns a `Cleaning` with the config's normalization, unless another one is given.
+
+        Raises `ValueError` if a rule needs the languages and they are unknown.
+        """
+        config.validate()
+        settings = config.settings()
+        names = [name for name, rule in RULES.items() if rule.with_languages and settings.get(name)]
+        if names and len(languages or ()) != 2:
+            raise ValueError(
+                f"`{names[-1]}` needs the languages of both sides: --languages=en,de, or files "
+                "named after them, such as train.en and train.de"
+            )
+        used = tuple(languages) if names else ()
+        return cls(config, normalization or config.normalization(), used)
+
+    def rules(self):
+        """Returns the rules for single pairs that are on, as (name, function, setting)."""
+        settings, active = self.config.settings(), []
+        for name, rule in RULES.items():
+            setting = settings.get(name)
+            if rule.drops and setting:
+                if rule.with_languages:
+                    setting = rule.with_languages(setting, self.languages)
+                drops = rule.drops if name in BUILT_IN else checked(name, rule.drops)
+                active.append((name, drops, setting))
+        return active
+
+
+class RuleError(ValueError):
+    """The failure of a plug-in file's rule.
+
+    Args:
+        message: description of the failure.
+        pair: the `Pair`.
+        number: number of the pair in the text, or None until it is known.
+    """
+
+    def __init__(self, message, pair, number=None):
+        super().__init__(message, pair, number)  # as Apache Beam's processes pickle it
+        self.message, self.pair, self.number = message, pair, number
+
+    def __str__(self):
+        number = "a pair" if self.number is None else f"pair {self.number:,}"
+        texts = " and ".join(repr(text[:60]) for text in (self.pair.source, self.pair.target))
+        return f"{number} ({texts}): {self.message}"
+
+
+def checked(name, drops):
+    """Returns the function of a plug-in file's rule with checks of its answers."""
+
+    def drops_or_fails(pair, setting):
+        try:
+            answer = drops(pair, setting)
+        except MemoryError:
+            raise
+        except (Exception, SystemExit) as error:
+            message = f"the rule {name!r} failed: {failure_of(error)}"
+            raise RuleError(message, pair) from error
+        if isinstance(answer, bool | np.bool_):
+            return answer
+        received = "None" if answer is None else f"a value of type {type(answer).__name__}"
+        raise RuleError(
+            f"the rule {name!r}{place_of(drops)} must return True to drop the pair or False to "
+            f"keep it. Received: {received}",
+            pair,
+        )
+
+    return drops_or_fails
+
+
+class Judged(NamedTuple):
+    """The verdict of the rules about a pair.
+
+    Args:
+        pair: source and target in bytes.
         texts: the normalized source and target.
         rule: name of the rule that drops the pair, or None.
         changes: names of the changes made to a kept pair.
     """
 
+    pair: tuple
     texts: tuple
     rule: str | None
     changes: frozenset = frozenset()
 
+    def unless(self, is_duplicate):
+        """Returns the verdict with a kept pair dropped if it is a duplicate."""
+        return self._replace(rule="duplicates") if is_duplicate and not self.rule else self
 
-def clean(pairs, cleaning, counts, examples, seen=None, first=1):
-    """Yields the pairs that are kept, as normalized strings.
+
+def judged(pairs, cleaning, first=1):
+    """Yields a `Judged` for each pair, by the rules for single pairs.
 
     Args:
-        pairs: an iterable of (source, target) in bytes, see `judge`.
+        pairs: an iterable of pairs, see `judge`.
         cleaning: a `Cleaning`.
-        counts: a `collections.Counter` to update. Its keys are "read", "kept", the names in `RULES`
-            for dropped pairs, and the names in `CHANGES` for kept pairs.
-        examples: a `DroppedExamples` to update.
-        seen: a `Seen` with the earlier pairs of the corpus, if any.
         first: number of the first pair in the corpus.
     """
-    pairs, seen, rules = iter(pairs), Seen() if seen is None else seen, cleaning.rules()
+    rules = cleaning.rules()
+    for number, pair in enumerate(pairs, first):
+        yield judge(pair, rules, cleaning.normalization, number)
 
-    def drop(rule, texts):
-        counts[rule] += 1
-        examples.add(rule, texts)
 
-    while chunk := list(itertools.islice(pairs, CHUNK)):
-        numbered = enumerate(chunk, start=first + counts["read"])
-        counts["read"] += len(chunk)
-        kept = []
-        for number, pair in numbered:
-            judged = judge(pair, rules, cleaning.normalization, number)
-            if judged.rule:
-                drop(judged.rule, judged.texts)
-            else:
-                kept.append(judged)
-        new = [True] * len(kept)
-        if cleaning.config.duplicates and kept:
-            new = seen.first_time(np.array([fingerprint(each.texts) for each in kept], "uint64"))
-        for judged, is_new in zip(kept, new, strict=True):
-            if not is_new:
-                drop("duplicates", judged.texts)
-        kept = list(itertools.compress(kept, new))
-        counts["kept"] += len(kept)
-        for judged in kept:
-            counts.update(judged.changes)
-            yield judged.texts
+def without_duplicates(verdicts):
+    """Yields the verdicts about all pairs of a corpus, and marks duplicates of earlier pairs."""
+    seen, verdicts = Seen(), iter(verdicts)
+    while chunk := list(itertools.islice(verdicts, CHUNK)):
+        kept = [fingerprint(each.texts) for each in chunk if not each.rule]
+        new = iter(seen.first_time(np.array(kept, "uint64")).tolist())
+        for each in chunk:
+            yield each if each.rule else each.unless(not next(new))
 
 
 def judge(pair, rules, normalization, number=None):
-    """Applies rules to a pair.
+    """Returns the `Judged` of a pair.
 
     Args:
         pair: (source, target) in bytes, possibly followed by whether its score is high enough.
         rules: the result of `Cleaning.rules`.
         normalization: the `Normalization` of every text.
         number: number of the pair in the corpus for messages, if known.
-
-    Returns:
-        A `Judged`.
     """
     decoded, is_utf8 = [], True
     for side in pair[:2]:
@@ -101,7 +171,7 @@ def judge(pair, rules, normalization, number=None):
     try:
         for name, drops, setting in rules:
             if drops(properties, setting):
-                return Judged(texts, name)
+                return Judged(pair, texts, name)
     except RuleError as error:
         error.number = number
         raise
@@ -109,7 +179,7 @@ def judge(pair, rules, normalization, number=None):
     for before, after in zip(decoded, texts, strict=True):
         if before != after:
             changes.update(changes_of(before, normalization))
-    return Judged(texts, None, frozenset(changes))
+    return Judged(pair, texts, None, frozenset(changes))
 
 
 def changes_of(text, normalization):

@@ -1,103 +1,20 @@
-"""The rules that drop sentence pairs.
+"""The rules that drop sentence pairs, and their settings.
 
-To add a rule to this package, add a field to `CleaningConfig` and an entry to `RULES`. A plug-in
-file adds only the entry, and `CleaningConfig.rules` turns it on.
+A field of `CleaningConfig` with `rule` is a rule of this package: its default and bounds, the
+reason in reports, and its function. A plug-in file adds rules to `RULES`, and
+`CleaningConfig.rules` turns them on.
 """
 
-import difflib
+import dataclasses
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
-from pipelines.languages.language_identification import LanguageIdentifier
+from pipelines.checks import nearest, setting, validate
+from pipelines.languages.cld2 import LanguageIdentifier
 from pipelines.languages.scripts import share_in_script
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.noise_rules import (
-    count_words,
-    digit_similarity,
-    has_tag,
-    is_repetitive,
-    link_difference,
-    longest_word,
-    mean_word,
-    sentence_difference,
-    share_of_letters,
-    share_of_links,
-    similarity,
-    word_ratio,
-)
+from pipelines.text import noise
 from pipelines.text.normalization import Normalization
-from pipelines.user_code import failure_of, place_of
-
-
-class Cleaning(NamedTuple):
-    """All that decides about a pair.
-
-    Args:
-        config: a `CleaningConfig`.
-        normalization: the `Normalization` of every text.
-        languages: the codes of the two languages, or () if no rule needs them.
-    """
-
-    config: CleaningConfig
-    normalization: Normalization
-    languages: tuple = ()
-
-    @classmethod
-    def of(cls, config, normalization=None, languages=()):
-        """Returns a `Cleaning` with the config's normalization, unless another one is given.
-
-        Raises `ValueError` if a rule needs the languages and they are unknown.
-        """
-        settings, names = check_rules(config), []
-        for name, rule in RULES.items():
-            if rule.with_languages and settings.get(name):
-                names.append(name)
-        if names and len(languages or ()) != 2:
-            raise ValueError(
-                f"`{names[-1]}` needs the languages of both sides: --languages=en,de, or files "
-                "named after them, such as train.en and train.de"
-            )
-        used = tuple(languages) if names else ()
-        return cls(config, normalization or config.normalization(), used)
-
-    def rules(self):
-        """Returns the rules for single pairs that are on, as (name, function, setting)."""
-        settings, active = self.config.settings() | {"low_score": True}, []
-        for name, rule in RULES.items():
-            setting = settings.get(name)
-            if rule.drops and setting:
-                if rule.with_languages:
-                    setting = rule.with_languages(setting, self.languages)
-                drops = rule.drops if name in BUILT_IN else checked(name, rule.drops)
-                active.append((name, drops, setting))
-        return active
-
-
-def check_rules(config):
-    """Returns the settings of all rules. Raises `ValueError` for an unknown name in `rules`."""
-    own = [name for name in RULES if name not in BUILT_IN]
-    for name in config.own_settings():
-        if name in BUILT_IN:
-            raise ValueError(
-                f"`rules` names rules of plug-in files; {name!r} has a setting of its own, "
-                f"data.cleaning.{name}"
-            )
-        if name not in RULES:
-            close = difflib.get_close_matches(name, own, n=1)
-            raise ValueError(
-                "`rules` must name entries that a plug-in file, --imports=FILE, added to RULES: "
-                f"{', '.join(own) or 'there are none'}"
-                f"{f' (did you mean {close[0]!r}?)' if close else ''}. Received: {name!r}"
-            )
-        rule = RULES[name]
-        if name in RESERVED or not isinstance(rule, Rule) or not callable(rule.drops):
-            raise ValueError(
-                f"RULES[{name!r}] must be Rule('reason', function of (pair, setting)), and not be "
-                f"named {', '.join(RESERVED[:-1])} or {RESERVED[-1]}. Received: {rule!r}"
-            )
-    return config.settings()
 
 
 class Pair(NamedTuple):
@@ -127,15 +44,33 @@ class Rule(NamedTuple):
     with_languages: Callable | None = None
 
 
+def rule(default, reason, drops, with_languages=None, strict=None, **bounds):
+    """Returns the field of a rule. Without other bounds, a number is 0 (off) or at least 1.
+
+    Args:
+        default: its default value.
+        reason, drops, with_languages: see `Rule`.
+        strict: its value for `t2t-prepare --strict`, if that is a different one.
+        **bounds: see `setting`.
+    """
+    bounds = bounds or {"at_least": 1, "off": True}
+    return setting(default, rule=Rule(reason, drops, with_languages), strict=strict, **bounds)
+
+
+def share(reason, drops, strict, with_languages=None):
+    """Returns the field of a rule about a share, which is off by default."""
+    return rule(0.0, reason, drops, with_languages, strict, at_least=0, at_most=1)
+
+
 def either_side(test):
     """Returns a function for `Rule.drops` from a function of (text, setting)."""
     return lambda pair, setting: test(pair.source, setting) or test(pair.target, setting)
 
 
 def too_few_in_script(pair, setting):
-    share, languages = setting
+    least, languages = setting
     texts = zip((pair.source, pair.target), languages, strict=True)
-    return any(share_in_script(text, language) < share for text, language in texts)
+    return any(share_in_script(text, language) < least for text, language in texts)
 
 
 def in_other_language(pair, identifiers):
@@ -143,97 +78,192 @@ def in_other_language(pair, identifiers):
     return any(identifier.is_other(text) for text, identifier in texts)
 
 
-class RuleError(ValueError):
-    """The failure of a plug-in file's rule.
+@dataclasses.dataclass
+class CleaningConfig:
+    """The cleaning rules, in order of application. Each can be turned off separately.
+
+    A pair is counted for the first rule that drops it.
 
     Args:
-        message: description of the failure.
-        pair: the `Pair`.
-        number: number of the pair in the text, or None until it is known.
+        nfc: compose characters (Unicode NFC).
+        control_characters: remove control characters.
+        invalid_utf8: drop pairs that are not UTF-8. If off, malformed bytes become U+FFFD.
+        empty: drop pairs with an empty side.
+        max_characters: drop pairs with a side longer than this. 0: off.
+        max_ratio: drop pairs with one side more than this many times as long as the other, in
+            characters. A shorter side of fewer than 20 characters counts as 20. 0: off.
+        identical: drop pairs with two equal sides, which are untranslated.
+        max_words: drop pairs with a side of more words than this. 0: off.
+        max_word_ratio: drop pairs with one side more than this many times as long as the other, in
+            words. A shorter side of fewer than 4 words counts as 4. 0: off.
+        max_word_length: drop pairs with a word of more characters than this, except URLs and e-mail
+            addresses. 0: off.
+        max_mean_word: drop pairs with a side whose words have more characters than this on average.
+            0: off.
+        html_tags: drop pairs with tags of HTML or XML.
+        links: drop pairs with different numbers of URLs and e-mail addresses on the two sides.
+        max_links: drop pairs with a larger share of characters in URLs and e-mail addresses on a
+            side. 0: off.
+        min_digits: drop pairs with a smaller share of digits that both sides have in common,
+            without zeros and in any order. A side without digits may spell out up to two. 0: off.
+        max_end_difference: drop pairs whose sides differ by more than this in the number of marks
+            at ends of sentences (. ? ! …). 0: off.
+        min_letters: drop pairs with a smaller share of letters on a side, of all characters except
+            spaces. 0: off.
+        min_script: drop pairs with a smaller share of letters in the script of the language on a
+            side. 0: off.
+        max_similarity: drop pairs with a larger share of character trigrams that both sides have in
+            common, such as copies with small changes. 0: off.
+        max_repetitions: drop pairs with a side in which a text of 3 to 100 characters occurs more
+            than this many times in a row. 0: off.
+        other_language: drop pairs with a side in a different language than expected, which CLD2
+            identifies (`pip install "t2t-keras[identify]"`).
+        duplicates: drop pairs that occurred earlier in the corpus.
+        rules: further rules, which a plug-in file added to `RULES`, each "NAME" or "NAME=VALUE".
     """
 
-    def __init__(self, message, pair, number=None):
-        super().__init__(message)
-        self.message, self.pair, self.number = message, pair, number
-
-    def __str__(self):
-        number = "a pair" if self.number is None else f"pair {self.number:,}"
-        texts = " and ".join(repr(text[:60]) for text in (self.pair.source, self.pair.target))
-        return f"{number} ({texts}): {self.message}"
-
-    def __reduce__(self):  # for Apache Beam, whose workers are processes
-        return RuleError, (self.message, self.pair, self.number)
-
-
-def checked(name, drops):
-    """Returns the function of a plug-in file's rule with checks of its answers."""
-
-    def drops_or_fails(pair, setting):
-        try:
-            answer = drops(pair, setting)
-        except MemoryError:
-            raise
-        except (Exception, SystemExit) as error:
-            message = f"the rule {name!r} failed: {failure_of(error)}"
-            raise RuleError(message, pair) from error
-        if isinstance(answer, bool | np.bool_):
-            return answer
-        received = "None" if answer is None else f"a value of type {type(answer).__name__}"
-        raise RuleError(
-            f"the rule {name!r}{place_of(drops)} must return True to drop the pair or False to "
-            f"keep it. Received: {received}",
-            pair,
-        )
-
-    return drops_or_fails
-
-
-# {name: `Rule`} in order of application, fast ones first. A name is the setting of `CleaningConfig`
-# that turns the rule on, and the key of its count. A pair is counted for the first rule that drops
-# it. Plug-in files add entries.
-RULES = {
-    "invalid_utf8": Rule("not UTF-8", lambda pair, _: not pair.is_utf8),
-    "empty": Rule("empty side", lambda pair, _: not pair.shorter),
-    "max_characters": Rule("too long", lambda pair, limit: pair.longer > limit),
-    "max_ratio": Rule(
-        "lengths too different",
-        lambda pair, limit: pair.longer > limit * max(pair.shorter, 20),
-    ),
-    "identical": Rule("source = target", lambda pair, _: pair.source == pair.target),
-    "max_words": Rule("too many words", either_side(lambda text, n: count_words(text) > n)),
-    "max_word_ratio": Rule(
+    nfc: bool = True
+    control_characters: bool = True
+    # Fast rules come first.
+    invalid_utf8: bool = rule(True, "not UTF-8", lambda pair, _: not pair.is_utf8)
+    empty: bool = rule(True, "empty side", lambda pair, _: not pair.shorter)
+    max_characters: int = rule(2000, "too long", lambda pair, most: pair.longer > most)
+    max_ratio: float = rule(
+        4.0, "lengths too different", lambda pair, most: pair.longer > most * max(pair.shorter, 20)
+    )
+    identical: bool = rule(True, "source = target", lambda pair, _: pair.source == pair.target)
+    max_words: int = rule(
+        0, "too many words", either_side(lambda text, most: noise.count_words(text) > most)
+    )
+    max_word_ratio: float = rule(
+        0.0,
         "numbers of words too different",
-        lambda pair, limit: word_ratio(pair) > limit,
-    ),
-    "max_word_length": Rule("a word too long", either_side(lambda text, n: longest_word(text) > n)),
-    "max_mean_word": Rule("words too long", either_side(lambda text, n: mean_word(text) > n)),
-    "html_tags": Rule("tags", either_side(lambda text, _: has_tag(text))),
-    "links": Rule("different links", lambda pair, _: link_difference(pair) > 0),
-    "max_links": Rule("mostly links", either_side(lambda text, most: share_of_links(text) > most)),
-    "min_digits": Rule("different numbers", lambda pair, least: digit_similarity(pair) < least),
-    "max_end_difference": Rule(
+        lambda pair, most: noise.word_ratio(pair) > most,
+        strict=3.0,
+    )
+    max_word_length: int = rule(
+        0,
+        "a word too long",
+        either_side(lambda text, most: noise.longest_word(text) > most),
+        strict=60,
+    )
+    max_mean_word: float = rule(
+        0.0, "words too long", either_side(lambda text, most: noise.mean_word(text) > most)
+    )
+    html_tags: bool = rule(False, "tags", either_side(lambda text, _: noise.has_tag(text)))
+    links: bool = rule(
+        False, "different links", lambda pair, _: noise.link_difference(pair) > 0, strict=True
+    )
+    max_links: float = share(
+        "mostly links", either_side(lambda text, most: noise.share_of_links(text) > most), 0.5
+    )
+    min_digits: float = share(
+        "different numbers", lambda pair, least: noise.digit_similarity(pair) < least, 0.5
+    )
+    max_end_difference: int = rule(
+        0,
         "different numbers of sentences",
-        lambda pair, limit: sentence_difference(pair) > limit,
-    ),
-    "min_letters": Rule(
+        lambda pair, most: noise.sentence_difference(pair) > most,
+        strict=3,
+    )
+    min_letters: float = share(
         "too few letters",
-        either_side(lambda text, least: share_of_letters(text) < least),
-    ),
-    "min_script": Rule(
-        "wrong script",
-        too_few_in_script,
-        with_languages=lambda share, languages: (share, languages),
-    ),
-    "max_similarity": Rule("nearly copied", lambda pair, most: similarity(pair) > most),
-    "max_repetitions": Rule("repetitions", either_side(is_repetitive)),
-    "other_language": Rule(
+        either_side(lambda text, least: noise.share_of_letters(text) < least),
+        0.3,
+    )
+    min_script: float = share(
+        "wrong script", too_few_in_script, 0.5, lambda least, languages: (least, languages)
+    )
+    max_similarity: float = share(
+        "nearly copied", lambda pair, most: noise.similarity(pair) > most, 0.9
+    )
+    max_repetitions: int = rule(0, "repetitions", either_side(noise.is_repetitive), strict=3)
+    other_language: bool = rule(
+        False,
         "wrong language",
         in_other_language,
-        with_languages=lambda _, languages: [LanguageIdentifier(code) for code in languages],
-    ),
-    "low_score": Rule("low score", lambda pair, _: not pair.is_good),
-    "duplicates": Rule("duplicates", None),
+        lambda _, languages: [LanguageIdentifier(code) for code in languages],
+        strict=True,
+    )
+    duplicates: bool = rule(True, "duplicates", None)
+    rules: tuple[str, ...] = ()
+
+    def validate(self, prefix=""):
+        """Raises `ValueError` for the first wrong setting."""
+        validate(self, prefix)
+        own = [name for name in RULES if name not in BUILT_IN]
+        for name in self.own_settings():
+            if name in BUILT_IN:
+                raise ValueError(
+                    f"`rules` names rules of plug-in files; {name!r} has a setting of its own, "
+                    f"data.cleaning.{name}"
+                )
+            if name not in RULES:
+                raise ValueError(
+                    "`rules` must name entries that a plug-in file, --imports=FILE, added to "
+                    f"RULES: {', '.join(own) or 'there are none'}{nearest(name, own)}. "
+                    f"Received: {name!r}"
+                )
+            rule = RULES[name]
+            if name in RESERVED or not isinstance(rule, Rule) or not callable(rule.drops):
+                raise ValueError(
+                    f"RULES[{name!r}] must be Rule('reason', function of (pair, setting)), and not "
+                    f"be named {', '.join(RESERVED[:-1])} or {RESERVED[-1]}. Received: {rule!r}"
+                )
+
+    def normalization(self):
+        """Returns the `Normalization` that the tokenizer applies to every text."""
+        return Normalization(nfc=self.nfc, control_characters=self.control_characters)
+
+    def settings(self):
+        """Returns {name of a rule: setting} of all rules. A false setting turns the rule off."""
+        return vars(self) | self.own_settings() | {"low_score": True}
+
+    def own_settings(self):
+        """Returns {name: setting} of `rules`. The setting is a number, a text, or True."""
+        if isinstance(self.rules, str) or not all(isinstance(each, str) for each in self.rules):
+            raise ValueError(
+                '`rules` must be a tuple of texts, each "NAME" or "NAME=VALUE". Received: '
+                f"rules={self.rules!r}"
+            )
+        settings = {}
+        for each in self.rules:
+            name, equals, value = each.partition("=")
+            if not name or bool(equals) != bool(value):
+                raise ValueError(
+                    f'`rules` must have the form "NAME" or "NAME=VALUE". Received: {each!r}'
+                )
+            if name in settings:
+                raise ValueError(f"`rules` must name a rule only once. Received: {name!r} twice")
+            settings[name] = number_or_text(value) if equals else True
+        return settings
+
+
+def number_or_text(text):
+    for number in (int, float):
+        try:
+            if math.isfinite(value := number(text)):
+                return value
+        except ValueError:
+            continue
+    return text
+
+
+# {name: `Rule`} in order of application. A name is the key of its count and, except for low_score,
+# the setting that turns the rule on. Plug-in files add entries.
+RULES = {
+    field.name: field.metadata["rule"]
+    for field in dataclasses.fields(CleaningConfig)
+    if "rule" in field.metadata
 }
+RULES["low_score"] = Rule("low score", lambda pair, _: not pair.is_good)
+RULES["duplicates"] = RULES.pop("duplicates")  # the last one
 BUILT_IN = frozenset(RULES)  # names of the rules in this package
 # Names of other counts and settings.
 RESERVED = ("read", "kept", "replaced", "nfc", "control_characters", "rules", "words", "characters")
+# The settings of t2t-prepare --strict, for text of unknown quality, such as from the web.
+STRICT = {
+    field.name: field.metadata["strict"]
+    for field in dataclasses.fields(CleaningConfig)
+    if field.metadata.get("strict") is not None
+}

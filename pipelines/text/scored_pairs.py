@@ -9,8 +9,9 @@ import itertools
 import math
 
 from pipelines.checks import SourceError
+from pipelines.printable import shown
 from pipelines.text.file_lists import find_files
-from pipelines.text.sources import digest_of, line_starts, lines_of, shown
+from pipelines.text.sources import digest_of, line_starts, lines_of
 
 
 class ScoredPairs:

@@ -11,6 +11,7 @@ import itertools
 
 from pipelines.checks import SourceError
 from pipelines.languages.language_codes import language_of_files
+from pipelines.printable import shown
 from pipelines.text.file_lists import find_files
 from pipelines.text.opened_text import is_compressed, opened
 
@@ -225,9 +226,3 @@ def check_is_no_markup(path, line):
             f"{path} is SGML or XML, not one sentence per line: {shown(line)}. Extract the text of "
             "its <seg> elements first, one per line"
         )
-
-
-def shown(line, longest=60):
-    """Returns a line as a quoted string for messages, truncated to `longest` characters."""
-    text = line.decode("utf-8", "replace").rstrip()
-    return repr(text if len(text) <= longest else text[:longest] + "…")

@@ -14,8 +14,9 @@ import difflib
 import itertools
 import re
 
+from pipelines.printable import shown
 from pipelines.text.file_lists import find_files
-from pipelines.text.sources import SourceError, digest_of, lines_of, shown
+from pipelines.text.sources import SourceError, digest_of, lines_of
 
 LEAVES = ("tag", "XX", "word")
 DEEPEST = 300  # maximum nesting; for comparison, CRAFT's deepest tree has 37 levels

@@ -12,7 +12,7 @@ import re
 
 import numpy as np
 
-from pipelines.checks import check_whole_number
+from pipelines.checks import setting, validate
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -30,37 +30,32 @@ class EncodingsConfig:
         seed: random seed for the merges that are left out.
     """
 
-    per_sentence: int = 1
-    bpe_dropout: float = 0.0
-    seed: int = 1
+    per_sentence: int = setting(1, at_least=1)
+    bpe_dropout: float = setting(0.0, at_least=0, at_most=1)
+    seed: int = setting(1, at_least=0)
 
     def validate(self):
         """Raises `ValueError` for the first wrong setting."""
-        check_whole_number("encodings.per_sentence", self.per_sentence)
-        check_whole_number("encodings.seed", self.seed, at_least=0)
-        rate = self.bpe_dropout
-        if not isinstance(rate, int | float) or isinstance(rate, bool) or not 0 <= rate <= 1:
-            raise ValueError(
-                "`encodings.bpe_dropout` must be from 0 to 1. "
-                f"Received: encodings.bpe_dropout={rate!r}"
-            )
-        if (self.per_sentence > 1) != (rate > 0):
+        validate(self, "encodings.")
+        if (self.per_sentence > 1) != (self.bpe_dropout > 0):
             raise ValueError(
                 "Set `encodings.per_sentence` to at least 2 and `encodings.bpe_dropout` above 0, "
                 "for example to 8 and 0.1, or neither of them: dropout yields different encodings. "
                 f"Received: encodings.per_sentence={self.per_sentence}, "
-                f"encodings.bpe_dropout={rate}"
+                f"encodings.bpe_dropout={self.bpe_dropout}"
             )
 
 
-def refuse_other_kinds(config, kinds):
+def refuse_other_kinds(config, tokenizer, kind=None):
     """Raises `ValueError` if dropout is requested for a vocabulary that is not byte-pair.
 
     Args:
         config: an `EncodingsConfig`.
-        kinds: kinds of the source and target tokenizers.
+        tokenizer: a tokenizer, see `pipelines.tokenizers`. None: one of `kind` will be learned.
+        kind: the kind of that tokenizer.
     """
-    others = sorted(set(kinds) - {BytePairTokenizer.kind})
+    kinds = {tokenizer.source.kind, tokenizer.target.kind} if tokenizer else {kind}
+    others = sorted(kinds - {BytePairTokenizer.kind})
     if config.per_sentence > 1 and others:
         raise ValueError(
             f"`encodings.per_sentence` and `encodings.bpe_dropout` need a vocabulary of kind "
@@ -81,7 +76,7 @@ class BpeDropout:
 
     def __init__(self, tokenizer, dropout):
         processor = tokenizer.processor
-        self.dropout, self.byte_ids = dropout, tokenizer.byte_ids
+        self.dropout, self.byte_ids, self.start = dropout, tokenizer.byte_ids, tokenizer.start
         pieces = {}
         for id in range(tokenizer.size):
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
@@ -123,12 +118,12 @@ class BpeDropout:
             times: number of encodings of each text.
 
         Returns:
-            The concatenated ids of all encodings (all texts, then all texts again, and so on), and
-            the number of ids of each encoding, `[times, texts]`.
+            For each time, the concatenated ids of all texts, and the number of ids of each text.
         """
-        units, units_of_words, units_of_texts, counts = [], {}, [], []
+        units, units_of_words, units_of_texts, counts = [[id] for id in self.start], {}, [], []
         for text in texts:
             before = len(units_of_texts)
+            units_of_texts.extend(range(len(self.start)))
             for word in text.split(" ") if text else ():
                 indices = units_of_words.get(word)
                 if indices is None:
@@ -142,7 +137,8 @@ class BpeDropout:
         ids, lengths = self.merged_units(units, order, random)
         ends_of_units = np.concatenate([[0], np.cumsum(lengths)])
         ends_of_texts = np.concatenate([[0], np.cumsum(np.tile(np.array(counts, int), times))])
-        return ids, np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
+        lengths = np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
+        return list(zip(np.split(ids, lengths.sum(axis=1).cumsum()[:-1]), lengths, strict=True))
 
     def units(self, word):
         """Splits a word into units that are merged separately: the user's symbols and the rest.

@@ -6,6 +6,7 @@ pieces. Both learners are deterministic: the same text yields the same vocabular
 
 import collections
 import dataclasses
+import itertools
 import json
 import re
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipelines.checks import check_whole_number, no_text, size_too_large, size_too_small
+from pipelines.checks import setting, size_too_large, size_too_small, validate
 from pipelines.progress import Progress
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -40,28 +41,18 @@ class VocabularyConfig:
         tags: pieces that no text contains, for the beginning of sources, such as "<2de>".
     """
 
-    kind: str = "bpe"
-    size: int = 37000
-    sample_pairs: int = 1_000_000
-    seed: int = 1
-    character_coverage: float = 0.9999
+    kind: str = setting("bpe", choices=KINDS)
+    size: int = setting(37000, at_least=1)
+    sample_pairs: int = setting(1_000_000, at_least=1)
+    seed: int = setting(1, at_least=0)
+    character_coverage: float = setting(0.9999, at_least=0.9, at_most=1)
     byte_fallback: bool = True
     symbols: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
 
-    def validate(self):
+    def validate(self, prefix=""):
         """Raises `ValueError` for the first wrong setting."""
-        if self.kind not in KINDS:
-            raise ValueError(f"`kind` must be one of {KINDS}. Received: kind={self.kind!r}")
-        check_whole_number("size", self.size)
-        check_whole_number("sample_pairs", self.sample_pairs)
-        check_whole_number("seed", self.seed, at_least=0)
-        is_number = isinstance(self.character_coverage, int | float)
-        if not is_number or not 0.9 <= self.character_coverage <= 1:
-            raise ValueError(
-                "`character_coverage` must be from 0.9 to 1. "
-                f"Received: character_coverage={self.character_coverage!r}"
-            )
+        validate(self, prefix)
         check_words("symbols", self.symbols)
         check_words("tags", self.tags)
         if self.tags and self.kind != BytePairTokenizer.kind:
@@ -96,6 +87,10 @@ def learn(texts, config, normalization=None, folder=None):
         folder: folder for temporary files. If None, the system's temporary folder is used.
     """
     config.validate()
+    texts = filter(None, texts)
+    if (first := next(texts, None)) is None:
+        raise ValueError("There is no text to learn a vocabulary from")
+    texts = itertools.chain([first], texts)
     if config.kind == BytePairTokenizer.kind:
         return learn_byte_pairs(texts, config, normalization, folder)
     from pipelines.tokenizers.word_piece_learner import learn_word_pieces  # loads TensorFlow
@@ -170,7 +165,5 @@ def failure(log, size):
         return size_too_large(size, int(limit[1]))
     if limit := re.search(r"smaller than required_chars\. \d+ vs (\d+)", log):
         return size_too_small(size, int(limit[1]))
-    if "sentences_.empty()" in log:
-        return no_text()
     last_line = "".join(log.strip().splitlines()[-1:])
     return ValueError(f"SentencePiece failed to learn a vocabulary: {last_line}")

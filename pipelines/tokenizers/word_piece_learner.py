@@ -5,7 +5,7 @@ import math
 
 from tensorflow_text.tools.wordpiece_vocab import wordpiece_tokenizer_learner_lib
 
-from pipelines.checks import no_text, size_too_large, size_too_small
+from pipelines.checks import size_too_large, size_too_small
 from pipelines.progress import Progress
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.tokenizers import WordPieceTokenizer
@@ -22,8 +22,6 @@ def learn_word_pieces(texts, config, normalization):
     counts = collections.Counter()
     for line in texts:
         counts.update(line.split())
-    if not counts:
-        raise no_text()
     reserved = SPECIAL_PIECES + list(config.symbols)
     words = learnable(counts, config, reserved)
     most = max(count for _, count in words)

@@ -31,7 +31,7 @@ import tempfile
 from absl import flags
 
 from pipelines.languages.language_codes import normalized
-from pipelines.text.cleaning_config import STRICT, CleaningConfig
+from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
 from t2t_keras.cli.flags.list_flag import define_list
@@ -162,16 +162,11 @@ def main(arguments):
             symbols = [*config.vocabulary.symbols, *source.symbols()]
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         will_resume()
-        plugins, prepared = used_plugins(), prepare
-        if BEAM.value:
-            load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
-            options = {"options": BEAM_OPTIONS.value, "load_plugins": load}
-            prepared = functools.partial(beam_preparation(), **options)
-        prepared(
-            *(source, OUTPUT.value, config, tokenizer),
-            tag=TAG.value,
-            languages=given_languages(),
-            plugins={plugin.path.name: plugin.sha256 for plugin in plugins},
+        plugins = used_plugins()
+        prepare(
+            *(source, OUTPUT.value, config, tokenizer, TAG.value, given_languages()),
+            {plugin.path.name: plugin.sha256 for plugin in plugins},
+            **({"steps": steps_on_beam(plugins)} if BEAM.value else {}),
         )
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
@@ -215,14 +210,15 @@ def given_languages():
         raise ValueError(f"--languages: {error}") from error
 
 
-def beam_preparation():
+def steps_on_beam(plugins):
     try:
-        from pipelines.preparation.prepare_on_apache_beam import prepare_with_beam
+        from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
     except ImportError as error:
         raise ValueError(
             f"--beam needs Apache Beam ({error}): pip install 't2t-keras[beam]'"
         ) from error
-    return prepare_with_beam
+    load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
+    return OnApacheBeam(BEAM_OPTIONS.value, load)
 
 
 def check_source():

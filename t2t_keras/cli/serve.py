@@ -213,7 +213,7 @@ def clients():
 
 def detector_for(codes):
     """Returns a function that detects languages; see `LanguageDetector`."""
-    from pipelines.languages.language_detection import LanguageDetector
+    from pipelines.languages.cld2 import LanguageDetector
 
     return LanguageDetector(codes)
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from pipelines.atomic_files import atomic_file, write_json
 from pipelines.progress import Progress
-from pipelines.text.dropped_examples import DroppedExamples
-from pipelines.text.noise_rules import is_repetitive
+from pipelines.text.cleaned_text import DroppedExamples
+from pipelines.text.noise import is_repetitive
 from pipelines.text.normalization import Normalization
 
 REASONS = {

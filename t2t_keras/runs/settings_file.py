@@ -10,7 +10,7 @@ from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.corpora import corpora_in
 from pipelines.batches.id_store import SIDES
 from pipelines.data_config import DataConfig
-from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import LANGUAGES

@@ -7,7 +7,7 @@ from support.processes.commands import SMALL_CORPUS
 from support.processes.in_process import ended, refused
 
 from pipelines.batches.corpora import read_corpora
-from pipelines.text.cleaning_config import STRICT
+from pipelines.text.cleaning_rules import STRICT
 from pipelines.tokenizers import load_tokenizer
 
 DROPOUT = ["--config.data.encodings.per_sentence=8", "--config.data.encodings.bpe_dropout=0.1"]
@@ -98,7 +98,7 @@ MISTAKES = {
     ),
     PAIRS: "can have at most",
     "--pairs=x --output=x --vocabulary={0}": "holds no readable vocabulary",
-    "--pairs=x --output=x --config.data.vocabulary.kind=bep": "`kind` must be one of",
+    "--pairs=x --output=x --config.data.vocabulary.kind=bep": "`vocabulary.kind` must be one of 'bpe'",
     f"{PAIRS} --languages=en": "--languages: give the codes of source and target",
     f"{PAIRS} --languages=en,German": "--languages: a language must be given by its code",
     "--toy_documents=9 --languages=en,de --output=x": "--languages has no effect",

@@ -15,8 +15,8 @@ from support.runs.untrained import toy_tokenizer, untrained_run
 from support.serving.serving_client import predict, served
 from support.text.ugly_lines import ugly_lines
 
+from pipelines.batches.encoding import BLOCK
 from pipelines.batches.id_store import IdStore
-from pipelines.preparation.graph_encoding import BATCH
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.runs import Run
 from t2t_keras.runs.text_files import read_lines
@@ -65,8 +65,8 @@ def test_preparing_loses_nothing(files, run, tmp_path):
     assert len(store) == COUNT
     for column, side in enumerate(("source", "target")):
         lines = lines_in(files / side)
-        for start in range(0, COUNT, BATCH):
-            block = range(start, min(start + BATCH, COUNT))
+        for start in range(0, COUNT, BLOCK):
+            block = range(start, min(start + BLOCK, COUNT))
             encoded = tokenizer.encode([lines[index] for index in block])
             for index, ids in zip(block, encoded, strict=True):
                 stored = store.gather(side, [index], store.lengths[index, column])[0]

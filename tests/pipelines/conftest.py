@@ -1,5 +1,5 @@
 import pytest
-from support.text.small_corpus import CORPUS, PART, config, encode_in_python
+from support.text.small_corpus import CORPUS, PART, config
 
 import pipelines.preparation.prepare as preparation
 import pipelines.text.cleaned_text as cleaned_text
@@ -30,9 +30,3 @@ def prepared(small_parts, tmp_path_factory):
     """A prepared folder, and its report."""
     folder = tmp_path_factory.mktemp("data") / "toy"
     return folder, prepare(Pairs(CORPUS), folder, config())
-
-
-@pytest.fixture
-def without_graphs(monkeypatch):
-    """Encodes without TensorFlow, whose graphs take long to make."""
-    monkeypatch.setattr(preparation, "encode_all", encode_in_python)

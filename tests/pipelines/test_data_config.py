@@ -2,7 +2,7 @@ import pytest
 
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from pipelines.text.cleaning_config import CleaningConfig
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 
@@ -20,15 +20,15 @@ PARTS = {
         (None, {"toy_pairs": 0}, "`toy_pairs` must be a whole number of at least 1"),
         (None, {"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
         ("batches", {"too_long": "cut"}, "`too_long` must be one of 'drop', 'truncate'"),
-        ("batches", {"tokens": 100, "max_length": 60}, "`tokens` must be at least row_multiple ·"),
-        ("cleaning", {"empty": 1}, "`empty` must be True or False. Received: empty=1"),
-        ("cleaning", {"max_ratio": 0.5}, r"`max_ratio` must be 0 \(off\) or at least 1"),
-        ("cleaning", {"min_letters": 1.5}, "`min_letters` must be a share"),
-        ("encodings", {"per_sentence": 8, "bpe_dropout": 1.5}, "bpe_dropout` must be from 0 to 1"),
+        ("batches", {"tokens": 100, "max_length": 60}, "tokens` must be at least row_multiple ·"),
+        ("cleaning", {"empty": 1}, "`cleaning.empty` must be True or False. Rec.*empty=1"),
+        ("cleaning", {"max_ratio": 0.5}, r"max_ratio` must be 0 \(off\) or a number of at least 1"),
+        ("cleaning", {"min_letters": 1.5}, "min_letters` must be a number from 0 to 1"),
+        ("encodings", {"per_sentence": 8, "bpe_dropout": 1.5}, "must be a number from 0 to 1"),
         ("encodings", {"per_sentence": 8}, "for example to 8 and 0.1.* encodings.per_sentence=8"),
         ("encodings", {"bpe_dropout": 0.1}, r"or neither of them.* encodings.bpe_dropout=0.1"),
-        ("vocabulary", {"kind": "unigram"}, "`kind` must be one of .* Received: kind='unigram'"),
-        ("vocabulary", {"size": 0}, "`size` must be a whole number of at least 1"),
+        ("vocabulary", {"kind": "unigram"}, "`vocabulary.kind` must be one of .* .*kind='unigram'"),
+        ("vocabulary", {"size": 0}, "size` must be a whole number of at least 1"),
         ("vocabulary", {"symbols": ("a b",)}, "`symbols` must be normalized words without spaces"),
         ("vocabulary", {"tags": ("a b",)}, "`tags` must be normalized words"),
         ("vocabulary", {"tags": ("a",), "kind": "word_pieces"}, "`tags` need .* of kind 'bpe'"),

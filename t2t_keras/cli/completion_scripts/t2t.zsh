@@ -104,26 +104,26 @@ _t2t_settings() {
         '--config.data.dev_pairs:number of lines to use from the start of the files of each set'
         '--config.data.cleaning.nfc:compose characters (Unicode NFC)'
         '--config.data.cleaning.control_characters:remove control characters'
-        '--config.data.cleaning.empty:drop pairs with an empty side'
         '--config.data.cleaning.invalid_utf8:drop pairs that are not UTF-8'
-        '--config.data.cleaning.identical:drop pairs with two equal sides, which are untranslated'
-        '--config.data.cleaning.duplicates:drop pairs that occurred earlier in the corpus'
+        '--config.data.cleaning.empty:drop pairs with an empty side'
         '--config.data.cleaning.max_characters:drop pairs with a side longer than this'
         '--config.data.cleaning.max_ratio:drop pairs with one side more than this many times as long as the other, in characters'
+        '--config.data.cleaning.identical:drop pairs with two equal sides, which are untranslated'
         '--config.data.cleaning.max_words:drop pairs with a side of more words than this'
         '--config.data.cleaning.max_word_ratio:drop pairs with one side more than this many times as long as the other, in words'
         '--config.data.cleaning.max_word_length:drop pairs with a word of more characters than this, except URLs and e-mail addresses'
         '--config.data.cleaning.max_mean_word:drop pairs with a side whose words have more characters than this on average'
-        '--config.data.cleaning.min_letters:drop pairs with a smaller share of letters on a side, of all characters except spaces'
         '--config.data.cleaning.html_tags:drop pairs with tags of HTML or XML'
-        '--config.data.cleaning.min_digits:drop pairs with a smaller share of digits that both sides have in common, without zeros and in any order'
         '--config.data.cleaning.links:drop pairs with different numbers of URLs and e-mail addresses on the two sides'
         '--config.data.cleaning.max_links:drop pairs with a larger share of characters in URLs and e-mail addresses on a side'
+        '--config.data.cleaning.min_digits:drop pairs with a smaller share of digits that both sides have in common, without zeros and in any order'
         '--config.data.cleaning.max_end_difference:drop pairs whose sides differ by more than this in the number of marks at ends of sentences ('
-        '--config.data.cleaning.max_repetitions:drop pairs with a side in which a text of 3 to 100 characters occurs more than this many times in a row'
-        '--config.data.cleaning.max_similarity:drop pairs with a larger share of character trigrams that both sides have in common, such as copies with small changes'
+        '--config.data.cleaning.min_letters:drop pairs with a smaller share of letters on a side, of all characters except spaces'
         '--config.data.cleaning.min_script:drop pairs with a smaller share of letters in the script of the language on a side'
+        '--config.data.cleaning.max_similarity:drop pairs with a larger share of character trigrams that both sides have in common, such as copies with small changes'
+        '--config.data.cleaning.max_repetitions:drop pairs with a side in which a text of 3 to 100 characters occurs more than this many times in a row'
         '--config.data.cleaning.other_language:drop pairs with a side in a different language than expected, which CLD2 identifies (`pip install "t2t-keras[identify]"`)'
+        '--config.data.cleaning.duplicates:drop pairs that occurred earlier in the corpus'
         '--config.data.cleaning.rules:further rules, which a plug-in file added to `RULES`, each "NAME" or "NAME=VALUE"'
         '--config.data.vocabulary.kind:"bpe" (SentencePiece'\''s byte pairs) or "word_pieces"'
         '--config.data.vocabulary.size:number of pieces, including ids 0 to 3'
@@ -171,15 +171,17 @@ _t2t_settings() {
     --config.search.constrain) compadd tree ;;
     --config.data.cleaning.nfc) compadd True False ;;
     --config.data.cleaning.control_characters) compadd True False ;;
-    --config.data.cleaning.empty) compadd True False ;;
     --config.data.cleaning.invalid_utf8) compadd True False ;;
+    --config.data.cleaning.empty) compadd True False ;;
     --config.data.cleaning.identical) compadd True False ;;
-    --config.data.cleaning.duplicates) compadd True False ;;
     --config.data.cleaning.html_tags) compadd True False ;;
     --config.data.cleaning.links) compadd True False ;;
     --config.data.cleaning.other_language) compadd True False ;;
+    --config.data.cleaning.duplicates) compadd True False ;;
     --config.data.cleaning.rules) compadd duplicates empty html_tags identical invalid_utf8 links low_score max_characters max_end_difference max_links max_mean_word max_ratio max_repetitions max_similarity max_word_length max_word_ratio max_words min_digits min_letters min_script other_language ;;
+    --config.data.vocabulary.kind) compadd bpe word_pieces ;;
     --config.data.vocabulary.byte_fallback) compadd True False ;;
+    --config.data.batches.too_long) compadd drop truncate ;;
     *) _message value ;;
   esac
 }

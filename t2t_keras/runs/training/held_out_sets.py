@@ -7,7 +7,8 @@ import numpy as np
 from absl import logging
 
 from pipelines.batches.batch_plan import BatchPlan
-from pipelines.batches.dataset import TrainingData, encoded
+from pipelines.batches.dataset import TrainingData
+from pipelines.batches.encoding import encoded
 from pipelines.batches.id_store import SIDES
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from pipelines.toy.grammar import pairs

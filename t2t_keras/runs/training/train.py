@@ -15,7 +15,8 @@ from keras.callbacks import LambdaCallback
 from pipelines.atomic_files import digest
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.corpora import read_corpora
-from pipelines.batches.dataset import TrainingData, encoded
+from pipelines.batches.dataset import TrainingData
+from pipelines.batches.encoding import encoded
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs

@@ -9,7 +9,6 @@ import pytest
 from support.text.small_corpus import CORPUS, KEPT, config, contents
 
 import pipelines.preparation.prepare as preparation
-import pipelines.text.cleaned_text as cleaned_text
 from pipelines.atomic_files import only_one
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.id_store import SIDES, IdStore, Shard
@@ -17,7 +16,7 @@ from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
 
-pytestmark = pytest.mark.usefixtures("small_parts", "without_graphs")
+pytestmark = pytest.mark.usefixtures("small_parts")
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def test_the_store_holds_the_kept_pairs_in_order_and_the_report_counts_all(prepa
 def test_a_finished_preparation_is_not_repeated(prepared, monkeypatch):
     folder, report = prepared
     before = times(folder)
-    for name in ("clean_all", "learn", "encode_all", "write_report"):
+    for name in ("finish", "write_report"):
         monkeypatch.setattr(preparation, name, None)
     assert prepare(Pairs(CORPUS), folder, config()) == report
     assert times(folder) == before
@@ -98,7 +97,7 @@ def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept
         prepare(Pairs(CORPUS), folder, config(encodings=2, kind="word_pieces"))
     with pytest.raises(ValueError, match="can have at most"):
         prepare(Pairs(CORPUS), folder, config(encodings=3, size=50_000))
-    monkeypatch.setattr(preparation, "clean_all", None)
+    monkeypatch.setattr(preparation.InThisProcess, "clean", None)
     prepare(Pairs(CORPUS), folder, config())
     assert contents(folder) == contents(prepared[0])
 
@@ -198,7 +197,7 @@ def interrupt(monkeypatch, owner, name, after):
 @pytest.mark.parametrize(
     ("owner", "name", "after"),
     [
-        (cleaned_text, "write_part", 2),
+        (preparation, "write_part", 2),
         (preparation, "learn", 0),
         (Shard, "write", 2),
         (preparation, "report_text", 0),

@@ -6,20 +6,17 @@ from support.text.small_corpus import config, contents
 pytest.importorskip("apache_beam")
 
 import pipelines.text.cleaned_text as cleaned_text
-from pipelines.batches.id_store import IdStore, Shard
 from pipelines.preparation.prepare import prepare
-from pipelines.preparation.prepare_on_apache_beam import encode_part, prepare_with_beam
-from pipelines.text.cleaning_config import STRICT, CleaningConfig
+from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
+from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.scored_pairs import ScoredPairs
 from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
-from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.toy.grammar import pairs
 
 # With duplicates within a part and across parts, and with pairs for other rules.
 CORPUS = [*pairs(280), *pairs(50), ("", "leer"), *pairs(3), ("same", "same")]
 CORPUS += [("In 1969 a dog slept.", "Im Jahr 1475 schlief ein Hund.")]
 CORPUS += [(german, german[::-1]) for _, german in CORPUS[:15]]
-DROPOUT = EncodingsConfig(2, 0.2)
 SETTINGS = config(encodings=2, size=350)
 SETTINGS.cleaning = CleaningConfig(**STRICT)  # all rules
 LANGUAGES = ("en", "de")
@@ -68,26 +65,19 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
     made = source, tmp_path / "beam", SETTINGS
     names = [f"{files / name}" for name in ("1.en", "2.en", "all.de")]
     for _ in range(2):
-        assert prepare_with_beam(*made, languages=LANGUAGES) == report | {"files": names}
+        found = prepare(*made, languages=LANGUAGES, steps=OnApacheBeam())
+        assert found == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
     assert len(same) == 3 * 6 and same.items() <= contents(tmp_path / "beam").items()
 
 
-def test_a_part_may_be_encoded_twice(prepared, tmp_path):
-    folder, _ = prepared
-    part = tmp_path / "part-000000"
-    cleaned_text.write_part([("a dog", "ein Hund")], part, {"kept": 1})
-    (tmp_path / "vocabulary").symlink_to(folder / "vocabulary")
-    for _ in range(2):
-        encode_part(part, tmp_path, DROPOUT, start=(3,))
-    store = IdStore([Shard.read(tmp_path / "shard-000000")])
-    assert len(store) == 1 and store.gather("source", [0], 1) == [[3]]
-
-
 def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
+    def given(source):
+        return source, tmp_path / "beam", SETTINGS, None, None
+
     with pytest.raises(ValueError, match=r"text files or a TFDS data set. Received: Pairs"):
-        prepare_with_beam(Pairs(CORPUS), tmp_path / "beam", SETTINGS)
+        prepare(*given(Pairs(CORPUS)), LANGUAGES, steps=OnApacheBeam())
     (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
     compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
     with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
-        prepare_with_beam(compressed, tmp_path / "beam", SETTINGS, languages=LANGUAGES)
+        prepare(*given(compressed), LANGUAGES, steps=OnApacheBeam())

@@ -4,11 +4,11 @@ import pytest
 from support.text.small_corpus import CORPUS, config
 
 from pipelines.batches.id_store import IdStore, Shard
-from pipelines.preparation.prepare import prepare
+from pipelines.preparation.prepare import InThisProcess, prepare
 from pipelines.preparation.prepare_warnings import text_warnings, vocabulary_warnings
-from pipelines.text.cleaned_text import clean_all, total_counts
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.cleaned_text import facts_of
+from pipelines.text.cleaning import Cleaning
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers.tokenizer_base import Tokenizer
 from pipelines.toy.grammar import pairs
@@ -19,8 +19,9 @@ LATIN_1 = [(b"A dog.", f"Männchen {n}.".encode("latin1")) for n in range(9)]
 
 def warnings_about(texts, folder, **settings):
     source, cleaning = Pairs(texts), Cleaning.of(CleaningConfig(**settings))
-    clean_all(source, folder, cleaning)
-    return text_warnings(source, total_counts(folder), cleaning, folder)
+    InThisProcess().clean(source, folder, cleaning)
+    counts, _, first = facts_of(folder)
+    return text_warnings(counts, first, folder)
 
 
 def test_sound_text_has_no_warnings(tmp_path):
@@ -75,7 +76,7 @@ def test_a_vocabulary_whose_pieces_are_mostly_rare_has_a_warning(rare, is_large)
     assert all(expected in w and f".size={14 - rare}," in w for w in warnings)
 
 
-@pytest.mark.usefixtures("small_parts", "without_graphs")
+@pytest.mark.usefixtures("small_parts")
 def test_warnings_are_logged_whenever_the_report_is_made(tmp_path, caplog):
     changed, texts = config(), Pairs([*CORPUS, *(("a", "") for _ in range(19))])
     for tokens in (1000, 1000, 1100):

@@ -10,8 +10,8 @@ from support.text.small_corpus import CORPUS, config, contents
 from pipelines.checks import SourceError
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.source_table import own_source
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import Cleaning
+from pipelines.text.cleaning import Cleaning
+from pipelines.text.cleaning_rules import CleaningConfig
 from pipelines.text.sources import Pairs
 
 PLUGIN = section("pipelines/how_to_add_a_rule_or_a_source.md", "How to add a rule or a source")
@@ -19,7 +19,7 @@ NOISY = [*CORPUS, *[(f"A DOG NUMBER {n}", f"EIN HUND NUMMER {n}") for n in range
 
 
 @pytest.fixture(autouse=True)
-def entries(without_graphs):
+def entries():
     with with_entries(PLUGIN):
         yield
 

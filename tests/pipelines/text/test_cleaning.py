@@ -4,23 +4,23 @@ import numpy as np
 import pytest
 
 from pipelines.text import cleaning
-from pipelines.text.cleaning import Seen, clean
-from pipelines.text.cleaning_config import CleaningConfig
-from pipelines.text.cleaning_rules import RULES, Cleaning
-from pipelines.text.dropped_examples import DroppedExamples
+from pipelines.text.cleaning import Cleaning, Seen, judged, without_duplicates
+from pipelines.text.cleaning_rules import CleaningConfig
 
 LONG = "x" * 2001
 
 
 def cleaned(pairs, **settings):
-    """Returns the kept pairs and the counts, after checking that every pair is counted."""
-    counts = Counter()
+    """Returns the kept pairs, and the counts of rules and changes."""
     pairs = [tuple(side if isinstance(side, bytes) else side.encode() for side in p) for p in pairs]
-    kept = list(clean(pairs, Cleaning.of(CleaningConfig(**settings)), counts, DroppedExamples()))
-    assert counts["read"] == len(pairs)
-    assert counts["kept"] == len(kept)
-    assert len(pairs) - len(kept) == sum(counts[name] for name in RULES)
-    return kept, counts
+    cleaning = Cleaning.of(CleaningConfig(**settings))
+    verdicts = list(judged(pairs, cleaning))
+    if cleaning.config.duplicates:
+        verdicts = list(without_duplicates(verdicts))
+    assert [each.pair for each in verdicts] == pairs
+    counts = Counter(each.rule for each in verdicts if each.rule)
+    counts.update(change for each in verdicts if not each.rule for change in each.changes)
+    return [each.texts for each in verdicts if not each.rule], counts
 
 
 @pytest.mark.parametrize(

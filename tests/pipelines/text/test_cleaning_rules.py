@@ -6,10 +6,9 @@ import re
 import pytest
 
 from pipelines.languages.scripts import scripts_of, share_in_script
-from pipelines.text.cleaning import judge
-from pipelines.text.cleaning_config import SHARES, STRICT, CleaningConfig
-from pipelines.text.cleaning_rules import Cleaning
-from pipelines.text.noise_rules import is_repetitive
+from pipelines.text.cleaning import Cleaning, judge
+from pipelines.text.cleaning_rules import STRICT, CleaningConfig
+from pipelines.text.noise import is_repetitive
 
 GOOD = (
     "On 12/31 at 3.5 degrees, 2 million people saw www.example.org. Great...",
@@ -117,7 +116,6 @@ def test_languages_that_are_missing_or_unknown_are_refused():
 def test_a_sound_pair_passes_the_strict_rules_and_the_defaults_have_none():
     assert dropped_by(rules_of(("en", "de"), **STRICT), GOOD) is None
     assert not any(getattr(CleaningConfig(), name) for name in STRICT)
-    assert not any(getattr(CleaningConfig(), name) for name in SHARES)
 
 
 def test_repetitions_are_those_that_a_slow_search_finds():

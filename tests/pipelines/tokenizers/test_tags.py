@@ -5,10 +5,11 @@ import pytest
 from support.text.small_corpus import CORPUS, config
 
 from pipelines.batches.corpora import read_corpora
-from pipelines.batches.id_store import IdStore, Shard
+from pipelines.batches.encoding import encoded
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs
 from pipelines.tokenizers import load_tokenizer, words
+from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
 
@@ -58,17 +59,19 @@ def test_the_tag_is_the_one_asked_for_or_the_only_one(to, tags, expected):
             chosen_tag(to, tags)
 
 
-def test_ids_begin_every_source_in_every_encoding():
-    shard = Shard.of([([5, 6], [7]), ([], [8, 9]), ([4], [])])
-    shard = shard.with_encodings(np.array([5, 6, 4, 4, 7, 8, 9]), [[2, 0, 2], [1, 2, 0]])
-    store = IdStore([shard.with_start((3,))])
-    sources = [store.gather("source", [0, 1, 2], 3, encoding).tolist() for encoding in (0, 1)]
-    assert sources == [[[3, 5, 6], [3, 0, 0], [3, 4, 0]], [[3, 5, 6], [3, 0, 0], [3, 4, 4]]]
-    assert store.gather("target", [0, 1, 2], 2, 1).tolist() == [[7, 0], [8, 9], [0, 0]]
-    assert shard.with_start(()) is shard
+def test_the_tag_begins_every_source_in_every_encoding(tokenizer):
+    pairs, dropout = [(text, text) for text in TEXTS], EncodingsConfig(3, 0.5)
+    store = encoded(pairs, tagged(tokenizer, "<2de>"), dropout)
+    plain = encoded(pairs, tokenizer, dropout)
+    for encoding in range(3):
+        ids, without = (s.gather("source", range(3), 80, encoding) for s in (store, plain))
+        assert set(ids[:, 0]) == {tokenizer.tags["<2de>"]}
+        np.testing.assert_array_equal(ids[:, 1:], without[:, :-1])
+        ids, without = (s.gather("target", range(3), 80, encoding) for s in (store, plain))
+        np.testing.assert_array_equal(ids, without)
 
 
-@pytest.mark.usefixtures("small_parts", "without_graphs")
+@pytest.mark.usefixtures("small_parts")
 def test_prepared_data_has_its_tag_before_every_source(tmp_path):
     settings = config()
     prepare(Pairs(CORPUS), tmp_path / "plain", settings)

@@ -9,7 +9,7 @@ import pytest
 from support.runs.untrained import learned_tokenizer, toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
-from pipelines.batches.dataset import encoded
+from pipelines.batches.encoding import encoded
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.tokenizers import SeparateTokenizers
 from pipelines.tokenizers.separated_tokens import TokenTokenizer

@@ -8,7 +8,7 @@ import tempfile
 import threading
 from pathlib import Path
 
-from pipelines.languages.language_detection import LanguageDetector
+from pipelines.languages.cld2 import LanguageDetector
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server

@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 from support.text.toy_tokenizers import toy_tokenizer
 
-from pipelines.batches import dropout_encoding
+from pipelines.batches import encoding
 from pipelines.batches.assembly import batches
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.dataset import encoded
-from pipelines.batches.dropout_encoding import encoded_with_dropout
+from pipelines.batches.encoding import encode, encoded
 from pipelines.batches.id_store import SIDES
 from pipelines.tokenizers import SeparateTokenizers
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
@@ -28,7 +27,7 @@ def store(tokenizer):
 
 
 def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch):
-    monkeypatch.setattr(dropout_encoding, "BLOCK", 7)
+    monkeypatch.setattr(encoding, "BLOCK", 7)
     separate = SeparateTokenizers(tokenizer, toy_tokenizer("bpe without bytes"))
     store, plain = encoded(PAIRS, separate, DROPOUT), encoded(PAIRS, separate)
     with pytest.raises(ValueError, match="of kind 'bpe'"):
@@ -38,9 +37,9 @@ def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch
     width = store.all_lengths.max()
     for column, side in enumerate(SIDES):
         texts = []
-        for encoding in range(3):
-            ids = store.gather(side, range(150), width, encoding)
-            assert (ids > 0).sum() == store.all_lengths[encoding, :, column].sum()
+        for index in range(3):
+            ids = store.gather(side, range(150), width, index)
+            assert (ids > 0).sum() == store.all_lengths[index, :, column].sum()
             decoded = getattr(separate, side).decode(ids)
             assert decoded == [pair[column] for pair in PAIRS]
             texts.append(ids)
@@ -63,11 +62,10 @@ def test_batches_hold_the_chosen_encodings(tokenizer, store):
 
 def test_encodings_depend_on_the_seed_the_shard_and_the_side(tokenizer):
     sources = [source for source, _ in PAIRS[:50]]
-    plain = encoded(zip(sources, sources, strict=True), tokenizer).shards[0]
 
     def of(seed=1, index=0):
         config = EncodingsConfig(2, 0.2, seed)
-        return encoded_with_dropout(plain, [sources] * 2, tokenizer, config, index)
+        return encode([sources] * 2, tokenizer, config, index)
 
     assert of().ids.tolist() == of().ids.tolist()
     assert len({tuple(each.ids.tolist()) for each in (of(), of(seed=2), of(index=1))}) == 3

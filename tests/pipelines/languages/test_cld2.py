@@ -1,4 +1,4 @@
-from pipelines.languages.language_detection import LanguageDetector
+from pipelines.languages.cld2 import LanguageDetector
 
 GERMAN = "Der Hund schläft im Garten und die Katze spielt."
 
