@@ -76,8 +76,7 @@ setup(
         "gpu": [*TRAIN, "tensorflow[and-cuda]>=2.21,<2.22"],
         "beam": ["apache-beam>=2.77,<3"],
         "ctranslate2": ["ctranslate2>=4.8,<5"],
-        # Models of the Hugging Face Hub. Its module file_download is not public.
-        "hub": ["huggingface-hub>=2.4,<2.5"],
+        "hub": ["huggingface-hub>=2.4,<3"],
         "ja": ["sacrebleu[ja]>=2.5,<3"],
         "ko": ["sacrebleu[ko]>=2.5,<3"],
         "identify": ["pycld2>=0.42,<0.43"],
@@ -89,7 +88,7 @@ setup(
             "apache-beam>=2.77,<3",
             "build>=1.2,<2",
             "ctranslate2>=4.8,<5",
-            "huggingface-hub>=2.4,<2.5",
+            "huggingface-hub>=2.4,<3",
             "ipykernel>=7.4,<8",
             "jax>=0.10,<0.11",
             "nbclient>=0.11,<0.12",

@@ -7,8 +7,8 @@ t2t-import hf:Helsinki-NLP/opus-mt-en-de --run=runs/ende       a model of the Hu
 t2t-import hf:Helsinki-NLP/opus-mt-en-de@REVISION --run=runs/ende
 
 Models of the Hub need pip install "t2t-keras[hub]". Its cache and the environment variables
-HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN apply. A download that was interrupted is resumed
-by the same command.
+HF_HOME, HF_ENDPOINT, HF_HUB_OFFLINE and HF_TOKEN apply. After an interruption, the same command
+downloads the missing files.
 
 The run can be used like one that t2t-train made: t2t-translate, t2t-score, t2t-evaluate,
 t2t-attention, t2t-export and t2t-serve. README.md in t2t_keras/importing lists the formats and the
@@ -81,8 +81,6 @@ def main(arguments):
     languages = Languages.parse(LANGUAGES.value) if LANGUAGES.value is not None else None
     flags_of_formats = (NUM_HEADS, SOURCE_BEGIN, SOURCE_END, TARGET_SPACE)
     options = {flag.name: flag.value for flag in flags_of_formats if flag.value is not None}
-    if options:
-        load_backend()  # before the readers of formats, which know their options
     source = find_model(arguments[0], FORMAT.value, languages, show, **options)
     trust_given([source.folder])
     load_backend()

@@ -14,24 +14,12 @@ from t2t_keras.importing.imported import Pieces
 
 MODEL = "model"  # folder of CTranslate2 in a package
 SENTENCEPIECE, BPE = "sentencepiece.model", "bpe.model"
-KEYS = {"package_version", "argos_version", "from_code", "to_code"}
 SEARCH = {"beam": 4, "alpha": 0.2, "penalty": "marian"}  # fixed in Argos Translate 1.11
 # Argos's own codes of languages, and the usual ones.
 CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 RECORDED = ("package_version", "argos_version", "license", "description", "from_name", "to_name")
 LONGEST_TEXT = 2000  # characters of a text that is recorded
 LONGEST_CODE = 40  # characters of a language's code
-
-
-def is_format(folder):
-    path = folder / "metadata.json"
-    if not path.is_file():
-        return False
-    try:
-        known = KEYS & read_json_file(path, {}).keys()
-    except ValueError:
-        known = False
-    return bool(known) or (folder / MODEL).is_dir()
 
 
 def read(folder, source_begin=None, source_end=None):
@@ -41,7 +29,7 @@ def read(folder, source_begin=None, source_end=None):
         folder: path of the folder with metadata.json.
         source_begin, source_end: see `ctranslate2.read`.
     """
-    if not is_format(folder):
+    if not (folder / "metadata.json").is_file():
         raise ValueError(f"{folder} has no metadata.json, which is part of an Argos package")
     metadata = read_json_file(folder / "metadata.json", {})
     refuse_others(folder, metadata)

@@ -34,10 +34,6 @@ RENAMED = (
 )
 
 
-def is_format(folder):
-    return (folder / "model.bin").is_file()
-
-
 def read(folder, source_begin=None, source_end=None, is_complete=False):
     """Reads a folder of CTranslate2 and returns an `Imported`.
 
@@ -60,7 +56,7 @@ class CTranslate2Folder:
 
     def __init__(self, folder):
         self.folder = folder
-        if not is_format(folder):
+        if not (folder / "model.bin").is_file():
             raise ValueError(f"{folder} has no model.bin, which is part of a model of CTranslate2")
         self.model = ctranslate2_file.CTranslate2File(folder / "model.bin")
         if self.model.spec not in SPECS or self.model.revision not in REVISIONS:

@@ -28,11 +28,6 @@ SHARED, OUTPUT = "model.shared.weight", "lm_head.weight"
 NORM_EPSILON = 1e-5  # PyTorch's default, which the models do not change
 
 
-def is_format(folder):
-    """Returns whether a folder contains a Hugging Face model. `read` accepts only Marian models."""
-    return "model_type" in read_json_file(folder / "config.json", {})
-
-
 def read(folder):
     """Reads a folder with a Marian model of Hugging Face and returns an `Imported`."""
     return HuggingFaceFolder(folder).imported()

@@ -36,10 +36,6 @@ REQUIRED = {
 SIDES = ("source", "target")
 
 
-def is_format(folder):
-    return any(folder.glob("*.npz"))
-
-
 def read(folder, model=None):
     """Reads a folder with a model of Marian and returns an `Imported`.
 

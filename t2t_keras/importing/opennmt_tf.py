@@ -49,10 +49,6 @@ ACTIVATIONS = {
 }
 
 
-def is_format(folder):
-    return any(folder.glob(CHECKPOINTS))
-
-
 def read(folder, num_heads=None, source_begin=False, source_end=False):
     """Reads a folder of OpenNMT-tf and returns an `Imported`.
 

@@ -47,10 +47,6 @@ WEIGHT = re.compile(
 SHARD = re.compile(r"(symbol_modality_\w+)/(shared|input_emb|target_emb|softmax)/weights_(\d+)")
 
 
-def is_format(folder):
-    return any(folder.glob(CHECKPOINTS))
-
-
 def read(folder, target_space=0):
     """Reads a folder of tensor2tensor and returns an `Imported`.
 

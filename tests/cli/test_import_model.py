@@ -136,19 +136,3 @@ def test_a_model_of_the_hub_is_imported_like_its_folder(tmp_path):
     origin = read_json(run.config_file)["origin"]
     assert (origin["hub"], origin["license"]) == ("me/opus-mt-en-de", "cc-by-4.0")
     assert "origin" not in read_json(local.config_file)
-
-
-@pytest.mark.long
-def test_a_full_disk_is_named_and_the_download_resumed(tmp_path):
-    folder = ctranslate2_folder.write_folder(tmp_path / "model")
-    size = (folder / "model.bin").stat().st_size
-    arguments = ["hf:me/model", f"--run={tmp_path}/run", "--noexport"]
-    with loopback_hub() as hub:
-        hub.add("me/model", folder)
-        options = {"environment": hub.environment(tmp_path / "home")}
-        full = command("import_model", *arguments, file_size=size // 2, **options)
-        assert full.returncode == 2 and "home/hub is full. Free some, or set HF_HOME" in full.stderr
-        assert "Run the same command to resume the download" in full.stderr
-        result = command("import_model", *arguments, **options)
-    assert result.returncode == 0, result.stderr
-    assert "model.bin: resumed after" in result.stdout

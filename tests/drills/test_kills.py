@@ -63,7 +63,6 @@ def drill(name, arguments, folder, results, environment=None):
         assert found == expected, differences(found, expected)
         remove(folder)
     print(f"\n{name}: {kills} kills, {ends} times to the end, {seconds:.1f} s undisturbed")
-    return kills, ends
 
 
 def waited(process, seconds):
@@ -143,11 +142,7 @@ def test_distill(toy_run, toy_data, tmp_path):
 
 
 def test_import_from_the_hub(tmp_path):
-    """The download is resumed: per kill, the Hub sends at most what was not yet on the disk again.
-
-    That is one piece of 10 MiB, as huggingface_hub writes it, and the buffers of the sockets.
-    """
-    run, again = tmp_path / "run", 20 << 20
+    run = tmp_path / "run"
     sizes = {"d_model": 512, "d_ff": 1024, "heads": 4, "layers": 2, "dtype": "float32"}
     folder = write_random_marian(tmp_path / "model", vocabulary=20_000, **sizes)
     arguments = ["hf:org/model", f"--run={run}", "--noexport"]
@@ -160,11 +155,7 @@ def test_import_from_the_hub(tmp_path):
             shutil.rmtree(tmp_path / "home")
             return contents(run)
 
-        kills, ends = drill("import_model", arguments, run, results, environment)
-        sent = hub.sent("model.safetensors?")
-    once = (folder / "model.safetensors").stat().st_size
-    print(f"sent: {sent:,} bytes for {ends} files of {once:,}, in {len(hub.log)} requests")
-    assert sent <= (ends + 1) * once + kills * again
+        drill("import_model", arguments, run, results, environment)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,8 @@ from support.importing.marian_folder import CONFIG, D, arrays, weights_of, write
 from support.importing.small_sentencepiece import unigram_model
 from support.text.toy_tokenizers import toy_tokenizer
 
-from t2t_keras.importing.marian import is_format, read
+from t2t_keras.importing.formats import recognized
+from t2t_keras.importing.marian import read
 
 PRE = {
     **{"transformer-preprocess": "n", "transformer-postprocess": "da"},
@@ -22,7 +23,7 @@ def test_a_post_norm_model_with_one_matrix(tmp_path):
     model = arrays()
     model["Wemb"] = np.asfortranarray(model["Wemb"].astype("float16"))
     folder = write(tmp_path, model)
-    assert is_format(folder)
+    assert recognized(folder) == "marian"
     imported = read(folder)
     check_model(imported, weights_of(model), CONFIG)
     model_of(imported)  # our model has these weights

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from support.importing.argos_package import NAME, pack, write_package
 
-from t2t_keras.importing import packages
 from t2t_keras.importing.packages import Source, source_of
 
 
@@ -52,7 +51,9 @@ def test_zip_files_are_searched_for_the_outermost_model_or_a_format(tmp_path):
     path = Path(path).rename(tmp_path / "package.zip")
     inner = source_of(path, "ctranslate2", tmp_path / "again")
     assert inner == Source(tmp_path / "again" / NAME / "model", "ctranslate2")
-    with pytest.raises(ValueError, match=r"holds no model of marian\. Its files are: translate-en"):
+    with pytest.raises(
+        ValueError, match=r"holds no model of marian\. Its files are: README\.md, config"
+    ):
         source_of(path, "marian", tmp_path / "marian")
 
 
@@ -93,7 +94,6 @@ def bomb(path):
 INSIDE = "is not the name of a file inside a folder"
 
 
-@pytest.mark.filterwarnings("ignore:Duplicate name")
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
@@ -101,13 +101,12 @@ INSIDE = "is not the name of a file inside a folder"
         (["/etc/model.bin"], INSIDE),
         (["a\\..\\b"], INSIDE),
         ([link("model.bin", "/etc/passwd")], "its entry 'model.bin' is a link or a device"),
-        (["a", "a"], "its entry 'a' occurs twice"),
         (["a.txt"], "no model of a known format .* Its files are: a.txt"),
         (["x/model.pt"], "holds a PyTorch model. Convert it with CTranslate2"),
         (["a/model.bin", "b/model.bin"], "holds 2 models: a, b. Unpack it and"),
-        (changed(b"x", 8, b"\1\0"), "its entry 'model.bin' is encrypted"),
+        (changed(b"x", 8, b"\1\0"), "cannot be unpacked: .* is encrypted"),
         (changed(b"x", 24, struct.pack("<I", 3 * 10**9)), "its 117 bytes claim to hold 3,000,000"),
-        (cut, "is not a whole zip file: File is not a zip file. Download or copy it again"),
+        (cut, "cannot be unpacked: File is not a zip file. Download or copy it again"),
         (bomb, "claim to hold 33,554,432, more than the weights of a model can be compressed"),
     ],
 )
@@ -123,12 +122,7 @@ def test_harmful_zip_files_are_refused(tmp_path, entries, message):
     assert {each.name for each in tmp_path.glob("in/*")} <= {"unpacked"}
 
 
-def test_a_full_disk_is_named_and_files_of_macos_take_no_room(tmp_path, monkeypatch):
-    usage = packages.shutil.disk_usage(tmp_path)._replace(free=5)
-    monkeypatch.setattr(packages.shutil, "disk_usage", lambda folder: usage)
-    path = zip_file(tmp_path / "b.zip", ("model.bin", b"123456"))
-    with pytest.raises(ValueError, match=r"holds 6 bytes, and .* has room for 5\. Make room"):
-        source_of(path, None, tmp_path / "full")
+def test_files_of_macos_are_not_unpacked(tmp_path):
     names = ("m/model.bin", "__MACOSX/m/._model.npz", "m/.DS_Store")
     path = zip_file(tmp_path / "a.zip", *((name, b"12345") for name in names))
     assert found(path, tmp_path) == Source("m")

@@ -21,7 +21,8 @@ from support.importing.tensor2tensor_folder import (
     write,
 )
 
-from t2t_keras.importing.tensor2tensor import is_format, read
+from t2t_keras.importing.formats import recognized
+from t2t_keras.importing.tensor2tensor import read
 
 POST = {"layer_preprocess_sequence": "none", "layer_postprocess_sequence": "dan"}
 THREE = ("input_emb", "target_emb", "softmax")
@@ -31,7 +32,7 @@ CONVOLUTION = f"{BODY}/encoder/layer_1/ffn/conv1"
 def test_a_pre_norm_model_with_a_target_space(tmp_path):
     model = arrays()
     folder = write(tmp_path, model)
-    assert is_format(folder)
+    assert recognized(folder) == "tensor2tensor"
     imported = read(folder)
     check_model(imported, weights_of(model), CONFIG)
     model_of(imported)  # our model has these weights

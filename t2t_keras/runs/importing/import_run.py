@@ -19,8 +19,8 @@ from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
+from t2t_keras.importing import hub
 from t2t_keras.importing.formats import read_model
-from t2t_keras.importing.hub import needed_files as hub
 from t2t_keras.importing.packages import source_of
 from t2t_keras.parameters import parameter_counts, without_values
 from t2t_keras.runs.config_file import read_config

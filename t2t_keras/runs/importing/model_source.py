@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from pipelines.languages.language_codes import language_name, normalized
 from t2t_keras.checks import check_choice
-from t2t_keras.importing.hub import needed_files as hub
+from t2t_keras.importing import hub
+from t2t_keras.importing.formats import FORMATS
 from t2t_keras.translating.languages import Languages, languages_in_name, languages_of
 
 NOT_STATED = "not stated; ask the authors before you use the model"
@@ -60,10 +61,11 @@ def find_model(model, format=None, languages=None, show=print, **options):
         show: called with each line about the download.
         **options: options of the format; wrong ones are refused before the download.
     """
-    text, formats = str(model), [name for name in hub.NEEDS if name != hub.RUN]
+    text = str(model)
     is_path = not text.startswith(hub.PREFIX)
     if format is not None:
-        check_choice("format", format, formats + ["argos"] * is_path)
+        on_hub = [name for name, row in FORMATS.items() if row.weights]
+        check_choice("format", format, FORMATS if is_path else on_hub)
     if is_path:
         name = re.sub(r"^(https?://)?(www\.)?(huggingface\.co|hf\.co)/", "", text).removesuffix("/")
         if hub.ADDRESS.fullmatch(name) and not Path(text).exists():
@@ -72,38 +74,26 @@ def find_model(model, format=None, languages=None, show=print, **options):
                 f"hf:{name}"
             )
         return ModelSource(Path(text), format, languages)
-    plan = hub.planned(text, format)
-    if options:
-        refuse_options(plan.format, options)
-    repository = plan.listing.repository
 
-    def found_languages(folder, card):
-        recorded = languages_of(folder) if plan.format == hub.RUN else None
-        return languages or recorded or direction(repository, codes_in(card))
+    def languages_found(found):
+        recorded = languages_of(found.folder) if found.format == hub.RUN else None
+        return languages or recorded or direction(found.repository, codes_in(found.card))
 
-    def describe(folder, card):
-        revision = plan.listing.revision
-        yield f"{plan.listing}, revision {revision}: license {license_of(card) or NOT_STATED}"
-        yield languages_line(found_languages(folder, card), card)
+    def describe(found):
+        license = license_of(found.card) or NOT_STATED
+        yield f"hf:{found.repository}, revision {found.revision}: license {license}"
+        yield languages_line(languages_found(found), found.card)
 
-    folder, card = hub.fetch(plan, show, describe)
+    found = hub.download(text, format, options, show, describe)
     origin = {
-        "hub": repository,
-        "revision": plan.listing.revision,
-        "license": license_of(card),
-        "size": plan.size,
+        "hub": found.repository,
+        "revision": found.revision,
+        "license": license_of(found.card),
+        "size": sum(found.files.values()),
     }
-    languages = found_languages(folder, card)
-    return ModelSource(folder, plan.format, languages, origin, tuple(plan.files))
-
-
-def refuse_options(format, options):
-    """Raises `ValueError` for an option that is not for a format."""
-    if format == hub.RUN:
-        raise ValueError(f"--{min(options)} is not for runs of this package. Leave it out")
-    from t2t_keras.importing.formats import check_options  # loads Keras
-
-    check_options(format, options)
+    return ModelSource(
+        found.folder, found.format, languages_found(found), origin, tuple(found.files)
+    )
 
 
 def license_of(card):

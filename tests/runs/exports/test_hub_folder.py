@@ -10,7 +10,7 @@ from support.processes.accidents import contents
 
 from pipelines.atomic_files import read_json
 from t2t_keras.export.litert.convert import NotConvertible
-from t2t_keras.importing.hub.needed_files import parse_address
+from t2t_keras.importing.hub import parse_address
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs import Run
 from t2t_keras.runs.exports import writers

@@ -1,4 +1,4 @@
-"""A server on the loopback that speaks the HTTP of the Hugging Face Hub, with accidents on demand.
+"""A server on the loopback that speaks the HTTP of the Hugging Face Hub, with failures on demand.
 
 Large files are redirected to a second server, as the Hub redirects them to its network of caches.
 """
@@ -21,10 +21,9 @@ class LoopbackHub:
     """Repositories, served at `address`; their large files are stored at `storage`.
 
     Attributes:
-        log: a dict for each request: path, range, token, sent (bytes of the body), done.
+        log: a dict for each request: path, token, sent (bytes of the body), done.
         gated: {repository: token that may read it}.
         statuses: {regular expression of a path: arguments of `answer`}, instead of the file.
-        break_after: bytes of a large file after which the connection is cut, once. None: never.
         seconds: duration of each piece of a large file.
         corrupt: names of files in which one byte differs from the listing.
     """
@@ -32,7 +31,7 @@ class LoopbackHub:
     def __init__(self):
         self.folders, self.log = {}, []
         self.gated, self.statuses, self.corrupt = {}, {}, set()
-        self.break_after, self.seconds = None, 0.0
+        self.seconds = 0.0
         handler = type("BoundHandler", (Handler,), {"hub": self})
         self.servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for _ in range(2)]
         for server in self.servers:
@@ -45,20 +44,23 @@ class LoopbackHub:
     def add(self, repository, folder):
         """Serves a folder as the branch main, and by its commit; returns the commit."""
         self.folders[repository] = Path(folder)
-        return self.info(repository)["sha"]
+        return self.commit(repository)
 
-    def info(self, repository):
-        """Returns the Hub's information about a repository."""
-        folder, siblings = self.folders[repository], []
+    def tree(self, repository):
+        """Returns the Hub's list of the files of a repository."""
+        folder, files = self.folders[repository], []
         for path in sorted(each for each in folder.rglob("*") if each.is_file()):
             contents, name = path.read_bytes(), path.relative_to(folder).as_posix()
             oid = hashlib.sha1(b"blob %d\0" % len(contents) + contents).hexdigest()
-            siblings.append({"rfilename": name, "size": len(contents), "blobId": oid})
+            files.append({"type": "file", "path": name, "size": len(contents), "oid": oid})
             if path.suffix in LARGE:
                 digest = hashlib.sha256(contents).hexdigest()
-                siblings[-1]["lfs"] = {"sha256": digest, "size": len(contents)}
-        commit = hashlib.sha1(json.dumps(siblings).encode()).hexdigest()
-        return {"id": repository, "sha": commit, "siblings": siblings}
+                large = {"oid": digest, "size": len(contents), "pointerSize": 1}
+                files[-1]["lfs"] = large
+        return files
+
+    def commit(self, repository):
+        return hashlib.sha1(json.dumps(self.tree(repository)).encode()).hexdigest()
 
     def sent(self, name=""):
         """Returns the bytes of all answers whose path contains a name.
@@ -88,7 +90,6 @@ class LoopbackHub:
             "HF_HUB_CACHE": str(home / "hub"),
             "HF_HUB_OFFLINE": False,
             "HF_TOKEN_PATH": str(home / "token"),
-            "DOWNLOAD_CHUNK_SIZE": 4096,
         }.items():
             monkeypatch.setattr(constants, name, value)
         for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"):
@@ -112,75 +113,67 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
         path, _, query = urllib.parse.unquote(self.path).partition("?")
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        self.entry = {"path": f"{path}?{query}", "range": self.headers.get("Range")}
-        self.entry |= {"token": token, "sent": 0, "done": False}
+        self.entry = {"path": f"{path}?{query}", "token": token, "sent": 0, "done": False}
         self.hub.log.append(self.entry)
         try:
             for form, answer in self.hub.statuses.items():
                 if re.search(form, path):
                     self.answer(*answer)
                     return
-            if found := re.fullmatch("/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
-                if info := self.known(found[1], found[2] or "main"):
-                    self.answer(200, {}, json.dumps(info).encode())
+            if found := re.fullmatch("/api/models/([^/]+/[^/]+)/tree/([^/]+)", path):
+                if self.known(*found.groups()):
+                    self.answer(200, {}, json.dumps(self.hub.tree(found[1])).encode())
+            elif found := re.fullmatch("/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
+                if commit := self.known(found[1], found[2] or "main"):
+                    self.answer(200, {}, json.dumps({"id": found[1], "sha": commit}).encode())
             elif found := re.fullmatch("/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-                if info := self.known(found[1], found[2]):
-                    self.resolve(info, found[3])
+                if commit := self.known(found[1], found[2]):
+                    self.resolve(found[1], commit, found[3])
             else:
-                self.file(*re.fullmatch("/([^/]+/[^/]+)/(.+)", path).groups(), bool(query))
+                self.file(*re.fullmatch("/([^/]+/[^/]+)/(.+)", path).groups(), {})
         finally:
             self.entry["done"] = True
 
+    do_HEAD = do_GET
+
     def known(self, repository, revision):
-        """Returns the information about a repository. If there is none, says so to the client."""
+        """Returns the commit of a repository. If there is none, says so to the client."""
         if repository not in self.hub.folders:
             # The Hub does not tell strangers whether a private repository exists.
             return self.refuse(404 if self.entry["token"] else 401, "RepoNotFound")
-        info = self.hub.info(repository)
-        return info if revision in ("main", info["sha"]) else self.refuse(404, "RevisionNotFound")
+        commit = self.hub.commit(repository)
+        return commit if revision in ("main", commit) else self.refuse(404, "RevisionNotFound")
 
-    def resolve(self, info, name):
-        """Redirects to the place of a file: large ones have a signed address in the storage."""
-        repository, files = info["id"], {each["rfilename"]: each for each in info["siblings"]}
+    def resolve(self, repository, commit, name):
+        """Answers with a small file, or redirects to the signed address of a large one."""
+        files = {each["path"]: each for each in self.hub.tree(repository)}
         if self.hub.gated.get(repository) not in (None, self.entry["token"]):
             self.refuse(403 if self.entry["token"] else 401, "GatedRepo")
         elif name not in files:
             self.refuse(404, "EntryNotFound")
-        else:
-            is_large = "lfs" in files[name]
+        elif large := files[name].get("lfs"):
+            linked = {"X-Linked-Etag": f'"{large["oid"]}"', "X-Linked-Size": large["size"]}
             place = f"{self.hub.storage}/{repository}/{name}?Signature=abc"
-            self.answer(302, {"Location": place if is_large else f"/{repository}/{name}"})
+            self.answer(302, {"Location": place, "X-Repo-Commit": commit, **linked})
+        else:
+            etag = {"ETag": f'"{files[name]["oid"]}"', "X-Repo-Commit": commit}
+            self.file(repository, name, etag)
 
     def refuse(self, status, code):
         self.answer(status, {"X-Error-Code": code, "X-Error-Message": code})
 
-    def file(self, repository, name, is_large):
-        """Answers with a file, or the requested part of it."""
+    def file(self, repository, name, headers):
         contents = bytearray((self.hub.folders[repository] / name).read_bytes())
-        total = len(contents)
         if name in self.hub.corrupt:
-            contents[total // 2] ^= 1
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range") or "")
-        start = int(found[1]) if found else 0
-        if start >= total:
-            self.answer(416, {"Content-Range": f"bytes */{total}"})
-        elif found:
-            part = {"Content-Range": f"bytes {start}-{total - 1}/{total}"}
-            self.answer(206, part, contents[start:], is_large)
-        else:
-            self.answer(200, {}, contents, is_large)
+            contents[len(contents) // 2] ^= 1
+        self.answer(200, headers, contents, is_large=not headers)
 
     def answer(self, status, headers, body=b"", is_large=False):
-        """Sends an answer, with the accidents that the hub has for large files."""
         self.send_response(status)
         for name, value in {"Content-Length": len(body), **headers}.items():
             self.send_header(name, str(value))
         self.end_headers()
-        for start in range(0, len(body), PIECE):
-            if is_large and self.hub.break_after is not None and start >= self.hub.break_after:
-                self.hub.break_after, self.close_connection = None, True
-                self.connection.close()
-                return
+        for start in range(0, len(body) * (self.command == "GET"), PIECE):
             self.wfile.write(body[start : start + PIECE])
             self.entry["sent"] += len(body[start : start + PIECE])
             if is_large and self.hub.seconds:

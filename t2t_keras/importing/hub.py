@@ -1,0 +1,244 @@
+"""Models of the Hugging Face Hub: downloads the files of one format, and checks their digests.
+
+huggingface_hub, an optional package, makes the requests, so its environment variables, tokens and
+cache apply. Files for other programs are left on the Hub.
+"""
+
+import contextlib
+import fnmatch
+import glob
+import hashlib
+import json
+import os
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from t2t_keras.importing.accompanying_files import read_json_file
+from t2t_keras.importing.formats import FORMATS, Format, check_options, nothing_known
+
+PREFIX = "hf:"
+ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)
+FORM = "hf:ORG/NAME or hf:ORG/NAME@REVISION"
+RUN = "run"  # a run of this package, as t2t-export --format=hub writes it
+FILES_OF_RUN = (
+    *("config.json", "alignment.json", "metrics.jsonl", "imports/*.py"),
+    *("vocabulary/*", "vocabulary/*/*", "export_litert/*/*", "export_litert/*/*/*"),
+    "export_litert/*/*/*/*",
+)
+CANDIDATES = {RUN: Format("config.json", weights=("averaged.npz",), beside=FILES_OF_RUN)} | FORMATS
+CARD = "README.md"
+LARGEST_TEXT = 64 << 20  # bytes of a file beside another system's weights
+
+
+class Download(NamedTuple):
+    """A model of the Hub, downloaded.
+
+    Args:
+        folder: `Path` of its folder in the cache.
+        repository: "ORG/NAME".
+        revision: the commit.
+        format: `RUN` or a name in `FORMATS`.
+        files: {name: size} of the files that belong to the model.
+        card: metadata of the model card.
+    """
+
+    folder: Path
+    repository: str
+    revision: str
+    format: str
+    files: dict
+    card: dict
+
+
+def download(address, format=None, options=(), show=print, describe=lambda download: ()):
+    """Downloads a model and returns a `Download`.
+
+    Args:
+        address: see `parse_address`.
+        format: name of a format. None: the files determine it.
+        options: {name: value} of options for the format. Unknown ones are refused.
+        show: called with each line about the download.
+        describe: function of the `Download`, before its weights are there. It yields lines.
+    """
+    repository, revision = parse_address(address)
+    hub = library()
+    with explained(repository, revision):
+        revision = hub.HfApi().resolve_revision(repository, revision=revision)
+
+        def fetch(names):
+            patterns = [glob.escape(name) for name in names]
+            return hub.snapshot_download(repository, revision=revision, allow_patterns=patterns)
+
+        folder = Path(fetch([CARD, "config.json"]))
+        sizes = {
+            file.path: file.size
+            for file in hub.get_cached_repo_tree(repository, revision=revision)
+            if ".." not in file.path.split("/")
+        }
+        format, names = model_in(sizes, format, folder, f"{PREFIX}{repository}")
+        if options and format == RUN:
+            raise ValueError(f"--{min(options)} is not for runs of this package. Leave it out")
+        if options:
+            check_options(format, options)
+        files = {name: sizes[name] for name in names}
+        facts = repository, revision.resolved, format, files, card_of(folder, show)
+        result = Download(folder, *facts)
+        for line in describe(result):
+            show(line)
+        cache = folder.parent.parent
+        size = f"{sum(files.values()) / 1e6:,.1f} MB"
+        show(f"{len(files)} of {len(sizes)} files are needed, {size}, in {cache}")
+        fetch(files)
+    for name in files:
+        check_digest(folder / name)
+    return result
+
+
+def parse_address(text):
+    """Returns the repository and the revision, or None, of an address such as hf:ORG/NAME."""
+    found = ADDRESS.fullmatch(text.removeprefix(PREFIX))
+    parts = re.split("[/@]", text.removeprefix(PREFIX))
+    if not found or any(part.strip(".") == "" or ".." in part for part in parts):
+        raise ValueError(f"a model of the Hugging Face Hub is given as {FORM}. Received: {text}")
+    return found.groups()
+
+
+def model_in(sizes, format, folder, address):
+    """Returns the format of a repository, and the names of the files that it needs.
+
+    Args:
+        sizes: {name: size} of the repository's files.
+        format: see `download`.
+        folder: `Path` of the folder with config.json, if there is one.
+        address: address of the repository, for messages.
+    """
+    for name in CANDIDATES if format is None else [format]:
+        if names := needed_files(sizes, name):
+            format = name
+            break
+    else:
+        names = []
+    settings = read_json_file(folder / "config.json", {})
+    kind = settings.get("model_type", "marian")
+    if kind != "marian" and (format == "hugging_face" or not names):
+        raise ValueError(
+            f"{address} holds a model of Hugging Face's type {str(kind)[:80]!r}. Only models of "
+            "the type 'marian' are imported, such as those of Helsinki-NLP"
+        )
+    if names:
+        return format, names
+    if any(name.endswith(".safetensors.index.json") for name in sizes):
+        raise ValueError(
+            f"{address} has its weights in several files. Save them as one model.safetensors"
+        )
+    inner = sorted({name.rpartition("/")[0] for name in sizes if "/" in name})
+    advice = inner and (
+        f". If a model is in {' or '.join(inner[:3])}: hf download "
+        f"{address.removeprefix(PREFIX)} --local-dir FOLDER, and import the folder in it"
+    )
+    raise ValueError(f"{address} holds {nothing_known(sizes, format)}{advice or ''}")
+
+
+def needed_files(sizes, format):
+    """Returns the names of the files that a format needs; [] if its weights are not there."""
+    row = CANDIDATES[format]
+    found = (matching(sizes, pattern) for pattern in row.weights)
+    weights = next((names for names in found if names), [])
+    if format == "marian":
+        weights = [name for name in weights if not name.endswith(".optimizer.npz")]
+    if not weights or not matching(sizes, row.sign):
+        return []
+    beside = {name for pattern in row.beside for name in matching(sizes, pattern)}
+    if format != RUN:
+        beside = {name for name in beside if sizes[name] <= LARGEST_TEXT}
+    return sorted(beside - set(weights)) + weights
+
+
+def matching(names, pattern):
+    """Returns the names that match a pattern, whose * stands for no /."""
+    form = re.compile(fnmatch.translate(pattern).replace(".*", "[^/]*"))
+    return sorted(name for name in names if form.match(name))
+
+
+def card_of(folder, show):
+    """Returns the metadata of the model card in a folder; {} if there is none."""
+    path = folder / CARD
+    try:
+        return (library().repocard.metadata_load(path) if path.exists() else None) or {}
+    except Exception as error:  # YAML's errors have no common base with those of Python
+        show(f"The metadata of the model card cannot be read: {first_line(error)}")
+        return {}
+
+
+def check_digest(path):
+    """Compares a file with its digest, after which the cache names it.
+
+    The digest is the SHA-256 of a large file, or the SHA-1 that git gives to a small one. In a
+    cache without links, files have no such names and are not compared.
+    """
+    blob = Path(os.path.realpath(path))
+    digest = {64: hashlib.sha256, 40: hashlib.sha1}.get(len(blob.name))
+    if digest is None or not re.fullmatch("[0-9a-f]+", blob.name):
+        return
+    start = b"" if len(blob.name) == 64 else b"blob %d\0" % blob.stat().st_size
+    with open(blob, "rb") as contents:
+        found = hashlib.file_digest(contents, lambda: digest(start)).hexdigest()
+    if found != blob.name:
+        raise ValueError(
+            f"{blob} is damaged: it is not the file {path.name} of the Hub. Delete it and run the "
+            "same command again"
+        )
+
+
+@contextlib.contextmanager
+def explained(repository, revision):
+    """Turns the errors of huggingface_hub into a `ValueError` of one line that says what to do."""
+    errors, hub = library().errors, library().constants.ENDPOINT
+    login = "log in with `hf auth login`, or set HF_TOKEN"
+    advice = {
+        errors.GatedRepoError: f"{PREFIX}{repository} is gated: accept its conditions at "
+        f"{hub}/{repository}, and {login}",
+        errors.RevisionNotFoundError: f"{PREFIX}{repository} has no revision {revision!r}: no "
+        "branch, tag or commit of this name. Leave it out for the newest",
+        errors.RepositoryNotFoundError: f"{hub} has no model {repository}, or hides it. Check the "
+        f"name; if it is private, {login}",
+    }
+    try:
+        yield
+    except (
+        *(errors.HTTPError, errors.LocalEntryNotFoundError, errors.CachedRepoTreeNotFoundError),
+        *(errors.RevisionResolutionError, errors.FileMetadataError, json.JSONDecodeError),
+    ) as error:
+        found = (text for kind, text in advice.items() if isinstance(error, kind))
+        other = (
+            f"the download of {PREFIX}{repository} failed: {first_line(error)}. Check the network, "
+            "and HF_ENDPOINT, HF_HUB_OFFLINE and HTTPS_PROXY if they are set, or run the same "
+            "command again later"
+        )
+        raise ValueError(next(found, other)) from error
+
+
+def first_line(error):
+    """Returns the first sentence of an error, without the address of a file."""
+    line = (str(error).strip() or type(error).__name__).split("\n")[0]
+    return re.sub(r"https?://[\w.]\S*", "the file", line).rstrip(". ")
+
+
+def library():
+    """Returns the package huggingface_hub."""
+    try:
+        import huggingface_hub
+        import huggingface_hub.constants
+        import huggingface_hub.errors
+        import huggingface_hub.repocard
+        import huggingface_hub.utils.logging
+    except ImportError as error:
+        raise ValueError(
+            "models of the Hugging Face Hub are downloaded with a further package: "
+            'pip install "t2t-keras[hub]"'
+        ) from error
+    except ValueError as error:  # it parses HF_ENDPOINT
+        raise ValueError(f"HF_ENDPOINT must be an address, such as https://…: {error}") from error
+    huggingface_hub.utils.logging.set_verbosity_error()  # warnings say what `explained` says
+    return huggingface_hub

@@ -1,1 +1,0 @@
-"""Downloads models of the Hugging Face Hub."""
