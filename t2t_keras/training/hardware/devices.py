@@ -1,6 +1,6 @@
 """Settings of TensorFlow for GPUs: their memory, the rounding of products, XLA and its cache.
 
-Keras is not loaded. See on_gpus.md for the reasons, and for what has not been tried on a GPU.
+Keras is not loaded. how_to_use_gpus_and_machines.md says what has not been tried on a GPU.
 """
 
 import contextlib
