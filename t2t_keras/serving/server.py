@@ -87,8 +87,6 @@ class Server:
         finally:
             await runner.cleanup()
             watching.cancel()
-            if self.access_log:
-                await asyncio.to_thread(self.access_log.close)
 
     async def serve(self, sock, started):
         for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit the size
