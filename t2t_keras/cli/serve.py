@@ -24,6 +24,7 @@ anyone who can reach the port can use the models.
 """
 
 import asyncio
+import dataclasses
 import os
 import socket
 
@@ -92,56 +93,13 @@ GLOSSARY = define_list(
     "Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with "
     "several models NAME=FILE,NAME=FILE. A changed file is read again. Default: none.",
 )
-DEFAULTS = Limits()
-
-
-def limit(name, purpose):
-    """Defines the flag of a limit, with the default from `Limits`."""
-    default = getattr(DEFAULTS, name)
-    define = flags.DEFINE_float if isinstance(default, float) else flags.DEFINE_integer
-    return define(name, default, purpose)
-
-
-LIMITS = (
-    limit("max_batch_rows", "Maximum number of texts in a batch."),
-    limit("batch_wait_ms", "Time that a batch waits for more texts, in milliseconds."),
-    limit("workers", "Number of batches computed at the same time."),
-    limit(
-        "max_rows_in_flight",
-        "Maximum number of texts in flight, twice the maximum of a request; further requests get "
-        "HTTP 429.",
-    ),
-    limit("max_body_bytes", "Maximum size of a request in bytes; larger ones get HTTP 413."),
-    limit(
-        "max_text_bytes",
-        "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "
-        "requests with a larger one get HTTP 413.",
-    ),
-    limit(
-        "max_attention_text_bytes",
-        "Maximum size in bytes of a text in an attention request, whose answer grows with the "
-        "square of the text's length; requests with a larger text get HTTP 413.",
-    ),
-    limit(
-        "max_memory_mb",
-        "Maximum memory for requests, results and answers that are not read yet, of all clients, "
-        "in megabytes. Beyond it, connections that do not read are closed; if there are none, "
-        "requests get HTTP 503.",
-    ),
-    limit(
-        "max_connections",
-        "Maximum number of open connections. Beyond it, a new one replaces the one that has waited "
-        "longest, of the client with the most waiting connections.",
-    ),
-    limit(
-        "client_timeout_seconds",
-        "Time in seconds that a client may take to send a request, to begin the next one on the "
-        "same connection, or to read a part of its answer.",
-    ),
-    limit(
-        "grace_seconds", "Time to finish the requests in flight when the server stops, in seconds."
-    ),
-)
+LIMITS = [
+    (flags.DEFINE_float if field.type is float else flags.DEFINE_integer)(
+        field.name, field.default, field.metadata["purpose"], field.metadata["least"]
+    )
+    for field in dataclasses.fields(Limits)
+    if field.metadata
+]
 
 
 def main(arguments):
@@ -151,7 +109,6 @@ def main(arguments):
 
     show_info("%(asctime)s %(message)s")
     limits = Limits(**{flag.name: flag.value for flag in LIMITS})
-    limits.validate()
     options = clients()
     folders = [split_name(argument)[1] for argument in arguments]
     if folders and all(map(is_export, folders)):

@@ -1,15 +1,19 @@
 """`Answering`: translations, scores and attention weights for the clients of all APIs.
 
 An API turns a client's request into arguments of these methods, and their results into its answer.
+Between two calls of the engine, a request runs Python code. Short code runs immediately. Long code
+would delay other requests, so it runs in a thread.
 """
 
+import asyncio
 import contextlib
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 
 from pipelines.languages.language_codes import code_of
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.turns import Steps
 from t2t_keras.translating.calls import Call
 from t2t_keras.translating.languages import name_of
 from t2t_keras.translating.request import TextError, in_text
@@ -20,6 +24,7 @@ AT_ONCE = 1000
 ROW = 50  # characters that count for each row in addition to its texts
 # Options that make the Python code of a request slow.
 SLOW = ("glossary", "markup", "alignments", "confidence")
+THREADS = 4  # maximum clients whose Python code runs in threads at the same time
 GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
 MARKUP_CHARACTER = 130  # approximate bytes of memory for a character of a text full of tags
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
@@ -35,17 +40,19 @@ class Answering:
     Args:
         models: the `ServedModels`.
         requests: the `Requests`.
-        workers: the `Workers`, which count the rows in flight.
+        batcher: the `Batcher`.
         detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
             raises `ValueError` if a package is missing.
         split: whether texts are split into sentences by default, each translated by itself:
             "auto", "off", or None for the model's default.
     """
 
-    def __init__(self, models, requests, workers, detector_for, split=None):
+    def __init__(self, models, requests, batcher, detector_for, split=None):
         self.models, self.requests, self.limits = models, requests, requests.limits
-        self.workers, self.split, self.steps = workers, split, Steps()
+        self.batcher, self.split = batcher, split
         self.detector_for, self.detectors = detector_for, {}  # {codes: what detects them}
+        self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="steps")
+        self.turns = weakref.WeakValueDictionary()  # {client: its `asyncio.Lock`}
 
     async def translate(self, texts, source, target, options, connection):
         """Translates texts with the model for two languages.
@@ -80,17 +87,17 @@ class Answering:
                 lead = f"{pair.code} " if pair.code else ""
                 rows = [options | {"text": lead + text} for text in texts]
                 rows = [row | {"to": pair.to, "n_best": most} for row in rows]
-                return await self.translations(rows, version, connection), source, confidence
+                return await self.translations(rows, version.model, connection), source, confidence
 
-    async def translations(self, rows, version, connection):
+    async def translations(self, rows, model, connection):
         """Returns the `Translation`s of each row, best first.
 
         Args:
             rows: a dict for each text, {field of `Request`: value}; see `ServedModel.request`.
-            version: the `Version` that answers, which is in use.
+            model: the `ServedModel` of a version that is in use.
             connection: the `Connection` of the request.
         """
-        client, model, admitted = connection.client, version.model, len(rows)
+        client, admitted = connection.client, len(rows)
         is_short = are_short(rows) and not model.glossary
 
         def requests():
@@ -101,42 +108,56 @@ class Answering:
             return found
 
         with contextlib.ExitStack() as stack, refusing():
-            stack.enter_context(self.workers.admitted(admitted, client))
-            found = await self.steps.run(client, is_short, requests)
+            stack.enter_context(self.batcher.admitted(admitted, client))
+            found = await self.run(client, is_short, requests)
             connection.hold(memory_of(found, model.glossary))
-
-            async def called(call):
-                nonlocal admitted
+            steps, results = model.translator.steps(found, check_texts=self.check_texts), None
+            while True:
+                call, value = await self.run(client, is_short, advanced, steps, results)
+                if call is None:
+                    return value
                 check_sentences(call.total, self.limits)
                 if call.total > admitted:  # the sentences and parts are known now
-                    more = self.workers.admitted(call.total - admitted, client)
+                    more = self.batcher.admitted(call.total - admitted, client)
                     stack.enter_context(more)
                     admitted = call.total
-                return await version.batcher(call)(call, connection)
+                results = await self.batcher(call, model, connection)
 
-            steps = model.translator.steps(found, check_texts=self.check_texts)
-            return await self.steps.drive(steps, called, client, is_short)
+    async def run(self, client, is_short, function, *arguments):
+        """Returns the result of a function, which runs immediately if it is short.
 
-    async def pairs(self, method, sources, targets, version, connection):
+        Otherwise it runs in a thread. A client has one at a time, so that others find one free.
+        """
+        if is_short:
+            return function(*arguments)
+        async with self.turns.setdefault(client, asyncio.Lock()):
+            loop = asyncio.get_running_loop()
+            work = loop.run_in_executor(self.threads, function, *arguments)
+            try:
+                return await asyncio.shield(work)
+            finally:  # if the client disconnects, the code still runs up to its next call
+                await asyncio.gather(work, return_exceptions=True)
+
+    async def pairs(self, method, sources, targets, model, connection):
         """Returns the results of a method of the engine for texts and their translations.
 
         Args:
             method: "log_p", "attention" or "all_attention".
             sources, targets: lists of texts.
-            version, connection: see `translations`.
+            model, connection: see `translations`.
 
         Returns:
             The ids of each source, the ids of each target, and the result of each pair.
         """
-        client, model = connection.client, version.model
+        client = connection.client
         longest = LONGEST if method == "log_p" else ATTENTION_LONGEST
         rows = [{"text": text} for text in (*sources, *targets)]
-        with self.workers.admitted(len(sources), client), refusing():
+        with self.batcher.admitted(len(sources), client), refusing():
             ids = model.pair_ids, sources, targets, longest
-            ids = await self.steps.run(client, are_short(rows), *ids)
+            ids = await self.run(client, are_short(rows), *ids)
             connection.hold(self.answer_size(method, model.engine, *ids))
             call = Call(model.engine, method, dict(zip(("source", "target"), ids, strict=True)))
-            return *ids, await version.batcher(call)(call, connection)
+            return *ids, await self.batcher(call, model, connection)
 
     def answer_size(self, method, engine, *ids):
         """Returns the bytes of an answer about pairs, or raises `Refusal` if they are too many."""
@@ -184,7 +205,7 @@ class Answering:
             except ValueError as error:
                 raise Refusal(400, f"{error}. Without it, give the source language") from error
         detect = self.detectors[codes], " ".join(texts), is_html
-        found = await self.steps.in_thread(connection.client, *detect)
+        found = await self.run(connection.client, False, *detect)
         # As in LibreTranslate, some language is always named.
         return found or [(next(code for code in targets if targets[code]), 0.0)]
 
@@ -214,6 +235,14 @@ class Answering:
                     "(--max_text_bytes of the server). Texts are divided at line breaks, and after "
                     "full stops, unless `split` is off or phrases are required",
                 )
+
+
+def advanced(steps, results):
+    """Returns (next `Call` of a generator, None), or (None, its return value) at its end."""
+    try:
+        return steps.send(results), None
+    except StopIteration as stop:
+        return None, stop.value
 
 
 def are_short(rows):

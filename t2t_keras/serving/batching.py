@@ -1,9 +1,10 @@
 """Batches of rows from the `Call`s of requests that arrive at about the same time.
 
-Each kind of call has a queue in which clients take turns. A batch takes rows from the front of the
-queue until it is full, and each request gets its own rows back. A call with many rows is computed
-in parts, one after the other, so that other requests get their turn in between. A running batch is
-not interrupted, so one worker is reserved for clients that no other worker is serving.
+A batch takes waiting rows of one kind of call until it is full, and each request gets its own rows
+back. Clients take turns: first those with the fewest batches being computed, then those that have
+had the fewest rows computed. A call with many rows is computed in parts, one after the other, so
+that other requests get their turn in between. A running batch is not interrupted, so one worker is
+reserved for clients that no other worker is serving.
 """
 
 import asyncio
@@ -11,19 +12,35 @@ import collections
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 from absl import logging
 
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.serving.turns import Turns, Workplaces
 from t2t_keras.translating.calls import BATCH_TOKENS, computed
 
-MOST_MORE = 4  # another client's job may have at most this many times the first job's rows
+MOST_MORE = 4  # a job of another client joins a batch with at most this many times the first's rows
 CLIENT_SHARE = 4  # a client's maximum rows in flight, as a multiple of the free rows
 
 
-class Workers:
-    """The threads in which models compute, and the count of rows in flight.
+class Job:
+    """Rows of one call that go into one batch.
+
+    Args:
+        call: a `Call` with these rows.
+        kind: the key of jobs that may share a batch with this one.
+        client: key of the client.
+        width: width of the widest row.
+    """
+
+    def __init__(self, call, kind, client, width):
+        self.call, self.kind, self.client, self.width = call, kind, client, width
+        self.rows = len(call.columns["source"])
+        self.results = asyncio.get_running_loop().create_future()
+        self.due = 0.0  # time when the job waits no longer for more rows
+        self.turn = 0  # rows that its client has had before, compared with other clients
+
+
+class Batcher:
+    """Computes the `Call`s of all models in a few threads, and counts the rows in flight.
 
     Args:
         limits: `Limits`.
@@ -32,10 +49,13 @@ class Workers:
 
     def __init__(self, limits, metrics):
         self.limits, self.metrics = limits, metrics
-        workers = limits.workers + 1  # the last is for a client that no other worker serves
-        self.threads = ThreadPoolExecutor(workers, thread_name_prefix="model")
-        self.places = Workplaces(workers)
+        self.free = limits.workers + 1  # the last is for a client that no other worker serves
+        self.threads = ThreadPoolExecutor(self.free, thread_name_prefix="model")
+        self.works_for = collections.Counter()  # {client: batches being computed}
+        self.waiting = {}  # {kind: its jobs in order of arrival}
+        self.turn, self.next_turns = 0, {}  # the least turn that waits; {client: its next turn}
         self.rows, self.rows_of = 0, collections.Counter()
+        self.running = set()
 
     @contextlib.contextmanager
     def admitted(self, rows, client):
@@ -64,158 +84,124 @@ class Workers:
             del self.rows_of[client]
         self.metrics.waiting.set(self.rows)
 
-    async def run(self, method, jobs):
-        """Returns the results of each `Job` of a batch."""
-        with self.metrics.computing(method, sum(job.rows for job in jobs)):
-            return await asyncio.get_running_loop().run_in_executor(self.threads, results_of, jobs)
-
-
-class Job:
-    """Rows of one call that go into one batch.
-
-    Args:
-        call: a `Call` with these rows.
-        client: key of the client.
-        width: width of the widest row.
-    """
-
-    def __init__(self, call, client, width):
-        loop = asyncio.get_running_loop()
-        self.call, self.client, self.width = call, client, width
-        self.rows, self.key = len(call.columns["source"]), call.key
-        self.arrived, self.results = loop.time(), loop.create_future()
-
-
-class Batcher:
-    """Computes the `Call`s of one method, with the same columns, on the engine of one version.
-
-    Args:
-        call: the first of these calls.
-        workers: the `Workers` that all batchers share.
-    """
-
-    def __init__(self, call, workers):
-        self.method, self.workers, self.limits = call.method, workers, workers.limits
-        self.engine = call.engine
-        self.jobs, self.change = Turns(), asyncio.Event()
-        self.running = set()
-        self.task = asyncio.create_task(self.work())
-
-    async def __call__(self, call, connection):
+    async def __call__(self, call, model, connection):
         """Returns a list with the result of each row of a `Call`.
 
         Args:
             call: the `Call`. Its rows must have been admitted.
+            model: the `ServedModel`. Calls of different models share no batch.
             connection: the `Connection` of the request, which counts the memory of the results.
         """
-        width = np.array([*widths(call).values()])
-        order, results = np.argsort(width, kind="stable"), [None] * len(width)
-        for rows in self.parts(order, width):
+        width, kind = widths(call), (model, *call.key)
+        results = [None] * len(width)
+        for rows in self.parts(call, width):
             columns = {name: [values[row] for row in rows] for name, values in call.columns.items()}
-            job = Job(call._replace(columns=columns), connection.client, max(width[rows]))
-            self.jobs.append(job)
-            self.change.set()
+            part = call._replace(columns=columns)
+            job = Job(part, kind, connection.client, max(width[row] for row in rows))
+            self.add(job)
             found = await job.results
             connection.hold(sum(map(bytes_of, found)))
             for row, result in zip(rows, found, strict=True):
                 results[row] = result
         return results
 
-    def parts(self, order, width):
-        """Splits rows, sorted by width, into parts that each fit into one batch."""
+    def parts(self, call, width):
+        """Divides the rows of a call, the short ones first, into parts that each fit a batch."""
         part = []
-        for row in order:
-            if part and not self.fits(len(part) + 1, width[row]):
+        for row in sorted(range(len(width)), key=width.__getitem__):
+            if part and not self.fits(call, len(part) + 1, width[row]):
                 yield part
                 part = []
             part.append(row)
         yield part
 
-    def fits(self, rows, width):
+    def fits(self, call, rows, width):
         """Whether a batch may have `rows` rows of this width."""
-        return (
-            rows <= self.limits.max_batch_rows
-            and rows * width <= BATCH_TOKENS.get(self.method, self.engine.batch_tokens)
-            and rows * self.values(int(width)) <= self.limits.max_answer_values
-        )
+        most = BATCH_TOKENS.get(call.method, call.engine.batch_tokens)
+        return rows <= self.limits.max_batch_rows and rows * width <= most
 
-    def values(self, width):
-        """Returns the maximum number of values in the result for a row."""
-        if self.method == "all_attention":
-            return heads(self.engine) * width**2
-        return {"search": self.engine.most * width, "attention": width**2}.get(self.method, width)
+    def add(self, job):
+        """Adds a job, which waits a moment for others to share its batch."""
+        if not self.waiting:
+            self.next_turns.clear()
+        job.turn = max(self.turn, self.next_turns.get(job.client, 0))
+        self.next_turns[job.client] = job.turn + job.rows
+        jobs = self.waiting.setdefault(job.kind, [])
+        jobs.append(job)
+        loop, seconds = asyncio.get_running_loop(), self.limits.batch_wait_ms / 1000
+        job.due = loop.time() + seconds
+        loop.call_later(seconds, self.start)
+        if self.is_full(jobs):
+            self.start()
 
-    async def work(self):
-        while True:
-            await self.rows_to_compute()
-            self.change.clear()
-            if batch := self.next_batch():
-                clients = {job.client for job in batch}
-                self.workers.places.take(clients)
-                task = asyncio.create_task(self.compute(batch, clients))
-                self.running.add(task)
-                task.add_done_callback(self.running.discard)
-                await asyncio.sleep(0)  # other kinds of calls get their turn
-            elif self.jobs.rows:
-                self.workers.places.waiting.append(self)
-                await self.change.wait()
+    def is_full(self, jobs):
+        return sum(job.rows for job in jobs) >= self.limits.max_batch_rows
 
-    async def rows_to_compute(self):
-        """Waits for the first rows, then a moment for more rows to join them."""
-        while not self.jobs.rows:
-            self.change.clear()
-            await self.change.wait()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout_at(self.jobs.oldest() + self.limits.batch_wait_ms / 1000):
-                while self.jobs.rows < self.limits.max_batch_rows:
-                    self.change.clear()
-                    await self.change.wait()
+    def start(self):
+        """Computes the next batches, as long as workers are free for them."""
+        while self.is_free_for(self.next_turns) and (batch := self.next_batch()):
+            self.free -= 1
+            self.works_for.update({job.client for job in batch})
+            task = asyncio.create_task(self.compute(batch))
+            self.running.add(task)
+            task.add_done_callback(self.running.discard)
 
     def next_batch(self):
-        """Returns the jobs of the next batch, or none if no worker is free for them."""
+        """Returns the jobs of the next batch, in a list that may be empty."""
+        now, candidates = asyncio.get_running_loop().time(), []
+        for kind, jobs in [*self.waiting.items()]:
+            jobs[:] = [job for job in jobs if not job.results.done()]  # others have disconnected
+            if not jobs:
+                del self.waiting[kind]
+            elif jobs[0].due <= now or self.is_full(jobs):
+                candidates += [job for job in jobs if self.is_free_for([job.client])]
         batch, rows, width = [], 0, 0
-        while job := self.jobs.first(self.workers.places):
-            if job.results.done():  # the client has disconnected
-                self.jobs.pop(job)
+        for job in sorted(candidates, key=self.order):
+            first = batch[0] if batch else job
+            if job.kind != first.kind:
                 continue
             rows, width = rows + job.rows, max(width, job.width)
-            if batch and not (joins(job, batch[0]) and self.fits(rows, width)):
+            is_small = job.client == first.client or job.rows <= MOST_MORE * first.rows
+            if batch and not (is_small and self.fits(job.call, rows, width)):
                 break
-            self.jobs.pop(job)
             batch.append(job)
+            self.waiting[job.kind].remove(job)
+        turns = (job.turn for jobs in self.waiting.values() for job in jobs)
+        self.turn = min(turns, default=0)
         return batch
 
-    async def compute(self, batch, clients):
+    def is_free_for(self, clients):
+        """Whether a worker is free for one of these clients."""
+        return self.free > 1 or (self.free == 1 and any(c not in self.works_for for c in clients))
+
+    def order(self, job):
+        return self.works_for[job.client], job.turn, job.rows
+
+    async def compute(self, batch):
         try:
             await self.answer(batch)
         finally:
-            self.workers.places.give_back(clients)
+            self.free += 1
+            self.works_for -= collections.Counter({job.client for job in batch})
+            self.start()
 
     async def answer(self, batch):
+        """Computes a batch and sets the results of its jobs."""
+        method, loop = batch[0].call.method, asyncio.get_running_loop()
         try:
-            results = await self.workers.run(self.method, batch)
+            with self.metrics.computing(method, sum(job.rows for job in batch)):
+                results = await loop.run_in_executor(self.threads, results_of, batch)
         except Exception as error:
+            for job in batch if len(batch) > 1 else ():  # one bad job must not fail the others
+                await self.answer([job])
             if len(batch) == 1:
-                logging.exception("The engine failed in %s", self.method)
+                logging.exception("The engine failed in %s", method)
                 if not batch[0].results.done():
                     batch[0].results.set_exception(error)
-                return
-            for job in batch:  # one bad job must not fail the others
-                await self.answer([job])
             return
         for job, own in zip(batch, results, strict=True):
             if not job.results.done():
                 job.results.set_result(own)
-
-    def close(self):
-        self.task.cancel()
-
-
-def joins(job, first):
-    """Whether a job may share the batch of `first`, and would not delay it by much."""
-    return job.key == first.key and (
-        job.client == first.client or job.rows <= MOST_MORE * first.rows
-    )
 
 
 def results_of(jobs):
@@ -229,20 +215,15 @@ def results_of(jobs):
 
 
 def widths(call):
-    """Returns {row: number of tokens}, including the tokens of phrases."""
-    lengths = call.lengths()
+    """Returns the number of tokens of each row, including the tokens of phrases."""
+    lengths = [*call.lengths().values()]
     for row, phrases in enumerate(call.columns.get("phrases", ())):
         lengths[row] += sum(map(len, phrases))
     return lengths
 
 
-def heads(engine):
-    """Returns the number of attention heads in the result of `all_attention`."""
-    return sum(layers * heads for layers, heads in engine.attention_sizes().values())
-
-
 def bytes_of(result):
-    """Returns the memory of a row's result: an array, or several."""
+    """Returns the memory of a row's result: an array, or several in a tuple or a dict."""
     if isinstance(result, dict):
         result = tuple(result.values())
     return sum(array.nbytes for array in (result if isinstance(result, tuple) else [result]))

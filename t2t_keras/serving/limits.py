@@ -2,8 +2,6 @@
 
 import dataclasses
 
-from t2t_keras.checks import check, check_integer
-
 
 class Refusal(Exception):
     """An error that tells a client why its request is not served.
@@ -18,45 +16,60 @@ class Refusal(Exception):
         self.status, self.message = status, message
 
 
+def limit(default, purpose, least=1):
+    return dataclasses.field(default=default, metadata={"purpose": purpose, "least": least})
+
+
 @dataclasses.dataclass
 class Limits:
     """The limits of a server. t2t-serve has a flag for each, except `max_answer_values`."""
 
-    # Rows computed together.
-    max_batch_rows: int = 32
-    # Milliseconds that a batch waits for more rows.
-    batch_wait_ms: float = 2.0
-    # Batches computed at the same time, besides one reserved for a client that has none.
-    workers: int = 2
-    # Rows in flight, of all clients; further requests get HTTP 429.
-    max_rows_in_flight: int = 2000
-    # Bytes of a request; larger ones get HTTP 413.
-    max_body_bytes: int = 1_000_000
-    # Bytes of a text; longer ones get HTTP 413.
-    max_text_bytes: int = 4000
-    # Bytes of a text whose answer grows with the text, as attention weights do.
-    max_attention_text_bytes: int = 500
-    # Numbers and strings in an answer; larger ones get HTTP 413.
-    max_answer_values: int = 4_000_000
-    # Megabytes of requests, results and unread answers, of all clients.
-    max_memory_mb: int = 1000
-    # Open connections; beyond that, a new one replaces one that waits for its client.
-    max_connections: int = 1000
-    # Seconds that a client may take to send a request, to begin the next one, or to read on.
-    client_timeout_seconds: int = 30
-    # Seconds to finish the requests in flight after a signal to stop.
-    grace_seconds: int = 30
+    max_batch_rows: int = limit(32, "Maximum number of texts in a batch.")
+    batch_wait_ms: float = limit(
+        2.0, "Time that a batch waits for more texts, in milliseconds.", least=0
+    )
+    workers: int = limit(2, "Number of batches computed at the same time.")
+    max_rows_in_flight: int = limit(
+        2000,
+        "Maximum number of texts in flight, twice the maximum of a request; further requests get "
+        "HTTP 429.",
+        least=2,
+    )
+    max_body_bytes: int = limit(
+        1_000_000, "Maximum size of a request in bytes; larger ones get HTTP 413."
+    )
+    max_text_bytes: int = limit(
+        4000,
+        "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "
+        "requests with a larger one get HTTP 413.",
+    )
+    max_attention_text_bytes: int = limit(
+        500,
+        "Maximum size in bytes of a text in an attention request, whose answer grows with the "
+        "square of the text's length; requests with a larger text get HTTP 413.",
+    )
+    max_memory_mb: int = limit(
+        1000,
+        "Maximum memory for requests, results and answers that are not read yet, of all clients, "
+        "in megabytes. Beyond it, connections that do not read are closed; if there are none, "
+        "requests get HTTP 503.",
+    )
+    max_connections: int = limit(
+        1000,
+        "Maximum number of open connections. Beyond it, a new one replaces the one that has waited "
+        "longest, of the client with the most waiting connections.",
+    )
+    client_timeout_seconds: int = limit(
+        30,
+        "Time in seconds that a client may take to send a request, to begin the next one on the "
+        "same connection, or to read a part of its answer.",
+    )
+    grace_seconds: int = limit(
+        30, "Time to finish the requests in flight when the server stops, in seconds."
+    )
+    max_answer_values: int = 4_000_000  # numbers and strings in an answer; beyond it, HTTP 413
 
     @property
     def rows(self):
         """The maximum number of rows in a request."""
         return self.max_rows_in_flight // 2
-
-    def validate(self):
-        wait = self.batch_wait_ms
-        check(wait >= 0, "batch_wait_ms", wait, "a number of milliseconds, 0 or more")
-        for field in dataclasses.fields(self):
-            if field.type is int:
-                # A request takes at most half of the rows in flight.
-                least = 2 if field.name == "max_rows_in_flight" else 1
-                check_integer(field.name, getattr(self, field.name), least)

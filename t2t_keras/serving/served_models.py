@@ -45,11 +45,11 @@ class ServedModels:
 
     Args:
         sources: a `ModelSource` for each model, with different names.
-        workers: the `Workers`.
+        metrics: the `Metrics`.
     """
 
-    def __init__(self, sources, workers):
-        self.all = {each.name: Versions(each, workers) for each in sources}
+    def __init__(self, sources, metrics):
+        self.all = {each.name: Versions(each, metrics) for each in sources}
 
     def named(self, name):
         """Returns the `Versions` of a model."""

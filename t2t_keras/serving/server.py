@@ -17,7 +17,7 @@ from t2t_keras.serving.apis.operation import Operation
 from t2t_keras.serving.apis.requests import Requests
 from t2t_keras.serving.apis.routes import add_routes
 from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
-from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.served_models import ServedModels
@@ -49,9 +49,8 @@ class Server:
     ):
         self.limits, self.keys, self.access_log, self.sites = limits, keys, access_log, sites
         self.metrics, self.requests = Metrics(), Requests(limits)
-        workers = Workers(limits, self.metrics)
-        self.models = ServedModels(models, workers)
-        answering = Answering(self.models, self.requests, workers, detector_for, split)
+        self.models, batcher = ServedModels(models, self.metrics), Batcher(limits, self.metrics)
+        answering = Answering(self.models, self.requests, batcher, detector_for, split)
         operation = Operation(self.models, limits, self.metrics, keys is not None)
         apis = (operation, TensorFlowServing(answering), LibreTranslate(answering, keys))
         self.routes = operation.all_routes = [route for api in apis for route in api.routes()]
@@ -88,8 +87,6 @@ class Server:
         finally:
             await runner.cleanup()
             watching.cancel()
-            if self.access_log:
-                await asyncio.to_thread(self.access_log.close)
 
     async def serve(self, sock, started):
         for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit the size

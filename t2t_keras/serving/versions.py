@@ -13,7 +13,6 @@ import os
 
 from absl import logging
 
-from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.model import ServedModel
 
@@ -28,28 +27,16 @@ class Version:
     Args:
         number: number of the version, which is the name of its folder.
         files: files of the version when it was loaded; see `files_in`.
-        workers: the `Workers`.
     """
 
-    def __init__(self, number, files, workers):
-        self.number, self.files, self.workers = number, files, workers
+    def __init__(self, number, files):
+        self.number, self.files, self.model = number, files, None
         self.state, self.error = "LOADING", ""
-        self.model, self.batchers = None, {}
         self.in_flight, self.retired = 0, False
 
     def activate(self, model):
         """Makes a loaded `ServedModel` available."""
         self.model, self.state = model, "AVAILABLE"
-
-    def batcher(self, call):
-        """Returns the `Batcher` for a `Call`.
-
-        Calls with different columns cannot share a batch, so they do not wait for each other.
-        """
-        kind = call.method, *call.columns
-        if kind not in self.batchers:
-            self.batchers[kind] = Batcher(call, self.workers)
-        return self.batchers[kind]
 
     @contextlib.contextmanager
     def in_use(self):
@@ -68,9 +55,7 @@ class Version:
     def unload_if_unused(self):
         if not self.retired or self.in_flight or self.state == "END":
             return
-        for batcher in self.batchers.values():
-            batcher.close()
-        self.model, self.batchers, self.state = None, {}, "END"
+        self.model, self.state = None, "END"
         gc.collect()  # a model is large and full of reference cycles
         return_free_memory()
         logging.info("Version %d is unloaded", self.number)
@@ -87,12 +72,12 @@ class Versions:
 
     Args:
         source: the `ModelSource`.
-        workers: `Workers`.
+        metrics: the `Metrics`.
     """
 
-    def __init__(self, source, workers):
-        self.name, self.source, self.workers = source.name, source, workers
-        workers.metrics.begins(self.name)
+    def __init__(self, source, metrics):
+        self.name, self.source, self.metrics = source.name, source, metrics
+        metrics.begins(self.name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current = None
         # {number of a broken version: its files, the seconds until it is tried again, that time}
@@ -119,7 +104,7 @@ class Versions:
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. If that fails, raises and keeps the current one."""
         files = self.files_of(folder)
-        version = Version(number, files, self.workers)
+        version = Version(number, files)
         if self.current is None or number != self.current.number:
             self.known[number] = version
         logging.info("Loading version %d of %s", number, self.name)
@@ -141,7 +126,7 @@ class Versions:
         self.known[number] = version
         before, self.current = self.current, version
         engine, languages = version.model.engine, version.model.languages
-        self.workers.metrics.serves(self.name, number, engine)
+        self.metrics.serves(self.name, number, engine)
         logging.info("Version %d of %s is serving%s", number, self.name, described(languages))
         if before:
             before.retire()

@@ -19,7 +19,7 @@ MISTAKES = {
     "": "takes the folders of runs, RUN or NAME=RUN. Received: none",
     ".": "t2t-export . writes one",
     "{0} --name=a/b": "the name of a model must not contain /, :",
-    "{0} --max_batch_rows=0": "`max_batch_rows` must be a whole number of at least 1",
+    "{0} --max_batch_rows=0": "--max_batch_rows=0: 0 is not a positive integer",
     "{0} --port={1}": "Address already in use. --port=0 chooses a free port",
     "a={0} a={0}": "each model must have its own name. Received: 'a' 2 times",
     "{0} b={0} --name=c": "--name=c names a single model without a name",

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 from support.serving.served_engine import Client, EchoEngine, predictions
 
-from t2t_keras.serving import turns
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.translating import texts as module
 
@@ -124,11 +123,13 @@ def test_the_code_of_large_texts_does_not_run_in_the_event_loop(monkeypatch):
 
 
 def test_a_clients_row_is_answered_beside_a_client_whose_requests_take_long(monkeypatch):
-    """That client's batches take all workers but one, and its code all threads but one."""
-    go, split = threading.Event(), module.split_sentences
+    """That client's batches take all workers but one, and its code takes one thread."""
+    go, waits, split = threading.Event(), threading.Event(), module.split_sentences
 
     def slow(text):
-        assert "slow" not in text or go.wait(30)
+        if "slow" in text:
+            waits.set()
+            assert go.wait(30)
         return split(text)
 
     class Slow(EchoEngine):
@@ -141,10 +142,10 @@ def test_a_clients_row_is_answered_beside_a_client_whose_requests_take_long(monk
     async def ask():
         client = Client(Slow(), batch_wait_ms=0)
         loads = [asyncio.create_task(client(*[GLOSSARY] * 32, client="large")) for _ in range(9)]
-        await until(lambda: client.workers.places.free == 1)
+        await until(lambda: client.batcher.free == 1)
         slow = GLOSSARY | {"text": "slow"}
         loads += [asyncio.create_task(client(slow, client="large")) for _ in range(9)]
-        await until(lambda: client.answering.steps.places.free == 1)
+        await until(waits.is_set)
         kinds = {"markup": "html"}, {"confidence": True}, {}
         async with asyncio.timeout(20):
             answers = [await client({"text": "a", **kind}, client="small") for kind in kinds]
@@ -170,13 +171,11 @@ def test_a_wrong_row_of_a_hundred_leaves_nothing_in_the_queue(last, kind, messag
         client = Client(EchoEngine())
         with pytest.raises(kind, match=message):
             await client(*[{"text": "a"}] * 99, last)
-        assert (client.workers.rows, client.workers.rows_of) == (0, {})
+        batcher = client.batcher
+        assert (batcher.rows, batcher.rows_of) == (0, {})
         assert await client({"text": "a"})
         await client.close()
-        steps = client.answering.steps
-        assert {each.jobs.rows for each in client.version.batchers.values()} == {0}
-        assert client.workers.places.free == Limits().workers + 1
-        assert (steps.places.free, steps.turns.rows) == (turns.AT_ONCE, 0)
+        assert (batcher.free, batcher.waiting) == (Limits().workers + 1, {})
 
     asyncio.run(ask())
 
@@ -184,10 +183,10 @@ def test_a_wrong_row_of_a_hundred_leaves_nothing_in_the_queue(last, kind, messag
 def test_a_request_that_outgrows_the_queue_is_refused_and_frees_its_rows():
     async def ask():
         client = Client(EchoEngine(), max_rows_in_flight=40)
-        with client.workers.admitted(10, "b"):
+        with client.batcher.admitted(10, "b"):
             with pytest.raises(Refusal) as error:
                 await client({"text": "A dog. " * 16})
-            return error.value.status, client.workers.rows, dict(client.workers.rows_of)
+            return error.value.status, client.batcher.rows, dict(client.batcher.rows_of)
 
     assert asyncio.run(ask()) == (429, 10, {"b": 10})
 
@@ -213,17 +212,14 @@ def test_a_client_that_disconnects_frees_its_rows_and_its_turn_once_its_code_has
         client = Client(engine)
         request = asyncio.create_task(client(GLOSSARY))
         assert await asyncio.to_thread(started.wait, 10)
-        assert client.workers.rows == 1
         request.cancel()
-        await asyncio.gather(request, return_exceptions=True)
-        assert (client.workers.rows, client.version.in_flight) == (0, 0)
-        assert client.answering.steps.places.free == turns.AT_ONCE - 1
         client.version.retire()  # its code still runs
+        await asyncio.sleep(0.05)
+        assert (client.batcher.rows, client.version.state) == (1, "UNLOADING")
         finish.set()
+        await asyncio.gather(request, return_exceptions=True)
         await client.close()
-        steps = client.answering.steps
-        assert (steps.places.free, steps.turns.rows) == (turns.AT_ONCE, 0)
-        assert client.version.state == "END"
+        assert (client.batcher.rows, client.version.state) == (0, "END")
 
     asyncio.run(ask())
     assert not engine.calls, "nothing is computed for it"

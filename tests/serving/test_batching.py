@@ -9,7 +9,7 @@ import pytest
 from support.serving.served_engine import Client, EchoEngine, predictions
 
 from t2t_keras.decoding.rows import Hypotheses
-from t2t_keras.serving.batching import Batcher, Workers, bytes_of, widths
+from t2t_keras.serving.batching import Batcher, Job, bytes_of, widths
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.translating.calls import BATCH_TOKENS, Call
@@ -41,17 +41,16 @@ def answers(*requests, engine, clients=None, **limits):
     clients = clients or "a" * len(requests)
 
     async def send():
-        workers = Workers(limits, Metrics())
+        batcher = Batcher(limits, Metrics())
         calls = [Call(engine, "log_p", {"source": rows, "target": rows}) for rows in requests]
-        batcher = Batcher(calls[0], workers)
 
         async def ask(call, client):
-            with workers.admitted(len(call.columns["source"]), client):
-                return await batcher(call, SimpleNamespace(client=client, hold=lambda size: None))
+            connection = SimpleNamespace(client=client, hold=lambda size: None)
+            with batcher.admitted(len(call.columns["source"]), client):
+                return await batcher(call, None, connection)
 
         results = await asyncio.gather(*map(ask, calls, clients), return_exceptions=True)
-        assert workers.rows == 0
-        batcher.close()
+        assert batcher.rows == 0
         return results
 
     return [
@@ -66,10 +65,9 @@ def test_a_call_with_many_rows_is_computed_in_parts_and_keeps_its_order():
     assert max(engine.rows) == 32 and sum(engine.rows) == 100
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_answer_values": 2100}])
-def test_batches_of_long_rows_or_large_answers_are_small(limits):
+def test_batches_of_long_rows_are_small():
     engine = Targets()
-    answers([[1] * 500] * 9, engine=engine, batch_wait_ms=0, **limits)
+    answers([[1] * 500] * 9, engine=engine, batch_wait_ms=0)
     assert engine.rows == [4, 4, 1]
 
 
@@ -139,7 +137,7 @@ def batches(*rows, full):
         async with asyncio.timeout(20):
             await asyncio.gather(*(client(row, client="ab"[n % 2]) for n, row in enumerate(rows)))
         await client.close()
-        return client.workers.metrics.registry
+        return client.batcher.metrics.registry
 
     metrics = asyncio.run(ask())
     for name in {method for method, _, _ in engine.calls}:
@@ -181,21 +179,53 @@ def test_the_room_of_a_batch_is_that_of_its_method():
         assert max(sizes) == room // width < 20 == sum(sizes), method
 
 
-@pytest.mark.parametrize(
-    ("method", "values"),
-    [("search", 40), ("log_p", 10), ("attention", 100), ("all_attention", 1800)],
-)
-def test_batches_are_bounded_by_an_estimate_of_their_results(method, values):
-    async def estimate():
-        batcher = Batcher(Call(EchoEngine(), method, {}), Workers(Limits(), Metrics()))
-        batcher.close()
-        return batcher.values(10)
-
-    assert asyncio.run(estimate()) == values
-
-
 def test_phrases_count_in_the_width_of_a_row_and_results_as_memory():
     columns = {"source": [[3, 2], [3, 3, 2]], "phrases": [[[4], [5, 6]], []]}
-    assert widths(Call(None, "search", columns)) == {0: 5, 1: 3}
+    assert widths(Call(None, "search", columns)) == [5, 3]
     assert bytes_of(np.zeros(5, "float32")) == bytes_of({"cross": np.zeros(5, "float32")}) == 20
     assert bytes_of(Hypotheses(np.zeros((2, 3), "int32"), np.zeros(2, "float32"))) == 32
+
+
+def order(batcher, jobs, most=99):
+    """Returns the clients of waiting jobs in the order in which batches of one row are computed.
+
+    Args:
+        jobs: (client, rows) of each job, in order of arrival.
+    """
+
+    async def taken():
+        for client, rows in jobs:
+            batcher.add(Job(Call(EchoEngine(), "log_p", {"source": [[1]] * rows}), "k", client, 1))
+        clients = []
+        while len(clients) < most and batcher.free and (batch := batcher.next_batch()):
+            clients += [job.client for job in batch]
+            batcher.free -= 1
+            batcher.works_for.update(clients[-1])
+        return "".join(clients)
+
+    batcher.start = lambda: None
+    return asyncio.run(taken())
+
+
+def queue(places):
+    return Batcher(Limits(max_batch_rows=1, batch_wait_ms=0, workers=places - 1), Metrics())
+
+
+def test_clients_take_turns_and_small_jobs_are_before_large_ones():
+    assert order(queue(10), [(client, 1) for client in "aaabbc"]) == "abcaba"
+    batcher = queue(99)
+    assert order(batcher, [(client, 30) for client in "aaabbb"], most=2) == "ab"
+    assert order(batcher, [("c", 1), ("c", 1)]) == "cabcab"
+
+
+def test_a_client_that_returns_has_no_advantage_and_no_disadvantage():
+    batcher = queue(99)
+    batcher.order = lambda job: job.turn
+    order(batcher, [("a", 1)] * 50, most=48)
+    assert order(batcher, [("b", 1)]) == "aba", "as if b had had 48 rows"
+
+
+def test_the_last_place_is_for_a_client_that_has_none():
+    batcher = queue(3)
+    assert order(batcher, [("a", 1)] * 4) == "aa"
+    assert order(batcher, [("b", 1)]) == "b"

@@ -14,8 +14,7 @@ from support.serving.serving_client import get, metric, predict, until
 from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.serving import versions as module
-from t2t_keras.serving.batching import Workers
-from t2t_keras.serving.limits import Limits, Refusal
+from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.serving.versions import Versions
@@ -30,7 +29,7 @@ def loaded(folder, **attributes):
 
 
 def versions_of(folder, load=loaded, **options):
-    return Versions(ModelSource("m", folder, load, **options), Workers(Limits(), Metrics()))
+    return Versions(ModelSource("m", folder, load, **options), Metrics())
 
 
 def add(folder, *numbers, broken=False):

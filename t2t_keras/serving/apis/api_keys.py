@@ -4,13 +4,12 @@ import hashlib
 import hmac
 import os
 import re
-import stat
+from pathlib import Path
 
 from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-LARGEST = 1_000_000  # bytes of a file of keys
 KEY = re.compile(r"[\x21-\x7e]+")  # characters that a header may contain
 MISSING = "Please contact the server operator to get an API key"
 INVALID = "Invalid API key"
@@ -28,31 +27,18 @@ class ApiKeys:
     """
 
     def __init__(self, path):
-        self.path, self.status, self.digests, self.complaint = path, None, [], ""
-        self.read()
-
-    def read(self):
-        """Reads the file if it has changed; returns whether it has."""
-        status = os.stat(self.path)
-        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
-            raise ValueError(f"--api_key_file={self.path} must be a regular file")
-        status = status.st_ino, status.st_size, status.st_mtime_ns
-        if status == self.status:
-            return False
-        self.digests, self.status = digests_in(self.path), status
-        return True
+        self.path, self.state, self.digests = path, state_of(path), digests_in(path)
 
     def reload(self):
         """Reads the file again if it has changed. If that is impossible, keeps the keys."""
-        complaint = ""
+        if (state := state_of(self.path)) == self.state:
+            return
+        self.state = state
         try:
-            if self.read():
-                logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
+            self.digests = digests_in(self.path)
+            logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
         except (ValueError, OSError) as error:
-            complaint = f"The API keys stay as they were: {error}"
-        if complaint and complaint != self.complaint:
-            logging.warning("%s", complaint)
-        self.complaint = complaint
+            logging.warning("The API keys stay as they were: %s", error)
 
     def is_valid(self, key):
         """Compares a key with every key, in a time that does not depend on their contents."""
@@ -97,21 +83,27 @@ def key_in_headers(request):
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
+def state_of(path):
+    """Returns values that change when a file does; None if there is no such file."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
 def digests_in(path):
     """Returns the digests of the keys in a file, at least one."""
-    with open(path, "rb") as file:
-        contents = file.read(LARGEST + 1)
-    if len(contents) > LARGEST:
-        raise ValueError(f"--api_key_file={path} must have at most {LARGEST:,} bytes")
     found = []
-    for index, line in enumerate(contents.decode("utf-8-sig", "replace").splitlines(), 1):
+    text = Path(path).read_bytes().decode("utf-8-sig", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
         key = line.strip()
         if not key or key.startswith("#"):
             continue
         if not KEY.fullmatch(key):
             raise ValueError(
-                f"--api_key_file={path}, line {index}: a key must consist of ASCII letters, digits "
-                "and punctuation, without spaces"
+                f"--api_key_file={path}, line {number}: a key must consist of ASCII letters, "
+                "digits and punctuation, without spaces"
             )
         found.append(digest(key))
     if not found:  # perhaps it is just being written

@@ -130,7 +130,7 @@ class TensorFlowServing:
     async def metadata(self, request):
         model, number = self.addressed(request)
         version = model.find(number)
-        signatures = self.signatures(version).items()
+        signatures = self.signatures(version.model).items()
         described = {name: metadata_of(each) for name, each in signatures}
         number = str(version.number)
         return json_response(
@@ -140,28 +140,28 @@ class TensorFlowServing:
             }
         )
 
-    def signatures(self, version):
-        """Returns {name: `Signature`} of a version."""
-        if version.model not in self.known:
-            self.known[version.model] = signatures_of(version.model)
-        return self.known[version.model]
+    def signatures(self, model):
+        """Returns {name: `Signature`} of a `ServedModel`."""
+        if model not in self.known:
+            self.known[model] = signatures_of(model)
+        return self.known[model]
 
     async def predict(self, request):
         model, number = self.addressed(request)
         query = query_of(await self.requests.body(request))
         with self.requests.computing(), model.find(number).in_use() as version:
-            body = await self.predicted(*query, version, request[CONNECTION])
+            body = await self.predicted(*query, version.model, request[CONNECTION])
             return web.Response(body=body, content_type="application/json")
 
-    async def predicted(self, name, form, values, version, connection):
+    async def predicted(self, name, form, values, model, connection):
         """Returns the body of an answer.
 
         Args:
             name, form, values: see `query_of`.
-            version: the `Version` that answers.
+            model: the `ServedModel` of a version that is in use.
             connection: the `Connection` of the request.
         """
-        signatures, model = self.signatures(version), version.model
+        signatures = self.signatures(model)
         if name not in signatures:
             raise Refusal(
                 404,
@@ -173,7 +173,7 @@ class TensorFlowServing:
         if name in PAIRS:
             method, inputs = PAIRS[name]
             sides = ([row[each] for row in rows] for each in inputs)
-            results = await self.answering.pairs(method, *sides, version, connection)
+            results = await self.answering.pairs(method, *sides, model, connection)
             columns = functools.partial(compared, name, model.translator.tokenizer, *results)
             is_short = is_short and name == "score"
         else:
@@ -181,10 +181,10 @@ class TensorFlowServing:
             count = 1 if name == OPTIONS else width or 1
             with refusing():
                 rows = options_in(rows, count, model.engine.config)
-            results = await self.answering.translations(rows, version, connection)
+            results = await self.answering.translations(rows, model, connection)
             columns = functools.partial(translated, rows, results, width)
         body = functools.partial(as_json_in, form, columns)
-        return await self.answering.steps.run(connection.client, is_short, body)
+        return await self.answering.run(connection.client, is_short, body)
 
     async def refuse_verb(self, request):
         self.addressed(request)

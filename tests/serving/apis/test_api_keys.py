@@ -1,6 +1,5 @@
 """API keys: the file, where keys are given, and what a request without one gets."""
 
-import os
 from types import SimpleNamespace
 
 import pytest
@@ -24,13 +23,11 @@ def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file
     assert not any(map(keys.is_valid, ("# of the shop", "", "é", "first-key ", "first-ke")))
     file.write_text("third-key\n")
     assert (keys.is_valid("third-key"), keys.is_valid("first-key")) == (True, False)
-    for break_it in (lambda: file.write_text("a b\n"), file.unlink, lambda: os.mkfifo(file)):
+    # An editor may empty a file before it writes it.
+    for break_it in (lambda: file.write_text("a b\n"), lambda: file.write_text(""), file.unlink):
         break_it()
         assert keys.is_valid("third-key") and keys.is_valid("third-key")
-    file.unlink()
-    file.write_text("")
-    assert keys.is_valid("third-key"), "an editor may empty a file before it writes it"
-    assert caplog.text.count("The API keys stay as they were") == 4
+    assert caplog.text.count("The API keys stay as they were") == 3
 
 
 @pytest.mark.parametrize(
@@ -39,7 +36,6 @@ def test_keys_are_read_again_when_the_file_changes_and_kept_if_it_is_broken(file
         (b"# only a comment\n", "contains no key"),
         (b"good\nbad key\n", "line 2: a key must consist of"),
         (b"\xff\xfe\n", "line 1: a key must consist of"),
-        (b"x" * 1_000_001, "at most 1,000,000 bytes"),
     ],
 )
 def test_a_file_that_is_not_one_of_keys_is_refused(file, contents, message):

@@ -18,7 +18,7 @@ from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.answering import Answering
 from t2t_keras.serving.apis.requests import Requests
 from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
-from t2t_keras.serving.batching import Workers
+from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.metrics import Metrics
 from t2t_keras.serving.model import ServedModel
@@ -124,10 +124,10 @@ class Client:
 
     def __init__(self, engine, split=None, glossary=None, **limits):
         limits = Limits(**limits)
-        self.workers, requests = Workers(limits, Metrics()), Requests(limits)
-        self.version = Version(1, (), self.workers)
+        self.batcher, requests = Batcher(limits, Metrics()), Requests(limits)
+        self.version = Version(1, ())
         self.version.activate(ServedModel(engine, glossary=glossary))
-        self.answering = Answering(None, requests, self.workers, None, split)
+        self.answering = Answering(None, requests, self.batcher, None, split)
         self.api = TensorFlowServing(self.answering)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
@@ -135,16 +135,15 @@ class Client:
         connection = connection or SimpleNamespace(client=client, hold=lambda size: None)
         query = signature, "instances", [*rows]
         with self.version.in_use() as version:
-            return json.loads(await self.api.predicted(*query, version, connection))["predictions"]
+            return json.loads(await self.api.predicted(*query, version.model, connection))[
+                "predictions"
+            ]
 
     async def close(self):
         """Waits until no row is in flight and nothing runs in a thread."""
-        steps, workers = self.answering.steps, self.workers
         async with asyncio.timeout(30):
-            while workers.rows or workers.places.works_for or steps.places.works_for:
+            while self.batcher.rows or self.batcher.running or self.answering.turns:
                 await asyncio.sleep(0.002)
-        for batcher in self.version.batchers.values():
-            batcher.close()
 
 
 def predictions(*rows, engine=None, signature=OPTIONS, **settings):
