@@ -93,9 +93,10 @@ def run(main, load_config=lambda arguments: None):
 
 
 def missing_package(error):
-    """Returns the message about a package that only the extra `train` installs."""
+    """Returns the message about a package that only an extra installs."""
     name = error.name.partition(".")[0]
-    return f"needs the package {name}, which pip install 't2t-keras[train]' installs"
+    extra = "beam" if name == "apache_beam" else "train"
+    return f"needs the package {name}, which pip install 't2t-keras[{extra}]' installs"
 
 
 def unknown_flag(error):

@@ -164,9 +164,11 @@ def main(arguments):
         will_resume()
         plugins, prepared = used_plugins(), prepare
         if BEAM.value:
+            from pipelines.preparation.prepare_on_apache_beam import prepare_with_beam
+
             load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
             options = {"options": BEAM_OPTIONS.value, "load_plugins": load}
-            prepared = functools.partial(beam_preparation(), **options)
+            prepared = functools.partial(prepare_with_beam, **options)
         prepared(
             *(source, OUTPUT.value, config, tokenizer),
             tag=TAG.value,
@@ -213,16 +215,6 @@ def given_languages():
         return tuple(map(normalized, LANGUAGES.value))
     except ValueError as error:
         raise ValueError(f"--languages: {error}") from error
-
-
-def beam_preparation():
-    try:
-        from pipelines.preparation.prepare_on_apache_beam import prepare_with_beam
-    except ImportError as error:
-        raise ValueError(
-            f"--beam needs Apache Beam ({error}): pip install 't2t-keras[beam]'"
-        ) from error
-    return prepare_with_beam
 
 
 def check_source():
