@@ -37,7 +37,7 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import loaded, run_with_config
 from t2t_keras.cli.flags.field_flags import type_of
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.main import will_resume
@@ -104,13 +104,14 @@ def main(arguments):
 
 def config_overrides():
     """Returns {"part.field": value} of the given --config.part.field=value."""
-    if not config_is("base"):
-        raise ValueError(
-            "--config cannot be set as a whole, because each row of a table has its own config. "
-            "--reduced=CONFIG names a smaller one; --config.part.field=value changes a setting of "
-            f"all rows. Received: --config={flags.FLAGS[CONFIG.name].config_filename}"
-        )
-    return overrides()
+    for argument in loaded().given:
+        if argument.startswith("--config="):
+            raise ValueError(
+                "--config cannot be set as a whole, because each row of a table has its own "
+                "config. --reduced=CONFIG names a smaller one; --config.part.field=value changes a "
+                f"setting of all rows. Received: {argument}"
+            )
+    return loaded().overrides
 
 
 def entry():
