@@ -131,10 +131,9 @@ def check_directions(arguments, reverse):
 def opened_pairs():
     """Yields the pairs of texts as an `Input`."""
     if SOURCE.value:
-        from t2t_keras.runs.text_files import check_line_counts, read_lines
+        from t2t_keras.runs.text_files import read_parallel
 
-        sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
-        check_line_counts(source=sources, target=targets)
+        sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
         yield Input(zip(sources, targets, strict=True), len(sources), False)
         return
     with opened_input(PAIRS.value) as source:
