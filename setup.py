@@ -65,7 +65,6 @@ setup(
         # LiteRT. Its calls without copies are private: see translating/engines/litert_runtime.py.
         "ai-edge-litert>=2.3,<2.4; sys_platform != 'darwin' or platform_machine == 'arm64'",
         "aiohttp>=3.14,<4",
-        "ml-collections>=1.1,<2",
         "numpy>=2.1,<3",
         "prometheus-client>=0.26,<1",
         "sacremoses>=0.2,<0.3",

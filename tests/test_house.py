@@ -137,7 +137,7 @@ def test_the_command_line_is_read_in_cli_alone():
 
 def test_declared_dependencies_are_those_imported():
     declared = set(re.findall(r'^(?: {4}){1,2}"([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
-    names = {"absl-py": "absl", "ml-collections": "ml_collections", "pytest": None}
+    names = {"absl-py": "absl", "pytest": None}
     declared = {names.get(name, name.replace("-", "_")) for name in declared}
     used = {module.split(".")[0] for path in sources() for module in imports(path)}
     used |= {m.split(".")[0] for path in ROOT.glob("configs/*.py") for m in imports(path)}
@@ -158,7 +158,7 @@ from t2t_keras import Transformer, TransformerConfig
 import keras, t2t_keras.layers
 assert keras.backend.backend() == "jax"
 Transformer(TransformerConfig(vocab_size=9, num_layers=1, d_model=8, d_ff=8, num_heads=2))
-heavy = {"tensorflow", "tensorflow_text", "torch", "ml_collections"} & set(sys.modules)
+heavy = {"tensorflow", "tensorflow_text", "torch"} & set(sys.modules)
 assert not heavy, heavy
 """
     environment = {**os.environ, "KERAS_BACKEND": "jax"}

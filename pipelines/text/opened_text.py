@@ -36,15 +36,12 @@ UNREADABLE = {
     "7z": (rb"7z\xbc\xaf\x27\x1c", "7z x -so"),
     "compress": (rb"\x1f\x9d", "zcat"),
 }
-# {suffix: (function that compresses bytes, function that wraps an open file for compression)}.
-# Compressed bytes may be concatenated. The same text always yields the same compressed bytes.
+# {suffix: function that wraps an open file for compression}. The same text always yields the same
+# compressed bytes.
 WRITABLE = {
-    ".gz": (
-        lambda contents: gzip.compress(contents, 6, mtime=0),
-        lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
-    ),
-    ".bz2": (bz2.compress, functools.partial(bz2.BZ2File, mode="wb")),
-    ".xz": (lzma.compress, functools.partial(lzma.LZMAFile, mode="wb")),
+    ".gz": lambda file: gzip.GzipFile("", "wb", 6, file, mtime=0),
+    ".bz2": functools.partial(bz2.BZ2File, mode="wb"),
+    ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
 }
 UNWRITABLE = (".zst", ".zstd", ".zip", ".lz4", ".7z", ".z", ".lzma")
 
@@ -215,22 +212,15 @@ def compressing(file, path):
         file: a binary file.
         path: path whose suffix determines the compression, such as "out.gz".
     """
-    _, opened_to_write = writable(path)
-    return opened_to_write(file)
-
-
-def compressed(contents, path):
-    """Returns bytes, compressed as the path's suffix requires. Results may be concatenated."""
-    compress, _ = writable(path)
-    return compress(contents)
+    return writable(path)(file)
 
 
 def writable(path):
-    """Returns the entry of `WRITABLE` for a path. Rejects the suffixes of unsupported formats."""
+    """Returns the function of `WRITABLE` for a path. Rejects the suffixes of other formats."""
     suffix = Path(path).suffix.lower()
     if suffix in UNWRITABLE:
         raise ValueError(
             f"Output is compressed for names in {', '.join(WRITABLE)} only. Received: {path}. Give "
             "a different name, or write to standard output and compress that"
         )
-    return WRITABLE.get(suffix, (bytes, contextlib.nullcontext))
+    return WRITABLE.get(suffix, contextlib.nullcontext)

@@ -100,10 +100,9 @@ def choose_alignment(arguments):
         )
     load_backend()
     from t2t_keras.runs import Run
-    from t2t_keras.runs.text_files import check_line_counts, read_lines
+    from t2t_keras.runs.text_files import read_lines, read_parallel
 
-    sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
-    check_line_counts(source=sources, target=targets)
+    sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
     gold = read_lines(GOLD.value) if GOLD.value else None
     run = Run(arguments[0], TO.value, TRUST.value)
     run.experiment()  # raises a clear error if the folder is not a run

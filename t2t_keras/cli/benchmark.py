@@ -42,7 +42,7 @@ def check_unused(subject):
         del others[flag.name]
     refuse_unused(others.values(), f"on {subject}")
     if not SUBJECTS[subject].READS_CONFIG:
-        refuse_config("base", f"on {subject}")
+        refuse_config(f"on {subject}")
 
 
 def entry():

@@ -21,45 +21,19 @@ student that has begun to train keeps its settings.
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from absl import flags
-
 from t2t_keras.cli.flags.config_flag import CONFIG, run_with_config
-from t2t_keras.cli.flags.field_flags import type_of
-from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.field_flags import define_flag, help_of
 from t2t_keras.cli.flags.shared_flags import trust_flag, trust_given
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.distillation.plan import settings
 
-DEFINE = {
-    bool: flags.DEFINE_bool,
-    int: flags.DEFINE_integer,
-    float: flags.DEFINE_float,
-    str: flags.DEFINE_string,
-    Sequence[str]: define_list,
-}
-
-
-def plan_flags():
-    """Defines a flag for each field of `DistillationPlan` with a description; returns the flags."""
-    defined = []
-    for field in settings():
-        description, choices = field.metadata["description"], field.metadata.get("choices")
-        purpose = f"{description[0].upper()}{description[1:]}"
-        if choices:
-            flag = flags.DEFINE_enum(field.name, field.default, choices, purpose)
-        elif field.metadata.get("repeated"):
-            flag = flags.DEFINE_multi_string(field.name, None, purpose)
-        else:
-            flag = DEFINE[type_of(field)](field.name, field.default, purpose)
-        defined.append(flag)
-    return defined
-
-
-FLAGS_OF_PLAN = plan_flags()
+FLAGS_OF_PLAN = [
+    define_flag(field, field.default, help_of(field.metadata["description"]))
+    for field in settings()
+]
 TRUST = trust_flag()
 
 
@@ -82,11 +56,7 @@ def main(arguments):
     from t2t_keras.distillation import distill
 
     words = shlex.join([command, *sys.argv[1:]])
-    try:
-        print(distill(arguments, CONFIG.value, given.pop("run"), command=words, **given), end="")
-    except KeyboardInterrupt:
-        print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
-        sys.exit(130)
+    print(distill(arguments, CONFIG.value, given.pop("run"), command=words, **given), end="")
 
 
 def entry():

@@ -15,38 +15,33 @@ paper's Table 2, on tokenized text with compounds split; it is not comparable wi
 --treebank, prints labeled precision, recall and F1 as EVALB counts them.
 """
 
-import contextlib
-import functools
+import os
 
 from absl import flags
 
-from pipelines.atomic_files import atomic_file
 from pipelines.text.file_lists import split_list
-from pipelines.text.opened_text import compressing
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, IMPORTS, TRUST, opened_model
+from t2t_keras.cli.flags.engine_flags import (
+    DTYPE,
+    ENGINE,
+    IMPORTS,
+    TO,
+    TRUST,
+    WEIGHTS,
+    opened_model,
+)
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import (
-    load_imports,
-    not_with,
-    refuse_unused,
-    to_flag,
-    weights_flag,
-)
+from t2t_keras.cli.flags.shared_flags import load_imports, not_with, refuse_unused
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
 from t2t_keras.cli.text_files.score_lines import (
     show_brackets,
-    show_brackets_as_json,
     show_scores,
     show_scores_as_json,
 )
-from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS
-
-TO = to_flag()
-WEIGHTS = weights_flag()
+from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_multi_string(
@@ -90,23 +85,44 @@ PARSES = flags.DEFINE_string(
     "File with parses to score, one tree per line; an empty line is a missing parse.",
 )
 
-METRIC_FLAGS = (METRIC_NAMES, LOWERCASE, TOKENIZE)
-TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU, *METRIC_FLAGS)
+TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
 RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS)
 
 not_with(HYPOTHESES, SOURCE, *RUN_FLAGS, why=", which are already translated")
 not_with(PAPER_BLEU, LOWERCASE, why=", which distinguishes case")
 not_with(PARSES, *RUN_FLAGS, why=", which are already parsed")
+not_with(TREEBANK, *TEXT_FLAGS, METRIC_NAMES, LOWERCASE, TOKENIZE)
 
 
 def main(arguments):
     load_imports(IMPORTS.value)
-    trees = bool(TREEBANK.value or PARSES.value)
-    (check_tree_flags if trees else check_text_flags)(arguments)
-    (evaluate_trees if trees else evaluate_text)(arguments)
+    (evaluate_trees if TREEBANK.value or PARSES.value else evaluate_text)(arguments)
 
 
-def check_text_flags(arguments):
+def evaluate_text(arguments):
+    settings = MetricSettings(tuple(METRIC_NAMES.value), LOWERCASE.value, TOKENIZE.value)
+    check_text_flags(arguments, settings)
+    from t2t_keras.evaluation.bleu import metrics_of
+    from t2t_keras.runs.evaluation import evaluate
+    from t2t_keras.runs.text_files import read_lines, read_parallel
+
+    metrics_of(settings)  # fails early if a tokenizer's package is missing
+    files = {f"reference={path}": path for path in reference_files()}
+    files |= {flag.name: flag.value for flag in (AGAINST, SOURCE) if flag.value}
+    lines = dict(zip(files, read_parallel(**files), strict=True))
+    references = [lines[name] for name in files if name.startswith("reference=")]
+    if HYPOTHESES.value:
+        hypotheses = read_lines(HYPOTHESES.value)
+    else:
+        hypotheses = translated(arguments, lines["source"])
+    result = evaluate(hypotheses, references, PAPER_BLEU.value, lines.get("against"), settings)
+    if JSON.value:
+        show_scores_as_json(result, given_files(arguments))
+    else:
+        show_scores(result, AGAINST.value)
+
+
+def check_text_flags(arguments, settings):
     if bool(arguments) == bool(HYPOTHESES.value):
         raise ValueError(
             "takes a run (several: an ensemble) with --source, or --hypotheses. Received: "
@@ -114,67 +130,25 @@ def check_text_flags(arguments):
         )
     if not reference_files() or (arguments and not SOURCE.value):
         raise ValueError("--reference is required, and for a run also --source")
-    check_metrics()
-    check_outputs(
-        {"--output": OUTPUT.value},
-        {
-            **{f"--{flag.name}": flag.value for flag in (SOURCE, AGAINST)},
-            "--reference": reference_files(),
-            "a file of the run": files_of(arguments),
-        },
-    )
-
-
-def check_metrics():
-    """Rejects unknown metrics, and settings that no chosen metric has."""
-    for name in METRIC_NAMES.value:
+    for name in settings.metrics:
         check_choice("metrics", name, METRICS)
-    if not METRIC_NAMES.value:
+    if not settings.metrics:
         raise ValueError(f"--metrics: give at least one of {', '.join(METRICS)}")
     if PAPER_BLEU.value is not None:
         from t2t_keras.evaluation.paper_bleu import check_language
 
         check_language(PAPER_BLEU.value)
-    obeyed = {setting for name in METRIC_NAMES.value for setting in METRICS[name].obeys}
-    if "tokenize" not in obeyed:
-        refuse_unused([TOKENIZE], "without the metric bleu")
-    if "lowercase" not in obeyed:
-        reason = "on TER alone, which always ignores case"
-        if {*METRIC_NAMES.value} != {"ter"}:
-            reason = "without the metrics bleu, chrf or chrf++"
-        refuse_unused([LOWERCASE], reason)
+    obeyed = {setting for name in settings.metrics for setting in METRICS[name].obeys}
+    unused = [flag for flag in (LOWERCASE, TOKENIZE) if flag.name not in obeyed]
+    refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
+    inputs = {f"--{flag.name}": flag.value for flag in (SOURCE, AGAINST)}
+    inputs |= {"--reference": reference_files(), "a file of the run": files_of(arguments)}
+    check_outputs({"--output": OUTPUT.value}, inputs)
 
 
 def reference_files():
     """Returns the files of all --reference flags. The name of an existing file may have commas."""
     return [path for value in REFERENCE.value or () for path in split_list(value) if path]
-
-
-def evaluate_text(arguments):
-    from t2t_keras.evaluation.bleu import metrics_of
-    from t2t_keras.evaluation.metric_settings import MetricSettings
-    from t2t_keras.runs.evaluation import evaluate
-    from t2t_keras.runs.text_files import check_line_counts, read_lines
-
-    settings = MetricSettings(tuple(METRIC_NAMES.value), LOWERCASE.value, TOKENIZE.value)
-    metrics_of(settings)  # fails early if a tokenizer's package is missing
-    references = [read_lines(path) for path in reference_files()]
-    for path, lines in zip(reference_files()[1:], references[1:], strict=True):
-        if len(lines) != len(references[0]):
-            raise ValueError(
-                "All references must have the same number of lines. Received: "
-                f"{len(references[0]):,} in {reference_files()[0]} and {len(lines):,} in {path}"
-            )
-    against = read_lines(AGAINST.value) if AGAINST.value else None
-    if against is not None:
-        check_line_counts(against=against, reference=references[0])
-    given = HYPOTHESES.value
-    hypotheses = read_lines(given) if given else translated(arguments, references[0])
-    result = evaluate(hypotheses, references, PAPER_BLEU.value, against, settings)
-    if JSON.value:
-        show_scores_as_json(result, given_files(arguments))
-    else:
-        show_scores(result, AGAINST.value)
 
 
 def given_files(arguments):
@@ -185,42 +159,19 @@ def given_files(arguments):
     return {name: value for name, value in names.items() if value}
 
 
-def translated(folders, references):
+def translated(folders, sources):
     """Translates --source, writes --output if it is given, and returns the translations."""
     from t2t_keras.runs.evaluation import translate_all
-    from t2t_keras.runs.text_files import check_line_counts, read_lines
     from t2t_keras.translating.translator import Translator
 
-    sources = read_lines(SOURCE.value)
-    check_line_counts(source=sources, reference=references)
-    found = opened_model(folders, method=search_changes().get("method"))
+    search = search_changes()
+    found = opened_model(folders, method=search.get("method"))
     translator = Translator(found.engine, found.to)
-    translator.check(search_changes())
-    with opened_output() as write:
-        hypotheses = translate_all(translator, sources, **search_changes())
-        write(hypotheses)
+    translator.check(search)
+    with output_to(OUTPUT.value or os.devnull) as file:
+        hypotheses = translate_all(translator, sources, **search)
+        file.writelines(f"{line}\n".encode() for line in hypotheses)
     return hypotheses
-
-
-@contextlib.contextmanager
-def opened_output():
-    """Opens --output, if given, before the work, and yields a function that writes lines to it."""
-    if OUTPUT.value is None:
-        yield lambda lines: None
-        return
-    with atomic_file(OUTPUT.value) as whole, compressing(whole, OUTPUT.value) as file:
-        yield lambda lines: file.writelines(f"{line}\n".encode() for line in lines)
-
-
-def check_tree_flags(arguments):
-    if given := [f"--{flag.name}" for flag in TEXT_FLAGS if flag.present]:
-        raise ValueError(f"trees are not scored as text: leave out {', '.join(given)}")
-    if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
-        raise ValueError(
-            "takes --treebank with the gold trees, and a run's folder or --parses. Received: "
-            f"{' '.join(arguments) or 'no run'}, --parses={PARSES.value}, "
-            f"--treebank={TREEBANK.value}"
-        )
 
 
 def evaluate_trees(arguments):
@@ -230,12 +181,17 @@ def evaluate_trees(arguments):
     from t2t_keras.runs.text_files import read_lines
     from t2t_keras.translating.exports import is_export
 
+    if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
+        raise ValueError(
+            "takes --treebank with the gold trees, and a run's folder or --parses. Received: "
+            f"{' '.join(arguments) or 'no run'}, --parses={PARSES.value}, "
+            f"--treebank={TREEBANK.value}"
+        )
+    files = given_files(arguments) if JSON.value else None
     treebank = find_files("treebank", TREEBANK.value)
-    show = show_brackets
-    if JSON.value:
-        show = functools.partial(show_brackets_as_json, files=given_files(arguments))
     if PARSES.value:
-        show(evaluate_lines(list(read_trees(TREEBANK.value)), read_lines(PARSES.value)))
+        parses = read_lines(PARSES.value)
+        show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), parses), files)
         return
     inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
     check_outputs({"--output": OUTPUT.value}, inputs)
@@ -246,11 +202,11 @@ def evaluate_trees(arguments):
 
     run = Run(arguments[0], TO.value, TRUST.value)
     run.experiment()  # raises a clear error if the folder is not a run
-    with opened_output() as write:
+    with output_to(OUTPUT.value or os.devnull) as file:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}
         result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, **options)
-        write(result.parses)
-    show(result)
+        file.writelines(f"{line}\n".encode() for line in result.parses)
+    show_brackets(result, files)
 
 
 def entry():

@@ -204,7 +204,7 @@ def value_of(flag):
         return "N"
     if kind == "float":
         return "NUMBER"
-    if choices_of(flag) or kind == "config object":
+    if choices_of(flag) or flag.name == "config":
         return "NAME"
     return "A,B,…" if "list" in kind else path_of(flag) or "VALUE"
 

@@ -59,6 +59,8 @@ def run(main, load_config=lambda arguments: None):
             with closed_pipe_allowed(), memory_advice(LESS_MEMORY):
                 main(argv[1:])
                 sys.stdout.flush()
+        except KeyboardInterrupt:  # of a command that first waits for its stage
+            interrupted()
         except ValueError as error:
             fail(command, error)
         except OSError as error:  # no such folder, no permission, no space left
@@ -93,9 +95,10 @@ def run(main, load_config=lambda arguments: None):
 
 
 def missing_package(error):
-    """Returns the message about a package that only the extra `train` installs."""
+    """Returns the message about a package that is not installed."""
     name = error.name.partition(".")[0]
-    return f"needs the package {name}, which pip install 't2t-keras[train]' installs"
+    source = {"apache_beam": "'t2t-keras[beam]'", "jax": "jax"}.get(name, "'t2t-keras[train]'")
+    return f"needs the package {name}, which pip install {source} installs"
 
 
 def unknown_flag(error):

@@ -8,7 +8,7 @@ t2t-parameters --config=base --diagram=base.png         also draws its model, as
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config, run_with_config
 from t2t_keras.cli.main import no_arguments
 from t2t_keras.cli.process.backend import load_backend
 
@@ -26,7 +26,7 @@ VOCABULARY_SIZES = (37000, 41100)
 def main(arguments):
     no_arguments(arguments)
     for part in ("training.", "data.", "search."):
-        refuse_overrides(part, "on the number of weights")
+        refuse_config("on the number of weights", part)
     if DIAGRAM.value is not None and CONFIG.value is None:
         raise ValueError(
             "--diagram draws the model of --config. Give both, such as --config=base. Received: "

@@ -33,7 +33,7 @@ from absl import flags
 from pipelines.languages.language_codes import normalized
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.flags.config_flag import CONFIG, overrides, refuse_overrides, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, loaded, refuse_config, run_with_config
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
@@ -191,7 +191,7 @@ def add_strict_rules(cleaning):
     defaults = CleaningConfig()
     for name, value in STRICT.items():
         is_default = getattr(cleaning, name) == getattr(defaults, name)
-        if is_default and f"data.cleaning.{name}" not in overrides():
+        if is_default and f"data.cleaning.{name}" not in loaded().overrides:
             setattr(cleaning, name, value)
 
 
@@ -236,11 +236,11 @@ def check_source():
 def check_unused():
     """Rejects settings that have no effect, and scores without a rule."""
     if VOCABULARY.value:
-        refuse_overrides("data.vocabulary.", "with --vocabulary")
+        refuse_config("with --vocabulary", "data.vocabulary.")
     if RULES.value is not None:
-        refuse_overrides("data.cleaning.rules", "with --rules")
+        refuse_config("with --rules", "data.cleaning.rules")
     for part in ("model.", "training.", "search."):
-        refuse_overrides(part, "on prepared data; it is for t2t-train")
+        refuse_config("on prepared data; it is for t2t-train", part)
     if SCORES.value and (BEST.value is None) == (MIN_SCORE.value is None):
         raise ValueError("--scores needs either --best or --min_score: which pairs to keep")
     if MIN_SCORE.value is not None and math.isnan(MIN_SCORE.value):

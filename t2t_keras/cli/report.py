@@ -56,12 +56,11 @@ def main(arguments):
     check_outputs({"--output": output}, files | {"a file of the run": files_of([folder])})
     load_backend()
     from t2t_keras.runs import Run
-    from t2t_keras.runs.text_files import check_line_counts, read_lines
+    from t2t_keras.runs.text_files import read_parallel
 
     test_set = {}
     if SOURCE.value:
-        sources, references = (read_lines(flag.value) for flag in (SOURCE, REFERENCE))
-        check_line_counts(source=sources, reference=references)
+        sources, references = read_parallel(source=SOURCE.value, reference=REFERENCE.value)
         name = Path(SOURCE.value).name
         test_set = {"sources": sources, "references": references, "name": name}
     options = {"limit": LIMIT.value, "examples": EXAMPLES.value, "weights": WEIGHTS.value}

@@ -32,47 +32,27 @@ paper's recipes. The notes below the table list every difference from the paper.
 
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from absl import flags
-
-from t2t_keras.cli.flags.config_flag import CONFIG, config_is, overrides, run_with_config
-from t2t_keras.cli.flags.field_flags import type_of
-from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.config_flag import loaded, run_with_config
+from t2t_keras.cli.flags.field_flags import define_flag
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
 
-DEFINE = {
-    bool: flags.DEFINE_bool,
-    int: flags.DEFINE_integer,
-    float: flags.DEFINE_float,
-    str: flags.DEFINE_string,
-    Sequence[int]: define_list,
-    Sequence[str]: define_list,
-}
+
+def purpose_of(field):
+    """Returns the help of the flag for a field of `Plan`. It begins with the tables."""
+    tables = field.metadata["tables"]
+    tables = "All tables" if len(tables) == len(TABLES) else ", ".join(tables)
+    return f"{tables}: {field.metadata['description']}"
 
 
-def plan_flags():
-    """Defines a flag for each field of `Plan` with a description. Its help begins with the tables.
-
-    Returns:
-        The flags.
-    """
-    defined = []
-    for field in settings():
-        if description := field.metadata["description"]:
-            tables, default = field.metadata["tables"], field.default
-            tables = "All tables" if len(tables) == len(TABLES) else ", ".join(tables)
-            if isinstance(default, tuple):
-                default = [str(value) for value in default]
-            define = DEFINE[type_of(field)]
-            defined.append(define(field.name, default, f"{tables}: {description}"))
-    return defined
-
-
-FLAGS_OF_PLAN = plan_flags()
+FLAGS_OF_PLAN = [
+    define_flag(field, field.default, purpose_of(field))
+    for field in settings()
+    if field.metadata["description"]
+]
 
 
 def main(arguments):
@@ -94,23 +74,20 @@ def main(arguments):
         overrides=config_overrides(),
         **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
     )
-    try:
-        print(reproduce(plan), end="")
-    except KeyboardInterrupt:
-        print(f"\n{command}: interrupted. Run the same command to resume", file=sys.stderr)
-        sys.exit(130)
+    print(reproduce(plan), end="")
     print(f"{plan.table}: written to {plan.folder}", file=sys.stderr)
 
 
 def config_overrides():
     """Returns {"part.field": value} of the given --config.part.field=value."""
-    if not config_is("base"):
-        raise ValueError(
-            "--config cannot be set as a whole, because each row of a table has its own config. "
-            "--reduced=CONFIG names a smaller one; --config.part.field=value changes a setting of "
-            f"all rows. Received: --config={flags.FLAGS[CONFIG.name].config_filename}"
-        )
-    return overrides()
+    for argument in loaded().given:
+        if argument.startswith("--config="):
+            raise ValueError(
+                "--config cannot be set as a whole, because each row of a table has its own "
+                "config. --reduced=CONFIG names a smaller one; --config.part.field=value changes a "
+                f"setting of all rows. Received: {argument}"
+            )
+    return loaded().overrides
 
 
 def entry():

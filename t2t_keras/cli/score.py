@@ -16,6 +16,7 @@ cross-entropy (Junczys-Dowmunt 2018); cross-entropy of the target and of the sou
 --output, an interrupted command is resumed by running it again.
 """
 
+import collections
 import contextlib
 import functools
 import importlib.metadata
@@ -23,20 +24,21 @@ import itertools
 import json
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from absl import flags
 
-from pipelines.progress import Progress
 from pipelines.text.file_lists import split_list
-from pipelines.text.opened_text import opened, text_in
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process.streams import standard_input
+from t2t_keras.cli.text_files.line_blocks import (
+    Block,
+    Input,
+    opened_input,
+    opened_output,
+    write_blocks,
+)
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
-from t2t_keras.cli.text_files.parallel_lines import line_count
-from t2t_keras.cli.text_files.resumable_output import opened_output
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -59,26 +61,27 @@ LINES = flags.DEFINE_integer(
 
 not_with(REVERSE, PIECES)
 only_with([REVERSE], REVERSE_TO)
+only_with([JSON], PIECES)
 
 
 def main(arguments):
     check_arguments(arguments)
     with contextlib.ExitStack() as files:
-        pairs, count, interactive = given_pairs(files)
-        output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
-        model, identity = opened_scorer(arguments, TO)
+        pairs, count, interactive = files.enter_context(opened_pairs())
+        model, command = opened_scorer(arguments, TO)
         reverse = None
         if REVERSE.value:
             folders = split_list(REVERSE.value)
             check_directions(arguments, folders)
-            reverse, identity["reverse"] = opened_scorer(folders, REVERSE_TO)
-        output.begin(identity | output_format())
-        score = functools.partial(scored_lines, model=model, reverse=reverse)
-        if interactive:
-            total = one_at_a_time(pairs, score, output)
-        else:
-            total = in_blocks(pairs, count, score, output)
-    show_total(total)
+            reverse, command["reverse"] = opened_scorer(folders, REVERSE_TO)
+        command |= {flag.name: flag.value for flag in (JSON, PIECES, LINES)}
+        command["version"] = importlib.metadata.version("t2t-keras")
+        write = files.enter_context(opened_output(OUTPUT.value, command, not interactive))
+        total, seen = collections.Counter(), collections.Counter()
+        score = functools.partial(scored_lines, model=model, reverse=reverse, total=total)
+        blocks = blocks_of(pairs, 1 if interactive else LINES.value, score, seen)
+        write_blocks(blocks, write, "scoring", count, "pairs", interactive)
+    show_total(total, seen["pairs"] - total["pairs"])
 
 
 def opened_scorer(folders, to):
@@ -89,12 +92,6 @@ def opened_scorer(folders, to):
 
     tokenizer = Translator(found.engine, found.to).tokenizer
     return Scorer(found.engine, tokenizer), found.identity | {"to": found.to}
-
-
-def output_format():
-    """Returns the values of the flags that the output depends on, besides the models'."""
-    values = {flag.name: flag.value for flag in (JSON, PIECES, LINES)}
-    return values | {"version": importlib.metadata.version("t2t-keras")}
 
 
 def check_arguments(arguments):
@@ -108,8 +105,6 @@ def check_arguments(arguments):
             "Give the pairs in one way: --source and --target, --pairs, or standard input. "
             f"Received: {', '.join(given)}"
         )
-    if PIECES.value and not JSON.value:
-        raise ValueError("--pieces needs --json")
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
@@ -132,26 +127,17 @@ def check_directions(arguments, reverse):
         )
 
 
-def given_pairs(files):
-    """Returns an iterator of pairs, their number or None, and whether the user is typing them."""
-    from t2t_keras.runs.text_files import check_line_counts, read_lines
-
+@contextlib.contextmanager
+def opened_pairs():
+    """Yields the pairs of texts as an `Input`."""
     if SOURCE.value:
-        sources, targets = read_lines(SOURCE.value), read_lines(TARGET.value)
-        check_line_counts(source=sources, target=targets)
-        return zip(sources, targets, strict=True), len(sources), False
-    if PAIRS.value and PAIRS.value != "-":
-        lines = files.enter_context(opened(PAIRS.value))
-    elif standard_input().isatty() or not standard_input().seekable():
-        return split_at_tabs(typed_or_piped()), None, standard_input().isatty()
-    else:
-        lines = text_in(standard_input())
-    return split_at_tabs(lines), line_count(lines), False
+        from t2t_keras.runs.text_files import read_parallel
 
-
-def typed_or_piped():
-    """Yields the lines of standard input. Does not wait for input before the first is requested."""
-    yield from text_in(standard_input())
+        sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
+        yield Input(zip(sources, targets, strict=True), len(sources), False)
+        return
+    with opened_input(PAIRS.value) as source:
+        yield source._replace(lines=split_at_tabs(source.lines))
 
 
 def split_at_tabs(lines):
@@ -167,71 +153,31 @@ def split_at_tabs(lines):
         yield columns[0], columns[1]
 
 
-class Total(NamedTuple):
-    """Sums over scored pairs."""
-
-    pairs: int = 0
-    tokens: int = 0
-    log_p: float = 0.0
-    kept: int = 0  # pairs that an earlier process has scored
-
-    def plus(self, scores):
-        tokens = sum(len(score.tokens) for score in scores)
-        log_p = sum(score.log_p for score in scores)
-        return Total(self.pairs + len(scores), self.tokens + tokens, self.log_p + log_p, self.kept)
+def blocks_of(pairs, size, score, seen):
+    """Yields `Block`s of pairs, and counts the pairs in `seen`."""
+    while block := list(itertools.islice(pairs, size)):
+        contents = "".join(f"{source}\t{target}\n" for source, target in block).encode()
+        work = functools.partial(score, block, first_line=seen["pairs"] + 1)
+        yield Block(len(block), contents, work)
+        seen["pairs"] += len(block)
 
 
-def one_at_a_time(pairs, score, output):
-    """Scores each pair immediately. Returns the `Total`."""
-    total = Total()
-    for line_number, pair in enumerate(pairs, start=1):
-        lines, scores = score([pair], first_line=line_number)
-        output.add(b"", lines)
-        total = total.plus(scores)
-    return total
-
-
-def in_blocks(pairs, count, score, output):
-    """Scores blocks of pairs, which are batched by length. Returns the `Total`."""
-    total = Total()
-    with Progress("scoring", count, unit="pairs") as progress:
-        progress.to(0)
-        while block := list(itertools.islice(pairs, LINES.value)):
-            before = progress.done
-            text = "".join(f"{source}\t{target}\n" for source, target in block).encode()
-            if output.keep(text):
-                progress.begin_at(before + len(block))
-                total = total._replace(kept=total.kept + len(block))
-                continue
-            lines, scores = score(
-                block,
-                on_progress=lambda done, before=before: progress.to(before + done),
-                first_line=before + 1,
-            )
-            progress.clear()
-            output.add(text, lines)
-            total = total.plus(scores)
-            progress.to(before + len(block))
-    return total
-
-
-def scored_lines(pairs, model, reverse, on_progress=lambda count: None, first_line=1):
-    """Returns the output for a list of pairs, in bytes, and their `PairScore`s."""
+def scored_lines(pairs, on_progress, first_line, model, reverse, total):
+    """Returns the output for a list of pairs, in bytes, and adds their scores to `total`."""
     if reverse is None:
         scores = model.score(pairs, on_progress, first_line)
         lines = [line_of(*each, model.tokenizer) for each in zip(pairs, scores, strict=True)]
     else:
         scores = model.score(pairs, lambda done: on_progress(done // 2), first_line)
         swapped = [(target, source) for source, target in pairs]
-        advanced = functools.partial(on_half, on_progress, len(pairs))
-        backward = reverse.score(swapped, advanced, first_line)
+        backward = reverse.score(
+            swapped, lambda done: on_progress((len(pairs) + done) // 2), first_line
+        )
         lines = [line_of_both(*each) for each in zip(pairs, scores, backward, strict=True)]
-    return "".join(f"{line}\n" for line in lines).encode(), scores
-
-
-def on_half(on_progress, pairs, done):
-    """Reports the progress of the second of two models."""
-    on_progress((pairs + done) // 2)
+    total["pairs"] += len(scores)
+    total["tokens"] += sum(len(score.tokens) for score in scores)
+    total["log_p"] += sum(score.log_p for score in scores)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def line_of(pair, score, tokenizer):
@@ -265,21 +211,21 @@ def line_of_both(pair, forward, backward):
     return json.dumps(contents, ensure_ascii=False)
 
 
-def show_total(total):
+def show_total(total, kept):
+    """Prints the sums over scored pairs, and how many pairs an earlier process has scored."""
     from t2t_keras.translating.scoring import perplexity
 
-    if total.kept:
-        print(f"{total.kept:,} pairs were scored before", file=sys.stderr)
-    if not total.pairs:
-        if not total.kept:
-            print("no pairs", file=sys.stderr)
-        return
-    print(
-        f"{total.pairs:,} pairs, {total.tokens:,} pieces, log P per piece "
-        f"{total.log_p / total.tokens:.4f}, perplexity "
-        f"{perplexity(total.log_p, total.tokens):.4f}",
-        file=sys.stderr,
-    )
+    if kept:
+        print(f"{kept:,} pairs were scored before", file=sys.stderr)
+    if not kept and not total["pairs"]:
+        print("no pairs", file=sys.stderr)
+    if total["pairs"]:
+        print(
+            f"{total['pairs']:,} pairs, {total['tokens']:,} pieces, log P per piece "
+            f"{total['log_p'] / total['tokens']:.4f}, perplexity "
+            f"{perplexity(total['log_p'], total['tokens']):.4f}",
+            file=sys.stderr,
+        )
 
 
 def entry():

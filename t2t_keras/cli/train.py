@@ -25,11 +25,8 @@ from absl import flags, logging
 from t2t_keras.cli.flags.config_flag import (
     CONFIG,
     IMPORTS,
-    config_is,
-    loaded_config,
-    overrides,
+    loaded,
     run_with_config,
-    variant,
 )
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import not_with, trust_flag
@@ -104,13 +101,13 @@ not_with(SHOW, TPU, EXPORT)
 
 def main(arguments):
     no_arguments(arguments)
-    experiment, given = CONFIG.value, tuple(overrides())
+    experiment, given = CONFIG.value, tuple(loaded().overrides)
     if SHOW.value:
         show_settings(experiment, given)
         return
     will_resume()
     show_info("%(asctime)s  %(message)s")  # as the console's lines of steps
-    set_from_flags(experiment, replace=config_is("settings_of"))
+    set_from_flags(experiment, replace=loaded().name == "settings_of")
     if DATA.present and not RUN.present:
         raise ValueError("--run=FOLDER is required with --data: the folder of the run")
     keep_cpu_memory()
@@ -118,12 +115,12 @@ def main(arguments):
     from t2t_keras.runs import Run, train
 
     init = INIT.value
-    if not config_is("settings_of"):  # as at the start of the run
+    if loaded().name != "settings_of":  # as at the start of the run
         init = init or Run(RUN.value).init()
     if init:
         check_overrides(given)
-    elif config_is("settings_of") and not Run(RUN.value).config_file.exists():
-        warn_of_random_weights(Run(variant()).init())
+    elif loaded().name == "settings_of" and not Run(RUN.value).config_file.exists():
+        warn_of_random_weights(Run(loaded().variant).init())
     with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
@@ -142,9 +139,9 @@ def main(arguments):
 
 def show_settings(experiment, given):
     """Prints the settings with which the same command without --show would train."""
-    before, source = loaded_config()
+    before, source = loaded().settings, loaded().source
     run_exists = (Path(RUN.value) / "config.json").exists()
-    set_from_flags(experiment, replace=config_is("settings_of"))
+    set_from_flags(experiment, replace=loaded().name == "settings_of")
     init = INIT.value
     if init or run_exists:
         from t2t_keras.runs import Run
@@ -152,7 +149,7 @@ def show_settings(experiment, given):
         from t2t_keras.runs.training.train import initial_run
 
         run = Run(RUN.value)
-        init = init or (None if config_is("settings_of") else run.init())
+        init = init or (None if loaded().name == "settings_of" else run.init())
         if init:
             check_overrides(given)
             initial = initial_run(run, init)

@@ -39,21 +39,16 @@ import contextlib
 import functools
 import importlib.metadata
 import itertools
-import sys
 
 from absl import flags
 
-from pipelines.progress import Progress
-from pipelines.text.opened_text import opened, text_in
 from t2t_keras.cli.flags.engine_flags import IMPORTS
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process.streams import standard_input
+from t2t_keras.cli.text_files.line_blocks import Block, opened_input, opened_output, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of
-from t2t_keras.cli.text_files.parallel_lines import LinesBeside, check_lines, line_count
-from t2t_keras.cli.text_files.resumable_output import opened_output
-from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, Style, lines_of
+from t2t_keras.cli.text_files.translation_lines import JSON, SCORES
 from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.cli.translation_model import (
     ALIGNMENTS,
@@ -78,79 +73,35 @@ LINES = flags.DEFINE_integer(
 )
 
 only_with([APACHE_BEAM], BEAM_OPTIONS)
+only_with([JSON], CONFIDENCE)
+not_with(PREFIXES, PREFIX)
 not_with(APACHE_BEAM, IMPORTS, why=", whose workers execute no plug-in file")
 # Files with a line for each input line, and documents whose elements span lines.
 not_with(APACHE_BEAM, PREFIXES, REQUIRE, MARKUP)
 
 
 def main(arguments):
-    if CONFIDENCE.value and not JSON.value:
-        raise ValueError("--confidence is a field of the JSON objects: give --json, too")
+    values = {flag.name: flag.value for flag in (N_BEST, SCORES, JSON, LINES)}
+    values["version"] = importlib.metadata.version("t2t-keras")
     if APACHE_BEAM.value:
-        translate_on_beam(arguments, INPUT.value, OUTPUT.value, output_format())
+        translate_on_beam(arguments, INPUT.value, OUTPUT.value, values)
         return
-    check_arguments(arguments)
+    check_files(arguments)
     with contextlib.ExitStack() as files:
-        source = files.enter_context(opened(INPUT.value)) if INPUT.value else standard_input()
-        is_stream = not INPUT.value and not source.seekable()
-        if not INPUT.value and not is_stream:
-            source = text_in(source)
-        interactive = source.isatty()
-        output = files.enter_context(opened_output(OUTPUT.value, resumable=not interactive))
-        from t2t_keras.runs.text_files import line_text
-
-        prefixes = LinesBeside(PREFIXES, everywhere=PREFIX.value)
-        required = LinesBeside(REQUIRE)
-        total = None if interactive else line_count(source)
-        check_lines(total, [prefixes, required])
+        source = files.enter_context(opened_input(INPUT.value))
+        beside = lines_beside()
+        check_counts(beside, source.count)
         model = load_model(arguments)
-        style = Style(SCORES.value, JSON.value, ALIGNMENTS.value, model.lines)
-        document = None if interactive else document_for(model)
-        if document and document.is_page:
-            refuse_unused([PREFIXES], "on a page, whose sentences may span lines")
-        beside = {each.flag.name: each.digest() for each in (prefixes, required)}
-        output.begin(model.identity | output_format() | beside)
-        if is_stream:
-            source = text_in(source)  # after loading the model: may wait for a pipe's first bytes
-        if interactive:
-            print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
-        progress = Progress("translating", total, unit="lines")
-        if not interactive:
-            files.enter_context(progress).to(0)
-        first = 0  # index of the block's first line
-        while lines := list(itertools.islice(source, 1 if interactive else LINES.value)):
-            starts, block = prefixes.take(len(lines)), b"".join(lines)
-            phrases, numbers = phrases_of(required.take(len(lines))), range(len(lines))
-            if document:
-                pieces, numbers = document.divided(lines)
-                starts = starts and [starts[number] for number in numbers]
-            if output.keep(block):
-                progress.begin_at(first + len(lines))
-            else:
-                texts = [line_text(line, index) for index, line in enumerate(lines, first)]
-                advanced = functools.partial(
-                    show_progress, None if interactive else progress, first
-                )
-                with named_line(first, numbers):
-                    own = {"prefixes": starts, "require": phrases}
-                    results = model.translator.translations(
-                        pieces if document else texts, advanced, first, **model.options, **own
-                    )
-                    if document and document.is_page:
-                        written = document.page(results)
-                    else:
-                        written = lines_of(texts, results, style)
-                    progress.clear()
-                    output.add(block, written)
-            first += len(lines)
-        if not interactive:
-            for beside in (prefixes, required):  # the input may have been a stream
-                beside.check(first)
+        document = None if source.interactive else document_for(model)
+        command = model.identity | values | beside
+        is_resumable = not source.interactive
+        write = files.enter_context(opened_output(OUTPUT.value, command, is_resumable))
+        size = 1 if source.interactive else LINES.value
+        blocks = blocks_of(source.lines, size, beside, model, document)
+        write_blocks(blocks, write, "translating", source.count, "lines", source.interactive)
 
 
-def check_arguments(arguments):
-    if PREFIX.value is not None and PREFIXES.value:
-        raise ValueError("--prefix is for all lines, --prefixes for single lines: give only one")
+def check_files(arguments):
     check_outputs(
         {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
         {
@@ -161,45 +112,89 @@ def check_arguments(arguments):
     )
 
 
+def lines_beside():
+    """Returns {flag: lines} of the files with a line for each input line."""
+    from t2t_keras.runs.text_files import read_lines
+
+    return {flag.name: read_lines(flag.value) for flag in (PREFIXES, REQUIRE) if flag.value}
+
+
+def check_counts(beside, count, at_least=False):
+    """Rejects a file of `lines_beside` without a line for each input line.
+
+    Args:
+        beside: see `lines_beside`.
+        count: number of input lines, or None if it is unknown.
+        at_least: whether the input may have further lines.
+    """
+    for name, lines in beside.items() if count is not None else ():
+        if len(lines) < count or (len(lines) > count and not at_least):
+            raise ValueError(
+                f"--{name} must have a line for each input line. Received: {len(lines):,} lines "
+                f"for {count:,}{' or more' * at_least} input lines"
+            )
+
+
 def document_for(model):
     """Returns the `MarkedLines` of an input whose lines are one document, or None."""
     if MARKUP.value not in ("html", "xml"):
         return None
     has_columns = JSON.value or SCORES.value or ALIGNMENTS.value or model.lines > 1
+    if not has_columns:
+        refuse_unused([PREFIXES], "on a page, whose sentences may span lines")
     return MarkedLines(MARKUP.value, is_page=not has_columns)
 
 
-def output_format():
-    """Returns the values of the flags that the output depends on, besides the model's."""
-    values = {flag.name: flag.value for flag in (N_BEST, SCORES, JSON, LINES)}
-    return values | {"version": importlib.metadata.version("t2t-keras")}
-
-
-def phrases_of(lines):
-    """Returns the required phrases of each line, or None."""
-    return lines and [[each for each in line.split("\t") if each.strip()] for line in lines]
-
-
-@contextlib.contextmanager
-def named_line(first, numbers):
-    """Adds the number of the line to an error about one of several texts.
+def blocks_of(source, size, beside, model, document):
+    """Yields the `Block`s of an input.
 
     Args:
-        first: index of the first line.
-        numbers: for each text, the number of lines between the first line and it.
+        source: an iterator of lines in bytes.
+        size: number of lines in a block.
+        beside: see `lines_beside`.
+        model: a `TranslationModel`.
+        document: see `document_for`.
     """
+    first = 0  # index of the block's first line
+    while lines := list(itertools.islice(source, size)):
+        check_counts(beside, first + len(lines), at_least=True)
+        own = {name: each[first : first + len(lines)] for name, each in beside.items()}
+        if "require" in own:
+            phrases = [line.split("\t") for line in own["require"]]
+            own["require"] = [[each for each in line if each.strip()] for line in phrases]
+        texts, numbers = document.divided(lines) if document else (None, range(len(lines)))
+        if "prefixes" in own:
+            own["prefixes"] = [own["prefixes"][number] for number in numbers]
+        work = functools.partial(translated, lines, first, texts, numbers, own, model, document)
+        yield Block(len(lines), b"".join(lines), work)
+        first += len(lines)
+    check_counts(beside, first)  # the input may have been a stream
+
+
+def translated(lines, first, texts, numbers, own, model, document, on_progress):
+    """Returns the output for a block of lines in bytes.
+
+    Args:
+        lines, first: the lines, and the index of the first one.
+        texts, numbers: texts of a document that begin in these lines, and the index of each
+            text's first line in the block. Without a document, None, and the indices of all lines.
+        own: the options of each text.
+        model, document: see `blocks_of`.
+        on_progress: see `Translator.translations`.
+    """
+    from t2t_keras.runs.text_files import line_text
     from t2t_keras.translating.request import TextError
 
+    of_lines = [line_text(line, index) for index, line in enumerate(lines, first)]
+    texts = texts if document else of_lines
     try:
-        yield
+        options = model.options | own
+        results = model.translator.translations(texts, on_progress, first, **options)
     except TextError as error:
         raise ValueError(f"line {first + numbers[error.index] + 1:,}: {error}") from error
-
-
-def show_progress(progress, before, done):
-    """Shows the number of translated lines, except in an interactive session."""
-    if progress is not None:
-        progress.to(before + done)
+    if document and document.is_page:
+        return document.page(results)
+    return model.formatted(of_lines, results)
 
 
 def entry():

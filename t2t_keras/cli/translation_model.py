@@ -1,6 +1,7 @@
 """The model of t2t-translate, runs or an export, and the options of all lines."""
 
 import dataclasses
+import functools
 from typing import Any, NamedTuple
 
 from absl import flags
@@ -10,6 +11,7 @@ from t2t_keras.cli.flags.engine_flags import opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import search_changes
 from t2t_keras.cli.flags.shared_flags import to_flag
+from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.translating.request import SEARCH, Request
 
 TO = to_flag()
@@ -50,43 +52,39 @@ class TranslationModel(NamedTuple):
         translator: a `Translator`.
         options: fields of the `Request` of every line.
         lines: number of translations per line.
+        formatted: function of (texts, the `Translation`s of each) that returns the output in bytes.
         identity: everything that the translations depend on besides the texts, in JSON types.
     """
 
     translator: Any
     options: dict
     lines: int
+    formatted: Any
     identity: dict
 
 
 def load_model(folders):
-    """Returns the `TranslationModel` of an export, a run or an ensemble."""
+    """Returns the `TranslationModel` of an export, a run or an ensemble, with checked options."""
+    from t2t_keras.translating.required_phrases import loaded_glossary
     from t2t_keras.translating.translator import Translator
 
-    found = opened_model(folders, method=search_changes().get("method"))
+    changes = search_changes()
+    found = opened_model(folders, method=changes.get("method"))
     translator = Translator(found.engine, found.to)
-    options, config = planned(translator)
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
-    identity = found.identity | {"search": dataclasses.asdict(config), "to": TO.value}
-    identity |= given
-    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
-    identity["split"] = given["split"] or translator.engine.split
-    if (ALIGNMENTS.value or MARKUP.value) and found.engine.alignment:
-        identity["alignment"] = dataclasses.asdict(found.engine.alignment)
-    return TranslationModel(translator, options, config.n_best, identity)
-
-
-def planned(translator):
-    """Returns the options of all lines and their `SearchConfig`, after checking them."""
-    options = {"n_best": N_BEST.value, **search_changes(), "glossary": None}
-    given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
+    options = {"n_best": N_BEST.value, **changes}
     options |= {name: value for name, value in given.items() if value is not None}
     if GLOSSARY.value:
-        from t2t_keras.translating.required_phrases import loaded_glossary
-
-        normalization, engine = translator.tokenizer.normalization, translator.engine
-        glossary = loaded_glossary(GLOSSARY.value, normalization, engine)
-        options["glossary"] = glossary
-    own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
-    config = translator.check(options, **{name: value for name, value in own.items() if value})
-    return options, config
+        normalization = translator.tokenizer.normalization
+        options["glossary"] = loaded_glossary(GLOSSARY.value, normalization, found.engine)
+    own = {"prefixes": ["a"]} if PREFIXES.value else {}
+    own |= {"require": [["a"]]} if REQUIRE.value else {}
+    config = translator.check(options, **own)
+    style = {"scores": SCORES.value, "as_json": JSON.value, "alignments": ALIGNMENTS.value}
+    formatted = functools.partial(lines_of, count=config.n_best, **style)
+    identity = found.identity | given | {"search": dataclasses.asdict(config), "to": TO.value}
+    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
+    identity["split"] = given["split"] or found.engine.split
+    if (ALIGNMENTS.value or MARKUP.value) and found.engine.alignment:
+        identity["alignment"] = dataclasses.asdict(found.engine.alignment)
+    return TranslationModel(translator, options, config.n_best, formatted, identity)

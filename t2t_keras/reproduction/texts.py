@@ -10,7 +10,7 @@ from pipelines.text.file_lists import find_files
 from pipelines.toy.documents import documents
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
-from t2t_keras.runs.text_files import check_line_counts, read_lines
+from t2t_keras.runs.text_files import read_parallel
 from t2t_keras.stages.stages import Stages
 
 
@@ -59,9 +59,8 @@ def check_lines(name, source, target):
     for side, path in (("source", source), ("target", target)):
         if not Path(path).is_file():
             raise ValueError(f"--{name}_{side} must be a text file. Received: {path}")
-    sides = [read_lines(path) for path in (source, target)]
-    check_line_counts(**dict(zip((f"{name}_source", f"{name}_target"), sides, strict=True)))
-    if not sides[0]:
+    lines, _ = read_parallel(**{f"{name}_source": source, f"{name}_target": target})
+    if not lines:
         raise ValueError(f"--{name}_source must not be empty. Received: {source}")
 
 

@@ -35,15 +35,18 @@ def write_lines(path, lines):
         file.writelines(f"{line}\n" for line in lines)
 
 
-def check_line_counts(**files):
-    """Rejects two files with different numbers of lines.
+def read_parallel(**files):
+    """Returns the lines of files that must have the same number of lines, a list for each file.
 
     Args:
-        **files: {flag that names the file: lines of the file}.
+        **files: {flag that names the file: path}.
     """
-    (one, ours), (other, theirs) = files.items()
-    if len(ours) != len(theirs):
-        raise ValueError(
-            f"--{one} and --{other} must have the same number of lines. Received: {len(ours):,} "
-            f"and {len(theirs):,}"
-        )
+    found = {name: read_lines(path) for name, path in files.items()}
+    first, *others = found
+    for name in others:
+        if len(found[first]) != len(found[name]):
+            raise ValueError(
+                f"--{first} and --{name} must have the same number of lines. Received: "
+                f"{len(found[first]):,} and {len(found[name]):,}"
+            )
+    return [*found.values()]

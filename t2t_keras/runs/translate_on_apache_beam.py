@@ -1,29 +1,123 @@
-"""Translates in an Apache Beam pipeline, for more text than one machine can handle.
+"""Translates files in an Apache Beam pipeline, for more text than one machine can handle.
+
+    OUTPUT/NAME                               translation of the input file NAME, once complete
+    OUTPUT/.t2t-translate/NAME/DIGEST         outputs of its blocks; see `BlockFile`
+    OUTPUT/.t2t-translate/NAME/record.json    digests of its input and output, once complete
 
 The pipeline runs on any Beam runner (extra `beam`) and translates with an export. All workers must
 share the input, export and output folders. The machine that starts the pipeline divides the files
 into blocks of lines, and joins the outputs of a file as soon as all of its blocks are translated.
+Any process may die at any time, and Beam may have the same block translated twice.
 """
 
+import itertools
+import sys
 from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import NamedTuple
 
 import apache_beam as beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from pipelines.atomic_files import file_digest, read_json, write_json
 from pipelines.progress import Progress
+from pipelines.text.opened_text import opened
+from t2t_keras.runs.block_file import BlockFile, appearing
 from t2t_keras.runs.text_files import line_text
 from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import TextError
 
+PROGRESS = ".t2t-translate"  # hidden, so that patterns such as OUTPUT/* do not match it
 POLL = 5.0  # seconds between two checks of the outputs
+
+
+class LineBlock(NamedTuple):
+    """Consecutive lines of an input file.
+
+    Args:
+        source: path of the input file.
+        first: index of the first line.
+        byte: offset of the first line in the uncompressed file.
+        lines: number of lines; the last block of a file may have fewer.
+        output: path of the block's output.
+    """
+
+    source: Path
+    first: int
+    byte: int
+    lines: int
+    output: Path
+
+    def read(self):
+        """Returns the lines in bytes, with their line breaks."""
+        with opened(self.source) as file:
+            file.seek(self.byte)
+            return list(itertools.islice(file, self.lines))
+
+    def write(self, output):
+        with appearing(self.output, self.output.parent) as file:
+            file.write(output)
+
+
+class TranslatedFile(BlockFile):
+    """An input file and its translation.
+
+    Args:
+        source: path of the input file.
+        path: path of the translation.
+        command: everything that affects the translation besides the input, in JSON types. `lines`
+            is the number of lines of a block.
+    """
+
+    def __init__(self, source, path, command):
+        super().__init__(path, path.parent / PROGRESS / path.name, command)
+        self.blocks, byte, lines = [], 0, command["lines"]
+        with opened(source) as file:
+            while block := b"".join(itertools.islice(file, lines)):
+                first = len(self.blocks) * lines
+                self.blocks.append(LineBlock(source, first, byte, lines, self.add(block)))
+                byte += len(block)
+        self.record = self.folder / "record.json"
+        remedy = f"Delete {self.folder} and run the same command again"
+        record = read_json(self.record, {}, remedy)
+        self.is_complete = record.get("input") == self.digest and self.is_intact(record)
+        if self.is_complete:
+            self.parts.clear()  # left by a process that was killed after joining them
+        elif record:
+            reason = "is from a different command or input, or was changed. Translating it again"
+            print(f"{path} {reason}", file=sys.stderr, flush=True)
+            self.record.unlink()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.delete_others()
+        self.join_if_complete()
+
+    def is_intact(self, record):
+        return self.path.is_file() and file_digest(self.path) == record["output"]
+
+    def missing(self):
+        """Returns the blocks without output."""
+        if self.is_complete:
+            return []
+        names = {path.name for path in self.folder.iterdir()}
+        return [block for block in self.blocks if block.output.name not in names]
+
+    def join_if_complete(self):
+        """If no block is missing, writes the translation and deletes the blocks' outputs."""
+        if self.is_complete or self.missing():
+            return
+        self.join()
+        write_json(self.record, {"input": self.digest, "output": file_digest(self.path)})
+        self.is_complete = True
+        self.parts.clear()
+        self.delete_others()
 
 
 def translate_with_beam(files, handler, options=()):
     """Translates files and joins the outputs of their blocks.
 
     Args:
-        files: `TranslatedFile`s after `begin`.
+        files: `TranslatedFile`s.
         handler: an `ExportHandler`.
         options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
     """
@@ -52,7 +146,7 @@ def translate_with_beam(files, handler, options=()):
 def join(files):
     """Joins all files whose blocks are complete. Returns the number of missing blocks."""
     for file in files:
-        file.join()
+        file.join_if_complete()
     return sum(len(file.missing()) for file in files)
 
 
@@ -92,7 +186,7 @@ class ExportHandler(ModelHandler):
         """Yields each block of the batch with its output.
 
         Args:
-            batch: pairs of a `Block` and its lines.
+            batch: pairs of a `LineBlock` and its lines.
             model: a `Translator`.
             inference_args: ignored; Beam passes it to every handler.
         """

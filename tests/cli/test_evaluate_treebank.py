@@ -45,9 +45,7 @@ MISTAKES = {
     "--parses={0}/one --treebank={0}/two": "Received: 2 gold trees and 1 parses",
     "--parses={0}/two --treebank={0}/bad": "bad, line 2: the tree that begins here",
     "--parses={0}/two --treebank={0}/two --output=x": "--output has no effect with --parses",
-    "--parses={0}/two --treebank={0}/two --source=x --reference=y": (
-        "trees are not scored as text: leave out --source, --reference"
-    ),
+    "--parses={0}/two --treebank={0}/two --source=x": "--source has no effect with --treebank",
     "{0}/x --treebank={0}/two": "is not a run",
     "{0}/x --treebank={0}/t* --output={0}/two": "are the same file",
 }

@@ -38,7 +38,6 @@ def test_help_fits_the_terminal_and_has_the_flags_of_the_command_alone(command):
     assert set(listed) == {f.name for m, each in defined if m.startswith("t2t_") for f in each}
 
 
-@pytest.mark.filterwarnings("ignore:the load_module:DeprecationWarning")  # ml_collections calls it
 def test_each_example_is_a_command(command):
     """Its flags exist, their values are allowed, and so are the settings that it changes."""
     name, module = command

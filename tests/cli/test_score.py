@@ -5,7 +5,7 @@ import json
 import math
 import re
 import shutil
-from types import SimpleNamespace
+from collections import Counter
 
 import pytest
 from support.processes.in_process import call, parsed_flags, refused
@@ -114,21 +114,12 @@ def test_every_line_is_answered_whatever_it_contains(folder):
 
 
 def test_typed_pairs_are_answered_one_by_one(folder):
-    written = []
-
-    def typed():
-        for number in range(2):
-            assert len(written) == number
-            yield f"pair {number}"
-
-    def score(pairs, first_line):
-        return f"{pairs[0]}, line {first_line}".encode(), []
-
     with parsed_flags("score") as module:
-        module.one_at_a_time(
-            typed(), score, SimpleNamespace(add=lambda _, line: written.append(line))
-        )
-    assert written == [b"pair 0, line 1", b"pair 1, line 2"]
+        taken, seen = [], Counter()
+        typed = ((number, taken.append(number)) for number in range(2))
+        blocks = module.blocks_of(typed, 1, lambda pairs, first_line: first_line, seen)
+        for number, block in enumerate(blocks):
+            assert taken == [*range(number + 1)] and block.work() == number + 1
 
 
 @pytest.mark.long
@@ -179,7 +170,7 @@ MISTAKES = {
     "{0}/run --output={0}/run/config.json": "and a file of the run are the same file",
     "{0}/run --output={0}/reverse/config.json --reverse={0}/reverse": "a file of the run are the",
     "{0}/run --output={0}": "Is a directory",
-    "{0}/run --pieces": "--pieces needs --json",
+    "{0}/run --pieces": "--pieces has no effect without --json",
     "{0}/run --reverse={0}/run --pairs={0}/test.tsv": "in the other direction, de-en",
     "{0}/run --reverse_to=de": "--reverse_to has no effect without --reverse",
     "{0}/run --reverse={0}/reverse --json --pieces": "--pieces has no effect with --reverse",

@@ -1,7 +1,7 @@
 import pytest
 
 from t2t_keras.runs import text_files
-from t2t_keras.runs.text_files import check_line_counts, line_text, read_lines, write_lines
+from t2t_keras.runs.text_files import line_text, read_lines, read_parallel, write_lines
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path):
@@ -31,8 +31,11 @@ def test_lines_are_read_as_they_were_written(tmp_path):
     assert read_lines(tmp_path / "text") == lines
 
 
-def test_files_of_different_length_are_refused():
-    check_line_counts(source=["a"], reference=["b"])
+def test_files_of_different_length_are_refused(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    write_lines(one, ["b"])
+    write_lines(two, ["a", "b"])
+    assert read_parallel(source=one, reference=one) == [["b"], ["b"]]
     message = r"--source and --reference must have the same number of lines. Received: 2 and 1"
     with pytest.raises(ValueError, match=message):
-        check_line_counts(source=["a", "b"], reference=["b"])
+        read_parallel(source=two, reference=one)

@@ -6,8 +6,11 @@ import pytest
 pytest.importorskip("apache_beam")
 
 from t2t_keras.runs import translate_on_apache_beam as beam_translate
-from t2t_keras.runs.translate_on_apache_beam import ExportHandler, translate_with_beam
-from t2t_keras.runs.translated_files import TranslatedFile
+from t2t_keras.runs.translate_on_apache_beam import (
+    ExportHandler,
+    TranslatedFile,
+    translate_with_beam,
+)
 from t2t_keras.translating.translator import Translation
 
 # Beam's local runner warns about missing packages.
@@ -50,11 +53,9 @@ def upper_case(monkeypatch):
 def translate(tmp_path, lines=2, **options):
     options = {"n_best": 1, **options}
     files = [
-        TranslatedFile(path, tmp_path / "out" / path.name)
+        TranslatedFile(path, tmp_path / "out" / path.name, {"lines": lines, **options})
         for path in sorted((tmp_path / "in").iterdir())
     ]
-    for file in files:
-        file.begin({"lines": lines, **options})
     translate_with_beam(files, ExportHandler("export", "de", options, formatted), LOCAL)
 
 
@@ -97,7 +98,8 @@ def test_a_failure_is_one_error_and_the_same_call_resumes(tmp_path, monkeypatch)
     with pytest.raises(ValueError, match=r"failed: OSError.*No space left.* Run the same command"):
         translate(tmp_path, lines=1)
     assert not (tmp_path / "out" / "text").exists()
-    (tmp_path / "out" / ".t2t-translate" / "text" / "lines-0").write_text("from before\n")
+    (first,) = (tmp_path / "out" / ".t2t-translate" / "text").glob("000000-*")
+    first.write_text("from before\n")
     monkeypatch.setattr(
         UpperCase, "translations", lambda *_, **options: [[Translation("b", 0.0, [])]]
     )
@@ -126,3 +128,106 @@ def test_a_file_appears_while_others_are_translated(tmp_path, monkeypatch):
     monkeypatch.setattr(UpperCase, "translations", slow)
     translate(tmp_path)
     assert seen == [True]
+
+
+COMMAND = {"export": "one", "lines": 2}
+LINES = [b"a\n", b"\n", b"\xff\xfe\r\n", b"b\0\n", b"c"]
+
+
+@pytest.fixture(params=["text", "text.gz"])
+def source(request, tmp_path):
+    path = tmp_path / "in" / request.param
+    path.parent.mkdir()
+    path.write_bytes(packed(path, b"".join(LINES)))
+    return path
+
+
+def packed(path, data):
+    return gzip.compress(data) if path.suffix == ".gz" else data
+
+
+def divided(source, **changes):
+    return TranslatedFile(source, source.parent.parent / "out" / source.name, COMMAND | changes)
+
+
+def translate_blocks(blocks):
+    for block in blocks:
+        block.write(b"".join(line.strip() + b"!\n" for line in block.read()))
+
+
+def completed(source):
+    file = divided(source)
+    translate_blocks(file.blocks)
+    file.join_if_complete()
+    return file
+
+
+def output(file):
+    data = file.path.read_bytes()
+    return gzip.decompress(data) if file.path.suffix == ".gz" else data
+
+
+def names(file):
+    return sorted(path.name for path in file.folder.iterdir())
+
+
+def test_blocks_hold_all_lines_and_the_file_appears_with_the_last_one(source):
+    file = divided(source)
+    assert [block.read() for block in file.blocks] == [LINES[:2], LINES[2:4], LINES[4:]]
+    assert [block.first for block in file.blocks] == [0, 2, 4]
+    translate_blocks(file.blocks[1:])
+    file.join_if_complete()
+    assert file.missing() == file.blocks[:1] and not file.path.exists()
+    translate_blocks(file.blocks[:1])
+    file.join_if_complete()
+    assert output(file) == b"a!\n!\n\xff\xfe!\nb\0!\nc!\n"
+    assert file.is_complete and file.missing() == [] and names(file) == ["record.json"]
+    assert {path.name for path in file.path.parent.iterdir()} == {".t2t-translate", source.name}
+
+
+def test_an_interrupted_file_keeps_its_blocks_and_is_completed_without_the_others(source):
+    translate_blocks(divided(source).blocks[:1])
+    resumed = divided(source)
+    assert resumed.missing() == resumed.blocks[1:]
+    translate_blocks(resumed.blocks)  # the first one twice
+    assert divided(source).is_complete, "although it was killed before it joined the blocks"
+
+
+def test_a_complete_file_is_not_translated_again(source, capsys):
+    file = completed(source)
+    before = file.path.read_bytes()
+    file.blocks[0].output.write_bytes(b"left by a kill\n")
+    again = divided(source)
+    assert again.is_complete and again.missing() == [] and names(again) == ["record.json"]
+    assert file.path.read_bytes() == before and capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("change", ["input", "command", "output", "no output"])
+def test_a_file_is_translated_again_after_a_change(source, capsys, change):
+    file = completed(source)
+    if change == "input":
+        source.write_bytes(packed(source, b"new\n"))
+    elif change == "output":
+        file.path.write_bytes(b"other")
+    elif change == "no output":
+        file.path.unlink()
+    again = divided(source, **({"export": "other"} if change == "command" else {}))
+    reason = "is from a different command or input, or was changed. Translating it again"
+    assert capsys.readouterr().err == f"{file.path} {reason}\n"
+    assert again.missing() == again.blocks and not again.is_complete
+    translate_blocks(again.blocks)
+    again.join_if_complete()
+    assert output(again).startswith(b"new!" if change == "input" else b"a!")
+
+
+def test_an_empty_file_is_complete_without_translation(source):
+    source.write_bytes(packed(source, b""))
+    file = divided(source)
+    assert file.is_complete and output(file) == b""
+
+
+def test_a_damaged_file_is_refused_before_the_work(tmp_path):
+    path = tmp_path / "in.gz"
+    path.write_bytes(gzip.compress(b"a\nb\n")[:-4])
+    with pytest.raises(ValueError, match=r"in.gz is compressed, but incomplete .* Download"):
+        TranslatedFile(path, tmp_path / "out" / "in.gz", COMMAND)

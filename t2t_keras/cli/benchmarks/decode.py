@@ -91,7 +91,7 @@ def check_flags():
             check_choice("--engines", dtype, ["float32", *dtypes(engine)])
     if RUN.value:
         refuse_unused([SOURCE_LENGTH, LENGTH, ROWS], "with --run, which translates --input")
-        refuse_config("base", "with --run, whose settings are used")
+        refuse_config("with --run, whose settings are used")
         if not INPUT.value:
             raise ValueError("--run needs --input, a text file with sentences to translate")
         return

@@ -1,15 +1,15 @@
 """The flag `--config` and its overrides, for commands that need the settings of an experiment.
 
-`--config=NAME_OR_FILE[:VARIANT]` and `--config.part.field=value` are ml_collections flags. They are
-checked before absl parses them: the name of a shipped config is replaced with its path, and a
-misspelled field raises an error that suggests the nearest name.
+`--config=NAME_OR_FILE[:VARIANT]` names a config and `--config.part.field=value` changes one of its
+settings. They are parsed after all other flags, because a config is a file of Python code.
 """
 
+import ast
 import dataclasses
-import sys
+import types
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from absl import flags
-from ml_collections import config_flags
 
 from t2t_keras.checks import nearest
 from t2t_keras.cli.flags.shared_flags import (
@@ -22,32 +22,52 @@ from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.config_files import find_config, shipped_configs
 
-CONFIG = config_flags.DEFINE_config_file(
+CONFIG = flags.DEFINE_string(
     "config",
     None,
     "Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants. "
     f"Shipped are: {', '.join(sorted({*shipped_configs()} - {'settings_of'}))}. "
     "--config.SETTING=VALUE changes one of its settings; t2t-train --show lists them.",
-    lock_config=False,
 )
 IMPORTS = imports_flag()
+PARSERS = {
+    bool: flags.BooleanParser().parse,
+    int: flags.IntegerParser().parse,
+    float: flags.FloatParser().parse,
+    str: str,
+}
 
 
-class ExperimentParser(flags.ArgumentParser):
-    """Passes on the `Experiment` that `load_config` has loaded, and checks the overrides before."""
+class Loaded(NamedTuple):
+    """The config that the value of `CONFIG`, an `Experiment`, was loaded from.
 
-    experiment = None
-    settings = None  # those of the config, without overrides, as {name: value}
+    Args:
+        given: the arguments --config and --config.NAME=VALUE.
+        name: the shipped config, or the path of a file.
+        variant: its variant, or "".
+        settings: its settings without overrides, as {name: value}.
+        overrides: {"part.field": value}.
+    """
 
-    def parse(self, path):
-        from t2t_keras.experiment import load_experiment
+    given: list = []
+    name: str | None = None
+    variant: str = ""
+    settings: Any = None
+    overrides: Any = None
 
-        experiment, self.experiment = self.experiment or load_experiment(path), None
-        self.settings = experiment.flat()
-        return experiment
+    @property
+    def source(self):
+        """The config in words: "config NAME:VARIANT", or "run FOLDER" for a run's settings."""
+        if self.name == "settings_of":
+            return f"run {self.variant}"
+        return f"config {self.name}{self.variant and f':{self.variant}'}"
 
 
-PARSER = flags.FLAGS[CONFIG.name].parser = ExperimentParser()
+LOADED = Loaded()
+
+
+def loaded():
+    return LOADED
 
 
 def run_with_config(main, default=None, shown=None, begin=lambda: None):
@@ -71,119 +91,92 @@ def run_with_config(main, default=None, shown=None, begin=lambda: None):
 
 
 def load_config(arguments, default=None, imports=()):
-    """Loads the config, checks the names of overrides, and sets them.
+    """Loads the config, changes its settings, and makes it the value of `CONFIG`.
 
     Args:
         arguments: --config=NAME_OR_FILE[:VARIANT], the last of which counts, and overrides.
         default: the config if none is named.
         imports: paths of further plug-in files.
     """
+    global LOADED
     names = [argument for argument in arguments if argument.startswith("--config=")]
-    overridden = [argument for argument in arguments if argument not in names]
+    overrides = [argument for argument in arguments if argument not in names]
     config = names[-1].partition("=")[2] if names else default
     if config is None:
-        for argument in overridden:
+        for argument in overrides:
             flag = argument.partition("=")[0]
             raise ValueError(f"{flag} changes a config: name one with --config=NAME")
         return
-    path, experiment = loaded(config)
-    for argument in overridden:
-        check_field(experiment, argument)
-    experiment.imports = tuple(dict.fromkeys((*experiment.imports, *imports)))
-    PARSER.experiment = experiment
-    # ml_collections reads the overrides from sys.argv, not from the list passed to absl.
-    before, sys.argv = sys.argv, [sys.argv[0], f"--config={path}", *overridden]
-    try:
-        flags.FLAGS(sys.argv)
-    finally:
-        sys.argv = before
-
-
-def loaded(config):
-    """Returns PATH[:VARIANT] and the `Experiment` of a config."""
-    name, colon, variant = config.partition(":")
-    path = find_config(name)
-    if colon and path == shipped_configs()["settings_of"] and "trust" in flags.FLAGS:
+    name, _, variant = config.partition(":")
+    shipped = {str(path): name for name, path in shipped_configs().items()}
+    name = shipped.get(str(find_config(name)), name)
+    if variant and name == "settings_of" and "trust" in flags.FLAGS:
         trust_given([variant])
     load_backend(on_jax=True)
     from t2t_keras.experiment import load_experiment
 
-    return f"{path}{colon}{variant}", load_experiment(config)
+    experiment = load_experiment(config)
+    settings = experiment.flat()
+    changed = dict(set_field(experiment, argument) for argument in overrides)
+    experiment.imports = tuple(dict.fromkeys((*experiment.imports, *imports)))
+    flags.FLAGS[CONFIG.name].value = experiment
+    LOADED = Loaded([*names, *overrides], name, variant, settings, changed)
 
 
-def check_field(experiment, flag):
-    """Raises `ValueError` unless the experiment has the setting of --config.part.field=VALUE."""
-    flag, equals, _ = flag[2:].partition("=")
-    _, *path = flag.split(".")
-    settings, walked = experiment, "config"
-    if path == ["imports"]:
+def set_field(experiment, argument):
+    """Obeys --config.part.field=VALUE; returns "part.field" and the value."""
+    flag, equals, text = argument[2:].partition("=")
+    path = flag.split(".")
+    settings = experiment
+    if path == ["config", "imports"]:
         raise ValueError(f"--{flag} does not load the files. Give --imports=FILE.py[,FILE.py]")
-    for name in path:
-        names = []
+    for index, name in enumerate(path[1:], 1):
+        walked, names = ".".join(path[:index]), []
         if dataclasses.is_dataclass(settings):
             names = [field.name for field in dataclasses.fields(settings)]
         if name not in names:
             allowed = f"It has: {', '.join(names)}" if names else f"{walked} is a single setting"
             raise ValueError(f"{walked} has no setting {name!r}{nearest(name, names)}. {allowed}")
-        settings, walked = getattr(settings, name), f"{walked}.{name}"
+        owner, settings = settings, getattr(settings, name)
     if dataclasses.is_dataclass(settings):
         raise ValueError(f"--{flag} is a group of settings: change one of them, {flag}.NAME=VALUE")
     if not equals:
         raise ValueError(f"--{flag} needs a value: --{flag}=VALUE")
+    try:
+        value = value_of(text, get_type_hints(type(owner))[name])
+    except ValueError as error:
+        raise ValueError(f"--{flag}={text}: {error}") from error
+    setattr(owner, name, value)
+    return ".".join(path[1:]), value
 
 
-def config_is(name):
-    """Returns whether the settings come from the shipped config `name`, or a variant of it."""
-    path, _, _ = flags.FLAGS[CONFIG.name].config_filename.partition(":")
-    return path == str(find_config(name))
+def value_of(text, kind):
+    """Converts the text of a value to a type, such as `int | None` or `tuple[str, ...]`."""
+    if isinstance(kind, types.UnionType):
+        if text.lower() == "none":
+            return None
+        kind = get_args(kind)[0]
+    if kind in PARSERS:
+        return PARSERS[kind](text)
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        value = text
+    if get_origin(kind) is tuple:
+        return tuple(value) if isinstance(value, tuple | list) else (value,)
+    return value
 
 
-def loaded_config():
-    """Returns the settings of --config, without overrides, as {name: value}, and its name in words.
-
-    The name is "config NAME:VARIANT" or, for the recorded settings of a run, "run FOLDER".
-    """
-    config = flags.FLAGS[CONFIG.name].config_filename
-    path, colon, variant = config.partition(":")
-    names = {str(path): name for name, path in shipped_configs().items()}
-    name = f"config {names.get(path, path)}{colon}{variant}"
-    if config_is("settings_of"):
-        name = f"run {variant}"
-    return PARSER.settings, name
-
-
-def variant():
-    """Returns the VARIANT of --config, or ""."""
-    return flags.FLAGS[CONFIG.name].config_filename.partition(":")[2]
-
-
-def overrides():
-    """Returns {"part.field": value} of the given --config.part.field=value."""
-    return config_flags.get_override_values(flags.FLAGS[CONFIG.name])
-
-
-def refuse_config(default, reason):
+def refuse_config(reason, part=None):
     """Rejects --config and --config.NAME=VALUE where they have no effect.
 
     Args:
-        default: the config if --config is not given.
         reason: completes "--config has no effect ", as in `refuse_unused`.
+        part: beginning of the names, for example "data.vocabulary.". None: all, and --imports.
     """
-    if not config_is(default):
-        raise ValueError(f"--config has no effect {reason}: leave it out")
-    refuse_unused([IMPORTS], reason)
-    refuse_overrides("", reason)
-
-
-def refuse_overrides(part, reason):
-    """Rejects the first --config.NAME=VALUE whose name begins with `part`.
-
-    Args:
-        part: for example "data.vocabulary.".
-        reason: why the setting has no effect, as in `refuse_unused`.
-    """
-    if CONFIG.value is None:
-        return
-    for name in overrides():
-        if name.startswith(part):
-            raise ValueError(f"--config.{name} has no effect {reason}: leave it out")
+    for argument in LOADED.given:
+        flag = argument.partition("=")[0]
+        if part is None or flag.startswith(f"--config.{part}"):
+            raise ValueError(f"{flag} has no effect {reason}: leave it out")
+    if part is None:
+        refuse_unused([IMPORTS], reason)

@@ -7,6 +7,7 @@ the field's description in the docstring.
 import csv
 import dataclasses
 import types
+from collections.abc import Sequence
 from typing import get_args
 
 from absl import flags
@@ -42,7 +43,26 @@ DEFINE = {
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
     IDS: define_pieces,
+    Sequence[int]: define_list,
+    Sequence[str]: define_list,
 }
+
+
+def define_flag(field, default, purpose):
+    """Defines and returns the flag of a dataclass field; `metadata` may have choices or repeat it.
+
+    Args:
+        field: a field whose type is a key of `DEFINE`, alone or with None.
+        default: default value.
+        purpose: the help.
+    """
+    if choices := field.metadata.get("choices"):
+        return flags.DEFINE_enum(field.name, default, choices, purpose)
+    if field.metadata.get("repeated"):
+        return flags.DEFINE_multi_string(field.name, None, purpose)
+    if isinstance(default, tuple):
+        default = [*map(str, default)]
+    return DEFINE[type_of(field)](field.name, default, purpose)
 
 
 def define_flags(cls, leave_out=(), notes=None, default=None):
@@ -60,18 +80,14 @@ def define_flags(cls, leave_out=(), notes=None, default=None):
     described, notes = descriptions(cls), notes or {}
     defined = {}
     for field in dataclasses.fields(cls):
-        kind, choices = type_of(field), field.metadata.get("choices")
+        kind = type_of(field)
         if field.name in leave_out or kind not in DEFINE:
             continue
         note = PIECES if kind == IDS else notes.get(field.name)
         purpose = help_of(described.get(field.name, ""), note, default)
         # False is shown in the help. A flag that is not given is None.
         value = field.default if kind is bool and default is None else None
-        if choices:
-            flag = flags.DEFINE_enum(field.name, value, choices, purpose)
-        else:
-            flag = DEFINE[kind](field.name, value, purpose)
-        defined[field.name] = flag
+        defined[field.name] = define_flag(field, value, purpose)
     return defined
 
 
@@ -83,7 +99,7 @@ def type_of(field):
     return field.type
 
 
-def help_of(description, note, default):
+def help_of(description, note=None, default=None):
     """Returns the help of a flag: the description as sentences, with the default at the end.
 
     Args:

@@ -2,8 +2,6 @@
 
 import contextlib
 import gc
-import importlib.util
-import json
 import os
 import sys
 
@@ -26,18 +24,24 @@ def load_backend(with_keras=True, on_jax=False):
         on_jax: whether the command also runs on JAX, if that is Keras' backend.
 
     Raises:
-        ValueError: the user's settings of Keras do not suit the command.
+        ValueError: the variable KERAS_BACKEND names a backend that does not suit the command.
     """
-    hidden = [*OPTIONAL, "jax", "keras"]
-    if with_keras:
-        hidden.remove("keras")
-        if chosen_backend(on_jax) == "jax":
-            hidden = ["matplotlib", "pandas"]
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if with_keras and backend not in ("tensorflow", *["jax"] * on_jax):
+        raise ValueError(
+            "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow. "
+            f"Received: KERAS_BACKEND={backend}"
+        )
+    os.environ["KERAS_BACKEND"] = backend  # keras.json may be that of other projects
+    hidden = [*OPTIONAL, "jax"] if with_keras else [*OPTIONAL, "jax", "keras"]
+    if with_keras and backend == "jax":
+        hidden = ["matplotlib", "pandas"]
     set_log_level()
     with quiet_loading(), imports_only_needed(hidden):
         if with_keras:
             import keras
 
+            keras.config.set_floatx("float32")
             if keras.config.backend() != "tensorflow":
                 return
         from t2t_keras.training.hardware.devices import prepare_devices
@@ -56,53 +60,6 @@ def set_log_level():
         os.environ[LEVEL] = "0"
     else:
         os.environ.setdefault(LEVEL, "2" if os.path.exists("/dev/nvidiactl") else "3")
-
-
-def chosen_backend(on_jax):
-    """Returns Keras' backend, "tensorflow" or "jax", without importing Keras.
-
-    Args:
-        on_jax: whether "jax" is allowed.
-    """
-    path = settings_path()
-    settings = read_settings(path)
-    if (floatx := settings.get("floatx", "float32")) != "float32":
-        raise ValueError(f"{path}: floatx must be float32. Received: {floatx}")
-    variable = os.environ.get("KERAS_BACKEND")
-    backend, origin = settings.get("backend", "tensorflow"), str(path)
-    if variable:
-        backend, origin = variable, "KERAS_BACKEND"
-    remedy = f"Set KERAS_BACKEND=tensorflow. Received: {backend}, from {origin}"
-    if backend not in ("tensorflow", "jax"):
-        raise ValueError(f"Keras' backend must be tensorflow or jax. {remedy}")
-    if backend == "jax" and not on_jax:
-        raise ValueError(f"needs TensorFlow as Keras' backend. {remedy}")
-    if backend == "jax" and importlib.util.find_spec("jax") is None:
-        raise ValueError(f"JAX is not installed: pip install jax. Or: {remedy}")
-    return backend
-
-
-def settings_path():
-    """Returns the path where Keras looks for its settings file."""
-    home = os.path.expanduser("~")  # "~" if there is no home
-    folder = os.path.join(home if os.access(home, os.W_OK) else "/tmp", ".keras")
-    return os.path.expanduser(os.path.join(os.environ.get("KERAS_HOME", folder), "keras.json"))
-
-
-def read_settings(path):
-    """Returns Keras' settings, a dict. Rejects a damaged file, which Keras would ignore."""
-    try:
-        with open(path, encoding="utf-8") as file:
-            settings = json.load(file)
-        if not isinstance(settings, dict):
-            raise ValueError("not a JSON object")
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except (OSError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"Keras' settings cannot be read. Correct or delete {path}: {error}"
-        ) from error
-    return settings
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """The lines that t2t-translate writes."""
 
 import json
-from typing import NamedTuple
 
 from absl import flags
 
@@ -9,45 +8,37 @@ SCORES = flags.DEFINE_bool("scores", False, "Write each translation's score and 
 JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, with scores.")
 
 
-class Style(NamedTuple):
-    """The values of flags, for workers, which have no flags.
-
-    Args:
-        scores, json, alignments: values of --scores, --json and --alignments.
-        lines: number of lines for each input line without --json.
-    """
-
-    scores: bool
-    json: bool
-    alignments: bool
-    lines: int
-
-
-def lines_of(texts, results, style):
+def lines_of(texts, results, **style):
     """Returns the output for texts, in bytes.
 
     Args:
         texts: the input lines.
         results: the `Translation`s of each, best first.
-        style: a `Style`.
+        **style: see `formatted`.
     """
     pairs = zip(texts, results, strict=True)
-    lines = [line for text, found in pairs for line in formatted(text, found, style)]
+    lines = [line for text, found in pairs for line in formatted(text, found, **style)]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def formatted(text, translations, style):
+def formatted(text, translations, scores, as_json, alignments, count):
     """Returns the output lines for one input line, without line breaks.
 
     In lines with several columns, tabs in a translation become spaces.
+
+    Args:
+        text: the input line.
+        translations: its `Translation`s.
+        scores, as_json, alignments: values of --scores, --json and --alignments.
+        count: number of lines for each input line without --json.
     """
     from t2t_keras.translating.sentences import on_one_line
 
-    if style.json:
+    if as_json:
         objects = []
         for each in translations:
             translation = {"text": on_one_line(each.text), "score": each.score}
-            if style.alignments:
+            if alignments:
                 translation["alignment"] = each.alignment
             if each.confidence is not None:
                 translation["confidence"] = [round(word, 4) for word in each.confidence]
@@ -55,10 +46,10 @@ def formatted(text, translations, style):
         return [json.dumps({"source": text, "translations": objects}, ensure_ascii=False)]
     lines = []
     for each in translations:
-        score = [f"{each.score:.4f}"] if style.scores else []
-        pairs = [" ".join(f"{i}-{j}" for i, j in each.alignment)] if style.alignments else []
+        score = [f"{each.score:.4f}"] if scores else []
+        pairs = [" ".join(f"{i}-{j}" for i, j in each.alignment)] if alignments else []
         text = on_one_line(each.text)
         if score or pairs:
             text = text.replace("\t", " ")
         lines.append("\t".join([*score, text, *pairs]))
-    return lines + [""] * (style.lines - len(lines))
+    return lines + [""] * (count - len(lines))

@@ -1,9 +1,7 @@
 import pytest
-from absl import flags
 from support.processes.in_process import parsed_flags
 
 from t2t_keras import experiment
-from t2t_keras.config_files import find_config
 
 
 @pytest.fixture
@@ -18,17 +16,16 @@ def test_the_last_config_is_loaded_once_and_changed(module, monkeypatch):
     monkeypatch.setattr(experiment, "load_experiment", lambda path: kept(path) or load(path))
     module.load_config(["--config.model.d_ff=8", "--config=base", "--config=table3:big"], "gnmt")
     assert loaded == ["table3:big"] and module.CONFIG.value.model.d_ff == 8
-    assert module.overrides() == {"model.d_ff": 8} and module.variant() == "big"
-    settings, name = module.loaded_config()
-    assert settings["model.d_ff"] == 4096 and name == "config table3:big"
-    assert flags.FLAGS["config"].config_filename == f"{find_config('table3')}:big"
+    found = module.loaded()
+    assert found.overrides == {"model.d_ff": 8} and found.source == "config table3:big"
+    assert (found.name, found.variant, found.settings["model.d_ff"]) == ("table3", "big", 4096)
 
 
 def test_without_a_config_the_default_is_loaded_or_none(module):
     module.load_config([])
     assert module.CONFIG.value is None
     module.load_config([], "base")
-    assert module.config_is("base")
+    assert module.loaded().name == "base"
 
 
 @pytest.mark.parametrize(
@@ -47,3 +44,26 @@ def test_a_misspelled_setting_is_answered_with_the_nearest_one(module, flag, mes
         module.load_config([flag], "base")
     with pytest.raises(ValueError, match=r"--config.model.d_ff changes a config: name"):
         module.load_config(["--config.model.d_ff=3"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (int, {"3": 3, "0x10": 16}),
+        (int | None, {"3": 3, "None": None}),
+        (float, {"1e-3": 0.001}),
+        (bool, {"False": False, "true": True}),
+        (str, {"None": "None", "a,b": "a,b"}),
+        (tuple[int, ...], {"1,2": (1, 2), "(3,)": (3,), "4": (4,), "()": ()}),
+        (tuple[str, ...], {"('a', 'b')": ("a", "b"), "a=b.en,c.de": ("a=b.en,c.de",)}),
+        (object, {"{'a': 1}": {"a": 1}, "text": "text"}),
+    ],
+)
+def test_a_value_has_the_type_of_its_setting(module, kind, values):
+    assert {text: module.value_of(text, kind) for text in values} == values
+
+
+@pytest.mark.parametrize(("text", "kind"), [("wide", int), ("none", float), ("maybe", bool)])
+def test_a_value_of_a_different_type_is_refused(module, text, kind):
+    with pytest.raises(ValueError, match=text):
+        module.value_of(text, kind)

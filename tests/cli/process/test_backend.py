@@ -1,7 +1,5 @@
-import importlib.util
 import json
 import os
-import pwd
 import re
 import subprocess
 import sys
@@ -9,8 +7,6 @@ import textwrap
 
 import pytest
 from support.processes.commands import ROOT
-
-from t2t_keras.cli.process.backend import chosen_backend, settings_path
 
 COMMANDS = sorted(
     path.stem
@@ -78,7 +74,7 @@ def test_messages_of_libraries_are_shown_with_verbosity_1_only(tmp_path):
         "import os\n"
         "os.write(2, b'chatter')\n"
         "from types import SimpleNamespace\n"
-        "config = SimpleNamespace(backend=lambda: 'none')\n"
+        "config = SimpleNamespace(backend=lambda: 'none', set_floatx=lambda name: None)\n"
     )
     for options, shown in (([], ""), (["--verbosity=1"], "chatter")):
         result = run_code(LOAD, tmp_path, *options)
@@ -150,62 +146,6 @@ def test_translating_imports_no_package_that_it_does_not_use():
         """
     )
     assert (result.returncode, result.stderr) == (0, "")
-
-
-@pytest.fixture
-def keras_settings(monkeypatch, tmp_path):
-    """Keras' settings file, which does not exist yet, with no variable that overrides it."""
-    monkeypatch.delenv("KERAS_BACKEND", raising=False)
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path))
-    return tmp_path / "keras.json"
-
-
-@pytest.mark.parametrize(
-    ("variable", "file", "expected"),
-    [
-        ("", None, "tensorflow"),
-        ("", '{"backend": "jax"}', "jax"),
-        ("jax", '{"backend": "tensorflow"}', "jax"),
-        ("tensorflow", '{"backend": "jax"}', "tensorflow"),
-    ],
-)
-def test_jax_is_imported_only_as_the_backend_of_keras(
-    monkeypatch, keras_settings, variable, file, expected
-):
-    monkeypatch.setenv("KERAS_BACKEND", variable)
-    installed = {"jax": "jax"}
-    monkeypatch.setattr(importlib.util, "find_spec", installed.get)
-    if file is not None:
-        keras_settings.write_text(file)
-    assert chosen_backend(on_jax=True) == expected
-    installed.clear()
-    if expected == "jax":
-        with pytest.raises(ValueError, match=r"JAX is not installed: pip install jax\. Or: Set"):
-            chosen_backend(on_jax=True)
-
-
-@pytest.mark.parametrize(
-    ("file", "message"),
-    [
-        ('{"backend": "torch"}', "tensorflow or jax. Set KERAS_BACKEND=tensorflow. Rece.*: torch"),
-        ('{"backend": "jax"}', "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow"),
-        ('{"floatx": "float64"}', "floatx must be float32. Received: float64"),
-        ('{"backend": ', "Correct or delete .*keras.json: Expecting value"),
-        ("[]", "Correct or delete .*keras.json: not a JSON object"),
-        ("[" * 100_000, "Correct or delete .*keras.json: maximum recursion"),
-    ],
-)
-def test_settings_of_keras_that_do_not_suit_are_refused(keras_settings, file, message):
-    keras_settings.write_text(file)
-    with pytest.raises(ValueError, match=message):
-        chosen_backend(on_jax=False)
-
-
-def test_a_user_without_a_home_has_the_settings_that_keras_finds(monkeypatch):
-    for name in ("HOME", "KERAS_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
-    assert settings_path() == "/tmp/.keras/keras.json"
 
 
 @pytest.mark.long

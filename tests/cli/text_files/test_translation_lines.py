@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from t2t_keras.cli.text_files.translation_lines import Style, formatted, lines_of
+from t2t_keras.cli.text_files.translation_lines import formatted, lines_of
 from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words
 
-PLAIN = Style(scores=False, json=False, alignments=False, lines=3)
+PLAIN = {"scores": False, "as_json": False, "alignments": False, "count": 3}
 
 
 def translations(*texts, confidence=(None, None)):
@@ -30,17 +30,17 @@ def translations(*texts, confidence=(None, None)):
 def test_columns_are_separated_by_tabs_and_missing_translations_are_empty(
     scores, alignments, lines
 ):
-    style = PLAIN._replace(scores=scores, alignments=alignments)
+    style = PLAIN | {"scores": scores, "alignments": alignments}
     found = translations("ein\tHund", "ein\nTag")
-    assert formatted("a dog", found, style) == lines
-    written = lines_of(["a dog", "a day"], [found, found[:1]], style).decode()
+    assert formatted("a dog", found, **style) == lines
+    written = lines_of(["a dog", "a day"], [found, found[:1]], **style).decode()
     assert written == "".join(f"{line}\n" for line in [*lines, lines[0], "", ""])
 
 
 @pytest.mark.parametrize("alignment", [{}, {"alignment": [[0, 0], [2, 1]]}])
 def test_an_object_is_one_line_in_plain_text(alignment):
-    style = PLAIN._replace(json=True, alignments=bool(alignment))
-    (line,) = formatted("schläft\u2028", translations("ein\nTag", "ein Hund"), style)
+    style = PLAIN | {"as_json": True, "alignments": bool(alignment)}
+    (line,) = formatted("schläft\u2028", translations("ein\nTag", "ein Hund"), **style)
     assert "schläft\u2028" in line and "\n" not in line
     assert json.loads(line) == {
         "source": "schläft\u2028",
@@ -53,6 +53,6 @@ def test_an_object_is_one_line_in_plain_text(alignment):
 
 def test_an_object_has_a_rounded_confidence_for_each_word_of_each_translation():
     found = translations("ein Hund", "", confidence=[[1.0, 0.123456], []])
-    (line,) = formatted("a dog", found, PLAIN._replace(json=True))
+    (line,) = formatted("a dog", found, **PLAIN | {"as_json": True})
     fields = [each["confidence"] for each in json.loads(line)["translations"]]
     assert fields == [[1.0, 0.1235], []]

@@ -53,6 +53,7 @@ def parsed_flags(name, *arguments):
         backend.load_backend = lambda **_: None  # the test has loaded it
         module = importlib.import_module(f"t2t_keras.cli.{name}")
         flags.FLAGS([name, *map(str, arguments)])
+        importlib.import_module("t2t_keras.cli.flags.shared_flags").check_declared()
         yield module
     finally:
         remove_commands()
