@@ -84,9 +84,7 @@ def planned(translator):
     if GLOSSARY.value:
         from t2t_keras.translating.required_phrases import loaded_glossary
 
-        normalization, engine = translator.tokenizer.normalization, translator.engine
-        glossary = loaded_glossary(GLOSSARY.value, normalization, engine)
-        options["glossary"] = glossary
+        options["glossary"] = loaded_glossary(GLOSSARY.value, translator.engine)
     own = {"prefixes": ["a"] if PREFIXES.value else None, "require": [["a"]] * bool(REQUIRE.value)}
     config = translator.check(options, **{name: value for name, value in own.items() if value})
     return options, config
