@@ -1,11 +1,38 @@
 """Glossaries: source phrases and their required translations."""
 
 import collections
+from typing import NamedTuple
 
 from pipelines.checks import LineError
 from pipelines.glossaries.glossary_files import LONGEST, entries_in
 from pipelines.text.normalization import Normalization, is_edge, is_word_character, spans_of
 from pipelines.text.opened_text import opened
+
+
+class Matches(NamedTuple):
+    """The phrases of a glossary that apply to a text.
+
+    Args:
+        text: the text, normalized.
+        found: (start, end, target phrase) for each phrase, from left to right.
+    """
+
+    text: str
+    found: list
+
+    def targets(self):
+        """Returns the target phrases, each as often as a translation must contain it.
+
+        A phrase inside a longer one, such as "Haus" in "rotes Haus", must occur once more for each
+        occurrence of the longer phrase.
+        """
+        targets = [target for _, _, target in self.found]
+        return [
+            phrase
+            for phrase in dict.fromkeys(targets)
+            for other in targets
+            for _ in spans_of(phrase, other)
+        ]
 
 
 class Glossary:
@@ -68,26 +95,20 @@ class Glossary:
     def __len__(self):
         return len(self.targets)
 
-    def targets_in(self, text):
-        """Returns the target phrases that a translation of a text must contain; see `required`."""
-        return required(self.chosen(self.normalization(text)))
-
-    def chosen(self, text):
-        """Returns (start, end, target phrase) for each phrase that applies, from left to right.
+    def matches_in(self, text):
+        """Returns the `Matches` in a sentence.
 
         If phrases overlap in the text, only the longest applies. If several are equally long, the
         first of them applies.
-
-        Args:
-            text: a sentence, normalized.
         """
+        text = self.normalization(text)
         taken, chosen = set(), []
         for match in sorted(self.matches(text), key=lambda match: (match[0] - match[1], match[0])):
             inside = range(*match[:2])
             if taken.isdisjoint(inside):
                 taken.update(inside)
                 chosen.append(match)
-        return sorted(chosen)
+        return Matches(text, sorted(chosen))
 
     def matches(self, text):
         """Yields (start, end, target phrase) for each phrase of whole words in a text.
@@ -111,21 +132,6 @@ class Glossary:
             target = self.targets.get(text[start:end])
             if target is not None and end <= len(text) and is_edge(text, end):
                 yield start, end, target
-
-
-def required(matches):
-    """Returns the target phrases of `Glossary.chosen`, each as often as it must occur.
-
-    A phrase inside a longer one, such as "Haus" in "rotes Haus", must occur once more for each
-    occurrence of the longer phrase.
-    """
-    found = [target for _, _, target in matches]
-    return [
-        phrase
-        for phrase in dict.fromkeys(found)
-        for other in found
-        for _ in spans_of(phrase, other)
-    ]
 
 
 def capitalized(phrase):

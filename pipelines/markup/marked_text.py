@@ -5,7 +5,7 @@ import itertools
 from typing import NamedTuple
 
 from pipelines.markup.html_elements import BLOCKS
-from pipelines.markup.markup_tokens import MarkupTokenizer, tokens_of
+from pipelines.markup.markup_tokens import IN_LINE, IN_TEXT, MarkupTokenizer
 
 MARKUP = ("html", "xml", "placeholders")
 DEEPEST = 50  # maximum nesting of elements in a segment; deeper elements divide the text
@@ -34,13 +34,12 @@ class Mark(NamedTuple):
     spaced: tuple = (False, False)
     children: tuple = ()
 
-    def moved(self, offset):
-        """Returns the mark for the text without its first `offset` characters."""
-        return self._replace(
-            start=max(self.start - offset, 0),
-            end=max(self.end - offset, 0),
-            children=tuple(each.moved(offset) for each in self.children),
-        )
+
+def every(marks):
+    """Yields marks and the marks inside them."""
+    for mark in marks:
+        yield mark
+        yield from every(mark.children)
 
 
 class Segment(NamedTuple):
@@ -59,12 +58,6 @@ class Segment(NamedTuple):
     before: str = ""
     after: str = ""
 
-    def without_start(self, count):
-        """Returns the segment without its first `count` characters, which are a language code."""
-        marks = tuple(each.moved(count) for each in self.marks)
-        raw = self.raw.partition("<<")[2].lstrip() or self.raw
-        return self._replace(text=self.text[count:], marks=marks, raw=raw)
-
 
 def pieces_of(text, markup):
     """Divides a text with markup.
@@ -76,7 +69,7 @@ def pieces_of(text, markup):
     Returns:
         A list of `Segment`s to translate and strings to keep unchanged.
     """
-    return pieces_of_tokens(tokens_of(text, markup), markup)
+    return Document(markup, IN_TEXT).pieces_of(text)
 
 
 class Document:
@@ -85,23 +78,24 @@ class Document:
     Comments, tags and elements may span parts, so how one is divided depends on earlier ones.
 
     Args:
-        markup: "html", "xml" or "placeholders".
+        markup, pattern: see `MarkupTokenizer`.
     """
 
-    def __init__(self, markup):
-        self.tokenizer = MarkupTokenizer(markup)
+    def __init__(self, markup, pattern=IN_LINE):
+        self.tokenizer = MarkupTokenizer(markup, pattern)
 
     def pieces_of(self, part):
         """Divides the next part, like `pieces_of`."""
-        return pieces_of_tokens(self.tokenizer.tokens(part), self.tokenizer.markup)
+        tokens = self.tokenizer.tokens(part)
+        return divided(inline_tokens(tokens, self.tokenizer.markup), ("divider",))
 
 
-def pieces_of_tokens(tokens, markup):
+def divided(tokens, kinds):
+    """Returns the pieces of tokens, divided at the tokens of some kinds."""
     pieces, group = [], []
-    for token in inline_tokens(tokens, markup):
-        if token.kind == "divider":
-            pieces += pieces_between(group)
-            pieces.append(token.raw)
+    for token in tokens:
+        if token.kind in kinds:
+            pieces += [*pieces_between(group), token.raw]
             group = []
         else:
             group.append(token)
@@ -153,86 +147,51 @@ def is_outside(token):
 
 def pieces_inside(tokens):
     """Returns the pieces of the tokens between two dividers, which begin and end with text."""
-    if not well_nested(tokens):
-        pieces, group = [], []
-        for token in tokens:
-            if token.kind in ("open", "close"):
-                pieces += [*pieces_between(group), token.raw]
-                group = []
-            else:
-                group.append(token)
-        return pieces + pieces_between(group)
     segment = segment_of(tokens)
+    if segment is None:
+        return divided(tokens, ("open", "close"))
     raw = "".join(token.raw for token in tokens)
     if not segment.text.strip() or (segment.marks and not any(map(str.isalnum, segment.text))):
         return [raw]
     return [spaces_outside(segment)._replace(raw=raw)]
 
 
-def well_nested(tokens):
-    """Returns whether elements are properly nested and not too deep. Tags may lack a partner."""
-    names, closed = [], 0
-    for token in tokens:
-        if token.kind == "open":
-            names.append(token.value)
-        elif token.kind == "close" and not names:
-            closed += 1
-        elif token.kind == "close" and names.pop() != token.value:
-            return False
-        if len(names) + closed > DEEPEST:
-            return False
-    return True
-
-
-class Builder:
-    """Builds a `Segment` token by token."""
-
-    def __init__(self):
-        self.parts, self.length = [], 0
-        self.open = [("", 0, [])]  # (open tag, its offset, the marks inside it)
-
-    def add(self, token):
-        if token.kind == "text":
-            self.add_text(token.value)
-        elif token.kind == "open":
-            self.open.append((token.raw, self.length, []))
-        elif token.kind == "close" and len(self.open) > 1:
-            self.close(token.raw)
-        elif token.kind == "close":
-            marks = self.open[0][2]
-            marks[:] = [Mark(0, self.length, "", token.raw, edge="start", children=tuple(marks))]
-        else:
-            self.add_empty(token)
-
-    def add_text(self, text):
-        self.parts.append(text)
-        self.length += len(text)
-
-    def add_empty(self, token):
-        kind = "element" if token.kind == "empty" else token.kind
-        self.marks().append(Mark(self.length, self.length, token.raw, kind=kind))
-        if token.kind == "space":
-            self.add_text(" ")
-
-    def marks(self):
-        return self.open[-1][2]
-
-    def close(self, after, edge=""):
-        before, start, children = self.open.pop()
-        mark = Mark(start, self.length, before, after, edge=edge, children=tuple(children))
-        self.marks().append(mark)
-
-    def segment(self):
-        while len(self.open) > 1:
-            self.close("", edge="end")
-        return Segment("".join(self.parts), tuple(self.marks()))
-
-
 def segment_of(tokens):
-    builder = Builder()
+    """Returns the `Segment` of tokens, or None if elements overlap or are nested too deep.
+
+    Tags may lack a partner.
+    """
+    parts, length, strays = [], 0, 0
+    open = [("", "", 0, [])]  # (name, open tag, its offset, the marks inside it)
+
+    def close(after, edge=""):
+        _, before, start, inside = open.pop()
+        mark = Mark(start, length, before, after, edge=edge, children=tuple(inside))
+        open[-1][-1].append(mark)
+
     for token in tokens:
-        builder.add(token)
-    return builder.segment()
+        if token.kind == "text":
+            parts.append(token.value)
+        elif token.kind == "open":
+            open.append((token.value, token.raw, length, []))
+        elif token.kind == "close" and len(open) > 1:
+            if open[-1][0] != token.value:
+                return None
+            close(token.raw)
+        elif token.kind == "close":
+            strays += 1
+            marks = open[0][-1]
+            marks[:] = [Mark(0, length, "", token.raw, edge="start", children=tuple(marks))]
+        else:
+            kind = "element" if token.kind == "empty" else token.kind
+            open[-1][-1].append(Mark(length, length, token.raw, kind=kind))
+            parts += [" "] * (kind == "space")
+        if len(open) - 1 + strays > DEEPEST:
+            return None
+        length += len(parts[-1]) if token.kind in ("text", "space") else 0
+    while len(open) > 1:
+        close("", edge="end")
+    return Segment("".join(parts), tuple(open[0][-1]))
 
 
 def spaces_outside(segment):
@@ -244,34 +203,17 @@ def spaces_outside(segment):
     text = segment.text
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
     dropped = {*range(first), *range(last, len(text))}
-    dropped.update(at for at in gaps(segment.marks, text) if first <= at < last)
+    for mark in every(segment.marks):
+        at = mark.start - 1  # of a space before the placeholder
+        is_gap = mark.kind == "placeholder" and first <= at < last and text[at] == " "
+        if is_gap and text[at - 1 : at].isalnum() and text.startswith(CLOSING, mark.start):
+            dropped.add(at)
     kept = "".join(each for at, each in enumerate(text) if at not in dropped)
     marks = moved(segment.marks, text, sorted(dropped))
     # A space between a placeholder and the text is not one of the outer spaces.
-    points = [*empty_marks(segment.marks)]
+    points = [mark.start for mark in every(segment.marks) if mark.start == mark.end]
     before, after = text[: min([first, *points])], text[max([last, *points]) :]
     return Segment(kept, marks, before=before, after=after)
-
-
-def empty_marks(marks):
-    """Yields the offsets of the marks that enclose nothing."""
-    for mark in marks:
-        if mark.start == mark.end:
-            yield mark.start
-        yield from empty_marks(mark.children)
-
-
-def gaps(marks, text):
-    """Yields the offsets of spaces that precede punctuation when placeholders are removed."""
-    for mark in marks:
-        yield from gaps(mark.children, text)
-        word, space = (
-            text[max(mark.start - 2, 0) : mark.start - 1],
-            text[mark.start - 1 : mark.start],
-        )
-        alone = mark.kind == "placeholder" and word.isalnum() and space == " "
-        if alone and text.startswith(CLOSING, mark.start):
-            yield mark.start - 1
 
 
 def moved(marks, text, removed):

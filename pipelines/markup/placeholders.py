@@ -66,11 +66,6 @@ def decoded_entity(entity, markup):
     return None if hidden or NOT_XML.search(character) else character
 
 
-def is_space(entity):
-    """Returns whether an entity is a space, such as `&nbsp;`."""
-    return html.unescape(entity).isspace()
-
-
 def without_placeholders(text, source="", required=()):
     """Removes from a translation the placeholders that the model has invented.
 

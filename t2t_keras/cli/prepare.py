@@ -211,12 +211,8 @@ def given_languages():
 
 
 def steps_on_beam(plugins):
-    try:
-        from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
-    except ImportError as error:
-        raise ValueError(
-            f"--beam needs Apache Beam ({error}): pip install 't2t-keras[beam]'"
-        ) from error
+    from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
+
     load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
     return OnApacheBeam(BEAM_OPTIONS.value, load)
 

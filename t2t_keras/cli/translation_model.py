@@ -75,8 +75,7 @@ def load_model(folders):
     options = {"n_best": N_BEST.value, **changes}
     options |= {name: value for name, value in given.items() if value is not None}
     if GLOSSARY.value:
-        normalization = translator.tokenizer.normalization
-        options["glossary"] = loaded_glossary(GLOSSARY.value, normalization, found.engine)
+        options["glossary"] = loaded_glossary(GLOSSARY.value, found.engine)
     own = {"prefixes": ["a"]} if PREFIXES.value else {}
     own |= {"require": [["a"]]} if REQUIRE.value else {}
     config = translator.check(options, **own)

@@ -15,7 +15,7 @@ from t2t_keras.runs.training.finishing import comparison_text
 from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.translating.request import listed
 from t2t_keras.translating.sentences import on_one_line
-from t2t_keras.translating.words import texts_of_words
+from t2t_keras.translating.words import word_pieces
 from t2t_keras.visualization.document import visible
 from t2t_keras.visualization.report import (
     Attention,
@@ -159,6 +159,6 @@ def calibration_of(tokenizer, translations, references):
     expected = tokenizer.encode(references) if references else []
     right = []
     for translation, ids in zip(translations, expected, strict=True):
-        right += right_words(translation.words.target, texts_of_words(tokenizer, ids))
+        right += right_words(translation.words.target, word_pieces(tokenizer, ids).words)
     confidence = [word for each in translations for word in each.confidence]
     return calibration(confidence, right)

@@ -10,12 +10,11 @@ import contextlib
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
-from pipelines.languages.language_codes import code_of
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.calls import Call
-from t2t_keras.translating.languages import name_of
+from t2t_keras.translating.languages import code_of, name_of
 from t2t_keras.translating.request import TextError, in_text
 from t2t_keras.translating.translator import Translation
 

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.languages.language_codes import code_of
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
-from t2t_keras.translating.languages import is_known
+from t2t_keras.translating.languages import code_of, is_known
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in, loaded_glossary
 from t2t_keras.translating.translator import Translator
@@ -54,7 +53,7 @@ class ServedModel:
         self.offers = offers_of(engine)
         self.parsed = functools.lru_cache(GLOSSARIES)(lambda text: glossary_in(text, engine))
         if glossary is not None:
-            self.glossary = loaded_glossary(glossary, engine.tokenizer.normalization, engine)
+            self.glossary = loaded_glossary(glossary, engine)
             self.translator.check({"glossary": self.glossary})
 
     def request(self, options):
@@ -66,7 +65,7 @@ class ServedModel:
         """
         given = options.get("glossary")
         if isinstance(given, dict):
-            given = loaded_glossary(given, self.engine.tokenizer.normalization)
+            given = loaded_glossary(given, self.engine)
         else:
             given = self.parsed(given) if given else self.glossary
         return Request(**options | {"glossary": given})

@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.batches import LONGEST, batches, padded
+from t2t_keras.decoding.batches import LONGEST, batches, padded, stacked
 from t2t_keras.decoding.rows import Hypotheses, Rows
-from t2t_keras.translating.required_phrases import padded_phrases
 
 # {method: maximum rows × length of a batch}. The logits of all tokens, and the weights of all
 # heads, need more memory than the caches of a search, whose maximum is `Engine.batch_tokens`.
@@ -43,6 +42,12 @@ class Call(NamedTuple):
         return {row: max(map(len, ids)) for row, ids in enumerate(zip(*sides, strict=True))}
 
 
+def call_of(engine, method, pairs):
+    """Returns the `Call` of a method for (source, target) pairs of ids."""
+    sources, targets = zip(*pairs, strict=True)
+    return Call(engine, method, {"source": sources, "target": targets})
+
+
 def computed(engine, method, columns):
     """Computes a batch; returns a list with the result of each row.
 
@@ -75,7 +80,7 @@ def rows_of(columns, longest=None):
     if prefix is not None:
         prefix = padded(prefix)
     if phrases is not None:
-        phrases = padded_phrases(phrases)
+        phrases = stacked([stacked([np.array(ids, "int32") for ids in each]) for each in phrases])
     return Rows(source, np.asarray(index), prefix, phrases, columns)
 
 

@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
+from pipelines.languages.language_codes import code_of as code_of
 from pipelines.languages.language_codes import language_name, normalized
 
 RECORDS = ("config.json", "export.json")  # of a run, and of a version of an export

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.translating.calls import Call
+from t2t_keras.translating.calls import call_of
 from t2t_keras.translating.terms import contains, occurrences, units_of
 
 LEAST_DROP = 1.0  # minimum fall of log P of the words that a term replaces, unless attention agrees
@@ -151,11 +151,6 @@ def rewritten(engine, drafts):
         for index, of_row in zip(changed, log_p, strict=True):
             translations[index] = drafts[index].rewritten(found[index], of_row)
     return translations
-
-
-def call_of(engine, method, pairs):
-    sources, targets = zip(*pairs, strict=True)
-    return Call(engine, method, {"source": sources, "target": targets})
 
 
 def can_align(engine):

@@ -1,73 +1,44 @@
 """Phrases that translations must contain: collected from requests and encoded as ids."""
 
 import collections
-from typing import Any, NamedTuple
-
-import numpy as np
+import functools
 
 from pipelines.glossaries.glossary import Glossary
-from t2t_keras.decoding.rows import BEGIN, PADDING
+from t2t_keras.decoding.rows import BEGIN
 
 HINT = "Write it differently, or leave it out"
 REQUIRED_LONGEST = 256  # maximum tokens of the phrases in a search
 
 
-class Requirements(NamedTuple):
-    """The phrases that the translation of a text must contain.
-
-    Args:
-        required: phrases of the text itself. A text with such phrases is not split.
-        glossary: object with a method `targets_in(sentence)`, which returns the phrases that the
-            translation must contain, each as many times as it must occur. None: no glossary.
-    """
-
-    required: Any = ()
-    glossary: Any = None
-
-    def of_sentence(self, sentence):
-        """Returns the phrases for a sentence of the text.
-
-        A phrase that both a glossary and the text require is required once.
-        """
-        phrases = collections.Counter(self.required)
-        if self.glossary is not None:
-            phrases |= collections.Counter(self.glossary.targets_in(sentence))
-        return [*phrases.elements()]
-
-    def of_parts(self, parts, sentence):
-        """Returns a list of phrases for each part of a sentence, and a list of all other phrases.
-
-        Each part gets the glossary phrases of its words. The other phrases are the phrases of the
-        text itself, and the phrases of words that the division separates.
-        """
-        phrases = collections.Counter(self.of_sentence(sentence))
-        divided = []
-        for part in parts:
-            of_part = collections.Counter(self.glossary.targets_in(part) if self.glossary else [])
-            divided.append([*(of_part & phrases).elements()])
-            phrases -= of_part
-        return divided, [*phrases.elements()]
-
-
-def loaded_glossary(glossary, normalization, engine=None):
+def loaded_glossary(glossary, engine):
     """Returns the `Glossary` of a request, or None.
 
     Args:
         glossary: see `Request`.
-        normalization: the `Normalization` of the vocabulary.
-        engine: the engine, whose languages select the terms of a file with several languages.
+        engine: the engine. Its languages select the terms of a file with several languages.
     """
     if glossary is None or isinstance(glossary, Glossary):
         return glossary
     if isinstance(glossary, dict):
-        return Glossary(glossary, normalization)
-    return Glossary.read(glossary, normalization, engine and engine.languages())
+        return Glossary(glossary, engine.tokenizer.normalization)
+    return Glossary.read(glossary, engine.tokenizer.normalization, engine.languages())
 
 
 def glossary_in(text, engine):
     """Returns the `Glossary` in the text of a glossary's file."""
     normalization = engine.tokenizer.normalization
     return Glossary.parse(text.encode(), "`glossary`", normalization, engine.languages())
+
+
+def phrases_of(required, matches):
+    """Returns the phrases that a translation must contain, each as often as it must occur.
+
+    Args:
+        required: phrases of the request. One that a glossary requires as well is required once.
+        matches: the `Matches` of a glossary.
+    """
+    phrases = collections.Counter(required) | collections.Counter(matches.targets())
+    return [*phrases.elements()]
 
 
 class PhraseEncoder:
@@ -84,7 +55,7 @@ class PhraseEncoder:
     def __init__(self, tokenizer, config, longest=None, room=None):
         self.tokenizer, self.config, self.longest = tokenizer, config, longest
         self.room = room
-        self.known = {}
+        self.encoded = functools.cache(self.checked)
 
     def ids_of(self, phrases, prefix):
         """Returns a list of ids for each phrase of a sentence.
@@ -125,12 +96,8 @@ class PhraseEncoder:
         room = min(REQUIRED_LONGEST, self.longest or REQUIRED_LONGEST)
         return 2 * sum(len(self.encoded(phrase)) for phrase in phrases) > room
 
-    def encoded(self, phrase):
-        if phrase not in self.known:
-            self.known[phrase] = self.checked(phrase)
-        return self.known[phrase]
-
     def checked(self, phrase):
+        """Returns the ids of a phrase; `encoded` remembers them."""
         tokenizer, text = self.tokenizer, self.tokenizer.normalization(phrase)
         ids = [int(id) for id in tokenizer.encode([text])[0] if id != BEGIN]
         written = tokenizer.decode([ids])[0]
@@ -149,19 +116,3 @@ class PhraseEncoder:
             piece = tokenizer.pieces(banned[:1])[0]
             raise ValueError(f"the required phrase {phrase!r} contains the banned piece {piece!r}")
         return ids
-
-
-def padded_phrases(sentences):
-    """Returns phrases as an array of ids, `[sentences, phrases, length]`.
-
-    Args:
-        sentences: list with the phrases of each sentence. A phrase is a list of ids. At least one
-            sentence must have a phrase.
-    """
-    longest = max(len(phrase) for phrases in sentences for phrase in phrases)
-    shape = (len(sentences), max(map(len, sentences)), longest)
-    ids = np.full(shape, PADDING, "int32")
-    for row, phrases in zip(ids, sentences, strict=True):
-        for place, phrase in zip(row, phrases, strict=False):
-            place[: len(phrase)] = phrase
-    return ids

@@ -5,6 +5,7 @@ between them. A language code such as >>de<< before a text applies to all of its
 apply to a whole sentence are repeated at the beginning of each part.
 """
 
+import collections
 import unicodedata
 
 import numpy as np
@@ -32,31 +33,6 @@ def with_codes(sentences, split_code):
         coded.append(f"{code} {sentence}" if code and not own else sentence)
         code = own or code
     return coded
-
-
-def joined_sentences(sentences, separators):
-    """Joins the translations of a text's sentences by rank: all best ones, all second-best ones, …
-
-    Args:
-        sentences: for each sentence, its `Translation`s, best first.
-        separators: the texts between the sentences.
-
-    Returns:
-        `Translation`s of the text. Their scores are the sums of the sentences' scores. The
-        translations of a single sentence are returned unchanged.
-    """
-    if len(sentences) == 1:
-        return sentences[0]
-    return [joined(ranked, separators) for ranked in zip(*sentences, strict=False)]
-
-
-def joined(translations, separators):
-    """Joins one `Translation` of each sentence."""
-    return translations[0]._replace(
-        text=joined_texts([each.text for each in translations], separators),
-        score=sum(each.score for each in translations),
-        parts=[part for each in translations for part in each.parts],
-    )
 
 
 def joined_texts(texts, separators):
@@ -125,41 +101,47 @@ def halves_of(ids, source):
     return [np.concatenate([lead, half]) for half in np.split(ids, [middle])]
 
 
-def parts_with_phrases(ids, sentence, source, longest, requirements, encoder):
+def parts_with_phrases(ids, phrases, matches, glossary, source, longest, encoder):
     """Divides a sentence if it, or its glossary phrases, are too long for one search.
+
+    Each part gets the glossary phrases of its words. The first part also gets the phrases of the
+    request itself, and the phrases of words that the division separates.
 
     Args:
         ids: ids of the sentence.
-        sentence: the sentence.
+        phrases: phrases that its translation must contain.
+        matches: its `Matches`.
+        glossary: the `Glossary`, or None.
         source: the tokenizer of the source language.
         longest: maximum number of ids in a part.
-        requirements: the `Requirements` of the sentence's text.
         encoder: a `PhraseEncoder`.
 
     Returns:
-        A list of (ids, phrases that the translation must contain), one for each part.
+        A list of (ids, phrases, `Matches`), one for each part.
     """
     parts = parts_of(ids, source, longest)
-    _, sentence = source.split_code(sentence)
-    phrases = requirements.of_sentence(sentence)
     if not phrases:
-        return [(part, []) for part in parts]
+        return [(part, [], matches) for part in parts]
     if not parts:
         raise ValueError(
             f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
             "Require nothing of it"
         )
     if len(parts) == 1 and not encoder.are_long(phrases):
-        return [(parts[0], phrases)]
+        return [(parts[0], phrases, matches)]
     count = 0
     while count < len(parts):
-        count = len(parts)
-        texts = source.decode([part[source.lead(part) :] for part in parts])
-        divided, others = requirements.of_parts(texts, sentence)
+        count, others, found = len(parts), collections.Counter(phrases), []
+        for part in parts:
+            (text,) = source.decode([part[source.lead(part) :]])
+            matches = glossary.matches_in(text) if glossary else matches
+            of_part = collections.Counter(matches.targets()) & others
+            others -= of_part
+            found.append((part, [*of_part.elements()], matches))
         parts = [
             half
-            for part, of_part in zip(parts, divided, strict=True)
+            for part, of_part, _ in found
             for half in (halves_of(part, source) if encoder.are_long(of_part) else [part])
         ]
-    divided[0] += others
-    return list(zip(parts, divided, strict=True))
+    found[0][1].extend(others.elements())
+    return found

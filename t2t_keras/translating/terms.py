@@ -8,7 +8,7 @@ import numpy as np
 from pipelines.text.normalization import SPACE_SIGN
 from t2t_keras.translating.markup.marked_words import located
 from t2t_keras.translating.sentences import is_wide
-from t2t_keras.translating.words import groups_of
+from t2t_keras.translating.words import word_pieces
 
 
 class Term(NamedTuple):
@@ -36,20 +36,18 @@ class Unit(NamedTuple):
     stretch: int
 
 
-def terms_of(ids, text, source, glossary, encoded):
+def terms_of(ids, matches, source, encoded):
     """Returns the `Term`s of a sentence, from left to right.
 
     Args:
         ids: ids of the sentence.
-        text: its text, without a language code.
+        matches: its `Matches`.
         source: the tokenizer of the source language.
-        glossary: the `Glossary`.
         encoded: function that takes a target phrase and returns its ids.
     """
-    matches = glossary.chosen(glossary.normalization(text))
-    words = piece_spans(source, ids, glossary.normalization(text)) if matches else []
+    words = piece_spans(source, ids, matches.text) if matches.found else []
     terms = []
-    for start, end, target in matches:
+    for start, end, target in matches.found:
         inside = [
             tuple(index for index, (first, last) in word if first < end and last > start)
             for word in words
@@ -61,7 +59,7 @@ def terms_of(ids, text, source, glossary, encoded):
 
 def piece_spans(tokenizer, ids, text):
     """Returns, for each word of a text, the (index, (start, end)) of each of its pieces."""
-    texts, sizes, is_word = groups_of(tokenizer, ids)
+    texts, sizes, is_word = word_pieces(tokenizer, ids)
     spans = located(
         text, [word if is_one else "" for word, is_one in zip(texts, is_word, strict=True)]
     )
@@ -84,7 +82,7 @@ def units_of(tokenizer, ids):
         tokenizer: the tokenizer of the target language.
         ids: ids of the translation.
     """
-    texts, sizes, is_word = groups_of(tokenizer, ids)
+    texts, sizes, is_word = word_pieces(tokenizer, ids)
     pieces = [piece.replace(SPACE_SIGN, "") for piece in tokenizer.pieces(ids)]
     is_byte = np.isin(ids, tokenizer.byte_ids)
     units, at, stretch = [], 0, 0

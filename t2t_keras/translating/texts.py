@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipelines.glossaries.glossary import Matches
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.request import in_text
-from t2t_keras.translating.required_phrases import PhraseEncoder, Requirements, loaded_glossary
+from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary, phrases_of
 from t2t_keras.translating.search_options import search_config
 from t2t_keras.translating.sentences import parts_with_phrases, whole, with_codes
 from t2t_keras.translating.terms import terms_of
@@ -20,20 +21,26 @@ class Text(NamedTuple):
     Args:
         request: the `Request`.
         tokenizer: the tokenizer that puts the request's tag before its sources.
-        requirements: the `Requirements`.
+        search: the `TextSearch`.
+        glossary: the `Glossary`, or None.
         sentences, separators: the sentences of the text, each with the language code that applies
             to it, and the separators between them.
+        matches: the `Matches` of each sentence.
         marked: the `MarkedText`. None: the request keeps no markup.
-        search: the `TextSearch`.
     """
 
     request: Any
     tokenizer: Any
-    requirements: Requirements
+    search: Any
+    glossary: Any
     sentences: list
     separators: list
+    matches: list
     marked: Any
-    search: Any
+
+    def phrases(self, index):
+        """Returns the phrases that the translation of a sentence must contain."""
+        return phrases_of(self.request.require, self.matches[index])
 
 
 class TextSearch(NamedTuple):
@@ -60,7 +67,7 @@ class Job(NamedTuple):
     sentence_index: int
     ids: np.ndarray
     prefix: list
-    phrases: list  # ids of each phrase that the translation must contain
+    phrases: list = ()  # ids of each phrase that the translation must contain
     terms: list = ()  # the `Term`s, whose target phrases are among the phrases
     others: list = ()  # the phrases that no term accounts for
 
@@ -82,16 +89,20 @@ def texts_of(requests, engine, tokenizer_for):
         with in_text(index):
             tokenizer, given = tokenizer_for(request.to), id(request.glossary)
             if given not in glossaries:
-                glossaries[given] = loaded_glossary(
-                    request.glossary, tokenizer.normalization, engine
-                )
-            requirements = Requirements(request.require, glossaries[given])
-            changes, extras = request.search(), (bool(request.prefix), any(requirements))
+                glossaries[given] = loaded_glossary(request.glossary, engine)
+            glossary, changes = glossaries[given], request.search()
+            extras = bool(request.prefix), bool(request.require or glossary is not None)
             key = repr((changes, extras))
             if key not in searches:
                 searches[key] = search_of(changes, extras, engine)
-            parts = divided(request, tokenizer.source.split_code, engine.split)
-            texts.append(Text(request, tokenizer, requirements, *parts, searches[key]))
+            split_code = tokenizer.source.split_code
+            sentences, separators, marked = divided(request, split_code, engine.split)
+            matches = [
+                glossary.matches_in(split_code(each)[1]) if glossary else Matches("", [])
+                for each in sentences
+            ]
+            own = glossary, sentences, separators, matches, marked
+            texts.append(Text(request, tokenizer, searches[key], *own))
     return texts
 
 
@@ -121,13 +132,11 @@ def divided(request, split_code, split):
     divide = split_sentences if (request.split or split) == "auto" else whole
     if request.require:
         divide = whole
-    marked = None
     if request.markup:
-        marked = marked_text_of(request.text, request.markup, divide, split_code)
-        sentences, separators = marked.with_code()
-    else:
-        sentences, separators = divide(request.text)
-    return with_codes(sentences, split_code), separators, marked
+        marked = marked_text_of(request.text, request.markup, divide)
+        return with_codes(marked.sentences, split_code), [], marked
+    sentences, separators = divide(request.text)
+    return with_codes(sentences, split_code), separators, None
 
 
 def jobs_of(texts, longest):
@@ -143,39 +152,23 @@ def jobs_of(texts, longest):
     starts = encoded_prefixes(texts)
     jobs = []
     for index, text in enumerate(texts):
-        start, phrases = starts[index], text.search.phrases
-        for sentence_index, sentence in enumerate(text.sentences):
+        start, encoder, source = starts[index], text.search.phrases, text.tokenizer.source
+        for sentence, matches in enumerate(text.matches):
             with in_text(index):
-                arguments = next(encoded[index]), sentence, text.tokenizer.source, longest - 1
-                parts = parts_with_phrases(*arguments, text.requirements, phrases)
-                for part, of_part in parts:
-                    ids = phrases.ids_of(of_part, start) if of_part else []
-                    job = Job(index, sentence_index, part, start, ids)
-                    if of_part and text.requirements.glossary is not None:
-                        whole_text = sentence if len(parts) == 1 else None
-                        job = with_terms_of(text, job, of_part, whole_text)
-                    jobs.append(job)
+                own = next(encoded[index]), text.phrases(sentence), matches, text.glossary
+                parts = parts_with_phrases(*own, source, longest - 1, encoder)
+                for ids, phrases, of_part in parts:
+                    job = Job(index, sentence, ids, start)
                     start = []
+                    if phrases:
+                        encoded_phrases = encoder.ids_of(phrases, job.prefix)
+                        terms = terms_of(ids, of_part, source, encoder.encoded)
+                        others = collections.Counter(phrases)
+                        others -= collections.Counter(of_part.targets())
+                        others = [encoder.encoded(each) for each in others.elements()]
+                        job = job._replace(phrases=encoded_phrases, terms=terms, others=others)
+                    jobs.append(job)
     return jobs
-
-
-def with_terms_of(text, job, phrases, sentence):
-    """Returns a job with its terms.
-
-    Args:
-        text: the `Text`.
-        job: the `Job`.
-        phrases: the phrases of the job, as texts.
-        sentence: the sentence. None: the job is a part of it.
-    """
-    source, glossary = text.tokenizer.source, text.requirements.glossary
-    if sentence is None:
-        (sentence,) = source.decode([job.ids[source.lead(job.ids) :]])
-    _, sentence = source.split_code(sentence)
-    encoded = text.search.phrases.encoded
-    terms = terms_of(job.ids, sentence, source, glossary, encoded)
-    others = collections.Counter(phrases) - collections.Counter(glossary.targets_in(sentence))
-    return job._replace(terms=terms, others=[encoded(each) for each in others.elements()])
 
 
 def encoded_sentences(texts):

@@ -1,6 +1,7 @@
 """`Translator`: translates texts with any engine, and implements the options of `Request`."""
 
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,12 +9,17 @@ import numpy as np
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END, PADDING
-from t2t_keras.translating.calls import Call, driven
+from t2t_keras.translating.calls import Call, call_of, driven
 from t2t_keras.translating.placed_terms import with_terms
 from t2t_keras.translating.request import TextError, one_or_many, requests_of
-from t2t_keras.translating.sentences import joined_sentences, on_one_line
+from t2t_keras.translating.sentences import joined_texts
 from t2t_keras.translating.texts import alike, jobs_of, texts_of
-from t2t_keras.translating.words import confidence_of_words, weights_by_order, words_of
+from t2t_keras.translating.words import (
+    Words,
+    joined_words,
+    weights_by_order,
+    words_of,
+)
 
 
 class Translation(NamedTuple):
@@ -41,6 +47,7 @@ class Translation(NamedTuple):
 
 
 EMPTY = Translation("", 0.0, [])
+OF_WORDS = ("words", "confidence")
 
 
 class Translator:
@@ -141,19 +148,20 @@ class Translator:
         texts = texts_of(requests, self.engine, self.tokenizer_for)
         check_texts(texts)
         jobs = jobs_of(texts, self.longest)
-        parts = [[[] for _ in text.sentences] for text in texts]
+        sentences = [[[] for _ in text.sentences] for text in texts]
         translated = yield from self.translated(texts, jobs, first_index)
         for job, result in zip(jobs, translated, strict=True):
-            parts[job.text_index][job.sentence_index].append(result)
+            sentences[job.text_index][job.sentence_index].append(result or [EMPTY])
+        # From here on, a list for each text, and in it for each rank a tuple of its parts.
+        sizes = [[len(parts) or 1 for parts in of_text] for of_text in sentences]
         results = [
-            joined_sentences([joined(each) for each in of_text], text.separators)
-            for of_text, text in zip(parts, texts, strict=True)
+            [*zip(*(part for parts in of_text for part in parts or [[EMPTY]]), strict=False)]
+            for of_text in sentences
         ]
-        results = yield from self.with_confidence(texts, results)
-        results = yield from self.with_words(texts, results)
+        yield from self.add_words(texts, results)
         return [
-            [self.finished(text, each) for each in of_text]
-            for text, of_text in zip(texts, results, strict=True)
+            [finished(text, parts, of_text) for parts in ranks]
+            for text, ranks, of_text in zip(texts, results, sizes, strict=True)
         ]
 
     def translated(self, texts, jobs, first_index):
@@ -210,91 +218,100 @@ class Translator:
             name: [search.options[name] for search in searches] for name in searches[0].options
         }
 
-    def with_confidence(self, texts, results):
-        """Yields a `Call` for log P; returns the results with the confidence of their words."""
-        wanted = [text.request.confidence for text in texts]
-        parts = self.parts(texts, results, wanted, "rates the words")
-        found = iter((yield self.call("log_p", parts)) if parts else [])
-        rate = functools.partial(confidence_of_words, self.engine.tokenizer.target)
-
-        def rated(each):
-            words = [rate(target, next(found)) for _, target in each.parts]
-            return each._replace(confidence=[word for of_part in words for word in of_part])
-
-        return [
-            [rated(each) for each in of_text] if is_wanted else of_text
-            for of_text, is_wanted in zip(results, wanted, strict=True)
-        ]
-
-    def with_words(self, texts, results):
-        """Yields a `Call` for attention; returns the results with their words and alignments."""
-        wanted = [
-            text.request.alignments or (text.marked is not None and text.marked.has_marks)
-            for text in texts
-        ]
-        for text, is_wanted in zip(texts, wanted, strict=True):
-            if is_wanted:
-                text.search.engine.check_attention()
+    def add_words(self, texts, results):
+        """Yields `Call`s, and adds words, alignments and confidence to the parts of results."""
+        rated = [text.request.confidence for text in texts]
         asked = [text.request.alignments for text in texts]
-        self.parts(texts, results, asked, "aligns the words")  # only rejects long parts
-        parts = self.parts(texts, results, wanted)
-        short = [part for part in parts if not self.is_long(part)]
-        found = iter((yield self.call("attention", short)) if short else [])
-
-        def weights(part):
-            return weights_by_order(*part) if self.is_long(part) else next(found)
-
-        def worded(each, text, is_wanted):
-            aligned = [weights(part) for part in each.parts] if is_wanted else None
-            return each._replace(words=words_of(text.tokenizer, each.parts, aligned))
-
-        return [
-            [worded(each, text, is_wanted) for each in of_text]
-            if is_wanted or text.request.confidence
-            else of_text
-            for of_text, text, is_wanted in zip(results, texts, wanted, strict=True)
+        aligned = [
+            is_asked or (text.marked is not None and text.marked.has_marks)
+            for text, is_asked in zip(texts, asked, strict=True)
         ]
+        for text in itertools.compress(texts, aligned):
+            text.search.engine.check_attention()
+        self.check_lengths(texts, results, rated, "rates the words")
+        self.check_lengths(texts, results, asked, "aligns the words")
+        short = [part for part in ids_of(results, aligned) if not self.is_long(part)]
+        log_p = yield from self.called("log_p", ids_of(results, rated))
+        attention = yield from self.called("attention", short)
 
-    def parts(self, texts, results, wanted, does=None):
-        """Returns the parts of the wanted texts' translations.
+        def with_words(tokenizer, part, is_rated, is_aligned):
+            if not part.parts:
+                words = Words([], [], [] if is_aligned else None)
+                return part._replace(words=words, confidence=[] if is_rated else None)
+            (ids,) = part.parts
+            weights = None
+            if is_aligned:
+                weights = weights_by_order(*ids) if self.is_long(ids) else next(attention)
+            found = words_of(tokenizer, *ids, weights, next(log_p) if is_rated else None)
+            return part._replace(words=found[0], confidence=found[1])
 
-        Args:
-            texts, results: the `Text`s, and the `Translation`s of each text.
-            wanted: booleans, one for each text.
-            does: verb phrase for the error about a part that is too long. If None, no part is
-                rejected.
-        """
-        chosen = []
-        for index, (text, of_text) in enumerate(zip(texts, results, strict=True)):
-            parts = [part for each in of_text for part in each.parts] if wanted[index] else []
-            for source, target in parts if does else []:
-                if self.is_long((source, target)):
-                    raise TextError(
-                        index,
-                        f"a server {does} of sentences of fewer than {self.longest_aligned} "
-                        f"pieces. Received: {text.request.text[:60]!r}… with {len(source) - 1}, "
-                        f"and {len(target) - 1} in its translation. Use t2t-translate, which has "
-                        "no such limit",
-                    )
-            chosen += parts
-        return chosen
+        for index, wanted in enumerate(zip(rated, aligned, strict=True)):
+            if any(wanted):
+                tokenizer = texts[index].tokenizer
+                results[index] = [
+                    [with_words(tokenizer, part, *wanted) for part in parts]
+                    for parts in results[index]
+                ]
+
+    def check_lengths(self, texts, results, wanted, does):
+        """Rejects a part of the wanted texts that is too long; `does` says for what, as a verb."""
+        if self.longest_aligned is None:
+            return
+        for index in itertools.compress(range(len(texts)), wanted):
+            for source, target in filter(self.is_long, ids_of(results[index : index + 1], [True])):
+                raise TextError(
+                    index,
+                    f"a server {does} of sentences of fewer than {self.longest_aligned} "
+                    f"pieces. Received: {texts[index].request.text[:60]!r}… with "
+                    f"{len(source) - 1}, and {len(target) - 1} in its translation. Use "
+                    "t2t-translate, which has no such limit",
+                )
 
     def is_long(self, part):
         return self.longest_aligned is not None and max(map(len, part)) > self.longest_aligned
 
-    def call(self, method, parts):
-        sources, targets = zip(*parts, strict=True)
-        return Call(self.engine, method, {"source": sources, "target": targets})
+    def called(self, method, pairs):
+        """Yields a `Call` for pairs of ids, if there are any; returns an iterator of results."""
+        return iter((yield call_of(self.engine, method, pairs)) if pairs else [])
 
-    def finished(self, text, translation):
-        """Restores the source's markup, or puts a single-sentence translation on one line."""
-        if text.marked is not None:
-            own = text.requirements, text.request.prefix, translation.words
-            marked = text.marked.marked(translation.text, *own, text.tokenizer.source.split_code)
-            return translation._replace(text=marked)
-        if len(text.sentences) == 1:  # line breaks between sentences are kept
-            return translation._replace(text=on_one_line(translation.text))
-        return translation
+
+def ids_of(results, wanted):
+    """Returns the (source, target) ids of all parts of the wanted texts' translations."""
+    chosen = itertools.compress(results, wanted)
+    return [ids for ranks in chosen for parts in ranks for part in parts for ids in part.parts]
+
+
+def finished(text, parts, sizes):
+    """Returns the `Translation` of a text, with its markup.
+
+    Args:
+        text: the `Text`.
+        parts: the `Translation` of each part.
+        sizes: number of parts of each sentence.
+    """
+    parts, sentences = iter(parts), []
+    for size in sizes:
+        own = [*itertools.islice(parts, size)]
+        sentences.append(joined(own, " ".join(filter(None, (each.text for each in own)))))
+    if text.marked is not None:
+        kept = [text.phrases(index) for index in range(len(sentences))]
+        kept[0] = [text.request.prefix, *kept[0]]
+        written = text.marked.marked(sentences, kept)
+    else:  # line breaks between sentences are kept
+        written = joined_texts([each.text for each in sentences], text.separators)
+    return joined(sentences, written)
+
+
+def joined(translations, text):
+    """Joins `Translation`s of successive stretches; `text` is the text of the result."""
+    words, confidence = ([getattr(each, name) for each in translations] for name in OF_WORDS)
+    return Translation(
+        text,
+        sum(each.score for each in translations),
+        [ids for each in translations for ids in each.parts],
+        joined_words(words) if words[0] is not None else None,
+        [each for of_part in confidence for each in of_part] if confidence[0] is not None else None,
+    )
 
 
 def translations_of(job, hypotheses, text):
@@ -306,22 +323,4 @@ def translations_of(job, hypotheses, text):
         Translation(written, float(score), [(source, ids[ids != PADDING])])
         for written, score, ids in found
         if np.isfinite(score)
-    ]
-
-
-def joined(parts):
-    """Joins the translations of a sentence's parts by rank: all best ones, all second-best ones, …
-
-    The translation of a sentence without parts, or of a part without hypotheses, is empty.
-    """
-    parts = [part or [EMPTY] for part in parts or [[]]]
-    if len(parts) == 1:
-        return parts[0]
-    return [
-        Translation(
-            " ".join(part.text for part in ranked if part.text),
-            sum(part.score for part in ranked),
-            [ids for part in ranked for ids in part.parts],
-        )
-        for ranked in zip(*parts, strict=False)
     ]

@@ -1,6 +1,6 @@
 """The words of texts and translations: their pieces, the links between them, confidence."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,22 +9,32 @@ from pipelines.tokenizers import words
 from t2t_keras.visualization.heads import joined
 
 
-def pieces_of_words(tokenizer, ids):
-    """Groups the pieces of a text by word. Marks and spaces between words are separate groups.
+class WordPieces(NamedTuple):
+    """The pieces of a text, grouped by word. Marks and spaces between words are separate groups.
+
+    Args:
+        texts: the text of each group.
+        sizes: array with the number of pieces in each group.
+        is_word: array of booleans: whether a group is a word.
+    """
+
+    texts: list
+    sizes: Any
+    is_word: Any
+
+    @property
+    def words(self):
+        """The text of each word."""
+        return [text for text, chosen in zip(self.texts, self.is_word, strict=True) if chosen]
+
+
+def word_pieces(tokenizer, ids):
+    """Returns the `WordPieces` of a text.
 
     Args:
         tokenizer: the tokenizer of the language.
         ids: ids of a text, with or without the end token.
-
-    Returns:
-        An array with the number of pieces in each group, and booleans: whether a group is a word.
     """
-    _, sizes, is_word = groups_of(tokenizer, ids)
-    return sizes, is_word
-
-
-def groups_of(tokenizer, ids):
-    """Returns the text of each group of pieces, and the results of `pieces_of_words`."""
     groups = words(tokenizer, ids)
     sizes = np.array([size for _, size in groups], "int64")
     firsts = np.asarray(ids)[np.cumsum(sizes) - sizes]
@@ -33,13 +43,7 @@ def groups_of(tokenizer, ids):
         text != SPACE_SIGN and first not in marks
         for (text, _), first in zip(groups, firsts.tolist(), strict=True)
     ]
-    return [text for text, _ in groups], sizes, np.array(is_word, bool)
-
-
-def texts_of_words(tokenizer, ids):
-    """Returns the text of each word."""
-    texts, _, is_word = groups_of(tokenizer, ids)
-    return [text for text, chosen in zip(texts, is_word, strict=True) if chosen]
+    return WordPieces([text for text, _ in groups], sizes, np.array(is_word, bool))
 
 
 class Words(NamedTuple):
@@ -55,22 +59,28 @@ class Words(NamedTuple):
     pairs: list | None = None
 
 
-def words_of(tokenizer, parts, weights=None):
-    """Returns the `Words` of a translation.
+def words_of(tokenizer, source, target, weights=None, log_p=None):
+    """Returns the `Words` of a text and its translation, and the words' confidence.
 
     Args:
         tokenizer: the vocabulary's tokenizer.
-        parts: (source ids, translation ids) of each part, including the end tokens.
-        weights: attention weights `[target, source]` of each part. None: words are not aligned.
+        source, target: ids, including the end tokens.
+        weights: attention weights `[target, source]`. None: the words are not aligned.
+        log_p: log P of each id of the translation. None: the confidence is None.
     """
-    read, written, pairs = [], [], []
-    for index, (source, target) in enumerate(parts):
-        if weights is not None:
-            links = linked(between_words(tokenizer, source, target, weights[index]))
-            pairs += [(i + len(read), j + len(written)) for i, j in links]
-        read += texts_of_words(tokenizer.source, source)
-        written += texts_of_words(tokenizer.target, target)
-    return Words(read, written, None if weights is None else sorted(pairs))
+    read, written = word_pieces(tokenizer.source, source), word_pieces(tokenizer.target, target)
+    pairs = None if weights is None else sorted(linked(between(read, written, weights)))
+    confidence = None if log_p is None else confidence_of(written, log_p)
+    return Words(read.words, written.words, pairs), confidence
+
+
+def joined_words(parts):
+    """Joins the `Words` of the parts of a text, which are all aligned or not."""
+    source, target, pairs = [], [], []
+    for each in parts:
+        pairs += [(i + len(source), j + len(target)) for i, j in each.pairs or ()]
+        source, target = source + each.source, target + each.target
+    return Words(source, target, None if any(each.pairs is None for each in parts) else pairs)
 
 
 def linked(weights):
@@ -89,9 +99,13 @@ def between_words(tokenizer, source, target, weights):
         target: ids, including the end token unless the output was cut off.
         weights: `[..., target, source]`.
     """
-    read, is_read = pieces_of_words(tokenizer.source, source)
-    written, is_written = pieces_of_words(tokenizer.target, target)
-    return joined(weights, written, read)[..., is_written, :][..., is_read]
+    read, written = word_pieces(tokenizer.source, source), word_pieces(tokenizer.target, target)
+    return between(read, written, weights)
+
+
+def between(read, written, weights):
+    weights = joined(weights, written.sizes, read.sizes)
+    return weights[..., written.is_word, :][..., read.is_word]
 
 
 def weights_by_order(source, target):
@@ -101,17 +115,15 @@ def weights_by_order(source, target):
     return weights
 
 
-def confidence_of_words(tokenizer, ids, token_log_p):
+def confidence_of(words, log_p):
     """Returns the confidence of each word: the smallest probability of its pieces.
 
     Args:
-        tokenizer: the tokenizer of the target language.
-        ids: ids of a translation.
-        token_log_p: log P of each id.
+        words: the `WordPieces` of a translation.
+        log_p: log P of each piece.
     """
-    sizes, is_word = pieces_of_words(tokenizer, ids)
-    if not len(sizes):
+    if not len(words.sizes):
         return []
-    token_log_p = np.asarray(token_log_p, "float64")
-    lowest = np.exp(np.minimum.reduceat(token_log_p, np.cumsum(sizes) - sizes))
-    return lowest[is_word].tolist()
+    starts = np.cumsum(words.sizes) - words.sizes
+    lowest = np.exp(np.minimum.reduceat(np.asarray(log_p, "float64"), starts))
+    return lowest[words.is_word].tolist()

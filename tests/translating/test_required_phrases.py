@@ -1,48 +1,25 @@
 import pytest
+from support.models.fake_engine import FakeEngine
 from support.text.toy_tokenizers import toy_tokenizer
 
-from pipelines.glossaries.glossary import Glossary
-from pipelines.text.normalization import Normalization
+from pipelines.glossaries.glossary import Glossary, Matches
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.required_phrases import (
-    PhraseEncoder,
-    Requirements,
-    loaded_glossary,
-    padded_phrases,
-)
+from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary, phrases_of
 
 
-class Upper:
-    """A glossary: the words in upper case must occur."""
-
-    def targets_in(self, text):
-        return [word for word in text.split() if word.isupper()]
-
-
-def test_a_sentence_has_the_phrases_of_its_text_and_of_the_glossary_once():
-    requirements = Requirements(["A", "x y"], Upper())
-    assert sorted(requirements.of_sentence("A b A")) == ["A", "A", "x y"]
-    assert Requirements((), Upper()).of_sentence("B b") == ["B"]
-    assert Requirements(["A"]).of_sentence("B b") == ["A"]
-    assert Requirements().of_sentence("B b") == []
-    assert not any(Requirements()), "there is nothing to require"
-
-
-def test_a_part_has_the_phrases_of_its_words_and_the_text_has_others():
-    requirements = Requirements(["A", "x y"], Upper())
-    parts, others = requirements.of_parts(["a b", "A c B"], "a b A c B")
-    assert ([sorted(each) for each in parts], others) == ([[], ["A", "B"]], ["x y"])
+def test_a_phrase_of_the_request_and_of_a_glossary_is_required_once():
+    matches = Glossary({"a": "A", "b": "B"}).matches_in("a b a")
+    assert sorted(phrases_of(["A", "x y"], matches)) == ["A", "A", "B", "x y"]
+    assert phrases_of(["A"], Matches("b", [])) == ["A"]
 
 
 def test_a_glossary_is_a_dictionary_a_file_or_an_object(tmp_path):
-    path = tmp_path / "terms.tsv"
+    path, engine = tmp_path / "terms.tsv", FakeEngine()
     path.write_text("dog\tguter  Hund\n")
     entries = {"dog": "guter  Hund"}
     for given in (entries, str(path), path, Glossary(entries)):
-        glossary = loaded_glossary(given, Normalization())
-        assert glossary.targets_in("The dog sleeps.") == ["guter Hund"]
-        assert glossary.targets_in("A cat.") == []
-    assert loaded_glossary(None, Normalization()) is None
+        assert loaded_glossary(given, engine).targets == {"dog": "guter Hund"}
+    assert loaded_glossary(None, engine) is None
 
 
 def test_a_phrase_is_encoded_as_it_stands_between_spaces():
@@ -89,11 +66,3 @@ def test_a_piece_that_continues_the_word_does_not_end_a_phrase():
             assert not end, piece
         if piece[0] in "▁.,":
             assert end, piece
-
-
-def test_phrases_are_padded_to_an_array():
-    assert padded_phrases([[[5, 6], [7]], [], [[8]]]).tolist() == [
-        [[5, 6], [7, 0]],
-        [[0, 0], [0, 0]],
-        [[8, 0], [0, 0]],
-    ]

@@ -1,9 +1,11 @@
 """Sentences that are too long are divided where a reader would divide them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from t2t_keras.translating.required_phrases import Requirements
+from t2t_keras.translating.required_phrases import phrases_of
 from t2t_keras.translating.sentences import halves_of, parts_of, parts_with_phrases
 
 
@@ -16,9 +18,6 @@ class Words:
 
     def lead(self, ids):
         return int(self.pieces(ids[:1]) == ["@"])
-
-    def split_code(self, text):
-        return "", text
 
     def pieces(self, ids):
         return [self.texts[id] for id in ids]
@@ -58,8 +57,9 @@ def test_parts_are_as_long_as_possible_and_begin_with_the_lead():
 class Numbered:
     """A glossary: each number must occur, and "1 2" as "12"."""
 
-    def targets_in(self, text):
-        return [*filter(str.isdigit, text.split()), *["12"] * ("1 2" in text)]
+    def matches_in(self, text):
+        targets = [*filter(str.isdigit, text.split()), *["12"] * ("1 2" in text)]
+        return SimpleNamespace(targets=lambda: targets)
 
 
 class Encoder:
@@ -72,9 +72,10 @@ class Encoder:
 def divided(text, required=(), longest=20):
     words = Words(text)
     words.begins_word[:] = True
-    arguments = np.arange(len(words.texts)), text, words, longest
-    parts = parts_with_phrases(*arguments, Requirements(required, Numbered()), Encoder())
-    return [(" ".join(words.pieces(part)), phrases) for part, phrases in parts]
+    ids, matches = np.arange(len(words.texts)), Numbered().matches_in(text)
+    phrases = phrases_of(required, matches)
+    parts = parts_with_phrases(ids, phrases, matches, Numbered(), words, longest, Encoder())
+    return [(" ".join(words.pieces(part)), phrases) for part, phrases, _ in parts]
 
 
 def test_a_sentence_is_divided_until_the_phrases_of_each_part_fit():

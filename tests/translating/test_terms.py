@@ -30,7 +30,8 @@ def test_a_term_has_the_pieces_of_its_source_words(text, terms):
     glossary = Glossary({term: term.upper() for term in terms})
     ids = ids_of(text)
     _, sentence = LETTERS.split_code(text)
-    found = terms_of(ids, sentence, LETTERS, glossary, lambda target: [*map(ord, target)])
+    matches = glossary.matches_in(sentence)
+    found = terms_of(ids, matches, LETTERS, lambda target: [*map(ord, target)])
     assert [written(term.ids) for term in found] == [term.upper() for term in terms]
     words = [["".join(chr(ids[i]) for i in word) for word in term.words] for term in found]
     assert words == [*terms.values()]

@@ -7,11 +7,11 @@ from pipelines.special_ids import BEGIN, END
 from pipelines.tokenizers import words
 from t2t_keras.translating.words import (
     between_words,
-    confidence_of_words,
+    confidence_of,
+    joined_words,
     linked,
-    pieces_of_words,
-    texts_of_words,
     weights_by_order,
+    word_pieces,
     words_of,
 )
 
@@ -23,17 +23,17 @@ def test_words_are_those_of_the_text(text):
     tokenizer = learned_tokenizer()
     (ids,) = tokenizer.encode([text])
     for marked in (ids, np.append(ids, END), [BEGIN, *ids, END]):
-        sizes, is_word = pieces_of_words(tokenizer, marked)
-        assert sizes.sum() == len(marked)
-        assert [size for _, size in words(tokenizer, ids)] == sizes[is_word].tolist()
-        assert texts_of_words(tokenizer, marked) == text.split()
+        found = word_pieces(tokenizer, marked)
+        assert found.sizes.sum() == len(marked)
+        assert [size for _, size in words(tokenizer, ids)] == found.sizes[found.is_word].tolist()
+        assert found.words == text.split()
 
 
 def test_a_space_at_the_end_of_an_output_that_was_cut_off_is_no_word():
     tokenizer = learned_tokenizer()
     (ids,) = tokenizer.encode(["Der Hund"])
     space = tokenizer.pieces(range(400)).index("▁")
-    sizes, is_word = pieces_of_words(tokenizer, [*ids, space])
+    _, sizes, is_word = word_pieces(tokenizer, [*ids, space])
     assert tokenizer.decode([[*ids, space]]) == ["Der Hund"]
     assert is_word.tolist() == [True, True, False] and sizes[-1] == 1
 
@@ -47,10 +47,9 @@ def ids_of(text):
     [("abcd", [0.125]), ("a bc", [0.25, 0.125]), (">>de<< a b", [0.25, 0.125]), ("", [])],
 )
 def test_a_word_is_as_probable_as_its_least_probable_piece(text, expected):
-    ids = ids_of(text)[: len(P)]
-    np.testing.assert_allclose(confidence_of_words(LetterTokenizer(), ids, np.log(P)), expected)
-    impossible = [-np.inf] * len(P)
-    assert confidence_of_words(LetterTokenizer(), ids, impossible) == [0.0] * len(expected)
+    found = word_pieces(LetterTokenizer(), ids_of(text)[: len(P)])
+    np.testing.assert_allclose(confidence_of(found, np.log(P)), expected)
+    assert confidence_of(found, [-np.inf] * len(P)) == [0.0] * len(expected)
 
 
 def test_a_target_word_is_linked_to_the_source_word_with_the_largest_weight():
@@ -74,11 +73,12 @@ def test_words_are_counted_through_all_parts():
     parts = [(ids_of("a b"), ids_of("A B C")), (ids_of("c d"), ids_of("D"))]
     weights = [np.zeros((len(target), len(source))) for source, target in parts]
     weights[0][:, 3], weights[1][:, 1] = 1, 1
-    found = words_of(LetterTokenizer(), parts, weights)
+    pairs = zip(parts, weights, strict=True)
+    found = joined_words([words_of(LetterTokenizer(), *ids, each)[0] for ids, each in pairs])
     assert found.source == ["a", "b", "c", "d"] and found.target == ["A", "B", "C", "D"]
     assert found.pairs == [(1, 0), (1, 1), (1, 2), (2, 3)]
-    assert words_of(LetterTokenizer(), parts).pairs is None
-    assert words_of(LetterTokenizer(), [], []).pairs == []
+    words, confidence = words_of(LetterTokenizer(), *parts[1], log_p=np.log(P[:3]))
+    assert words.pairs is joined_words([words]).pairs is None and confidence == [0.25]
 
 
 def test_words_of_a_part_that_is_too_long_are_aligned_by_their_order():

@@ -8,6 +8,7 @@ So with any alignment, every mark is written once, and the nesting is the same a
 import bisect
 import re
 
+from pipelines.markup.marked_text import every
 from t2t_keras.translating.markup.marked_words import divided, linked_units, located
 
 NEAR = 5  # maximum words between a mark and the aligned word that determines its place
@@ -20,15 +21,12 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
     """Returns a translation with the marks of its source.
 
     Args:
-        segment: object with `text` and `marks`. A mark has `start`, `end`, `before`, `after`,
-            `kind`, `edge`, `spaced` and `children`; see `pipelines.markup.marked_text`.
+        segment: a `Segment` with marks; see `pipelines.markup.marked_text`.
         translation: the translation of the text.
         source_words, target_words: the words to which the indices in `pairs` refer.
         pairs: (source word, target word) indices. If empty, words are linked in order.
         escape: function that escapes text between marks.
     """
-    if not segment.marks:
-        return escape(translation)
     placed = Placement(segment, translation, source_words, target_words, pairs)
     return Writer(translation, placed.units, escape).write(placed.arranged())
 
@@ -38,7 +36,9 @@ class Placement:
 
     def __init__(self, segment, translation, source_words, target_words, pairs):
         self.segment = segment
-        cuts = sorted(set(offsets(segment.marks)))
+        starts = sorted(mark.start for mark in every(segment.marks))
+        ends = sorted(mark.end for mark in every(segment.marks))
+        cuts = sorted({*starts, *ends})
         source, target = (
             located(text, words)
             for text, words in ((segment.text, source_words), (translation, target_words))
@@ -50,7 +50,6 @@ class Placement:
             by_word.append([(len(self.starts) + i, unit) for i, unit in enumerate(parts)])
             self.starts += [unit.start for unit in parts]
             self.ends += [unit.end for unit in parts]
-        depths = depths_at(segment.marks)
         links = links_of(pairs, len(source), len(target))
         self.units, self.linked = linked_units(
             segment.text,
@@ -58,7 +57,9 @@ class Placement:
             translation,
             target,
             links,
-            lambda unit: depths(unit.start),
+            lambda unit: (
+                bisect.bisect_right(starts, unit.start) - bisect.bisect_right(ends, unit.start)
+            ),
         )
         self.targets = [[] for _ in self.starts]  # the target units of each source unit
         for index, link in enumerate(self.linked):
@@ -164,28 +165,6 @@ class Placement:
                         return found[0] if side == "next" else found[-1] + 1
         share = (at - parent[0]) / max(parent[1] - parent[0], 1)
         return first + round((end - first) * min(max(share, 0), 1))
-
-
-def offsets(marks):
-    for mark in marks:
-        yield from (mark.start, mark.end)
-        yield from offsets(mark.children)
-
-
-def depths_at(marks):
-    """Returns a function that counts the marks around an offset."""
-    starts, ends = [], []
-
-    def collect(marks):
-        for mark in marks:
-            starts.append(mark.start)
-            ends.append(mark.end)
-            collect(mark.children)
-
-    collect(marks)
-    starts.sort()
-    ends.sort()
-    return lambda at: bisect.bisect_right(starts, at) - bisect.bisect_right(ends, at)
 
 
 def links_of(pairs, sources, targets):

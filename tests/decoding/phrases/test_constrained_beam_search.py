@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support.models.table_model import END, TableModel, found, padded, search_table
 
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.required_phrases import padded_phrases
 
 VOCABULARY = 6
 FOLLOWS = np.arange(12) != 3  # 3 continues a word
@@ -25,7 +25,8 @@ CASES = {
 def constrained(model, limits, phrases, prefixes=None, extra_length=0, **settings):
     """Returns (score, tokens) of each hypothesis of each sentence, as `search_table` does."""
     config = SearchConfig(extra_length=extra_length, **settings)
-    extras = {"phrases": padded_phrases(phrases)}
+    ids = [stacked([np.array(each, "int32") for each in of_row or [[]]]) for of_row in phrases]
+    extras = {"phrases": stacked(ids)}
     if prefixes:
         extras["prefix"] = padded(prefixes)
     method = ConstrainedBeamSearch(model, config, FOLLOWS[: model.config.vocab_size])

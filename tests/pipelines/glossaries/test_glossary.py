@@ -38,7 +38,7 @@ TERMS = {
     ],
 )
 def test_phrases_are_found_as_whole_words_longest_first(text, targets):
-    assert Glossary(TERMS).targets_in(text) == targets
+    assert Glossary(TERMS).matches_in(text).targets() == targets
 
 
 def test_a_file_has_a_pair_per_line_and_comments(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.markup.marked_text import Document, Segment, pieces_of
-from pipelines.markup.markup_tokens import MarkupTokenizer, tokens_of
+from pipelines.markup.markup_tokens import IN_TEXT, MarkupTokenizer
 from pipelines.markup.placeholders import PLACEHOLDERS, escaped, without_placeholders
 
 PLACED = "{name} {{x}} ${x} %s %(name)d %1$s %d%% %.2f {0} {} https://a.b/c_(d)?e=1&f=2 a.b@c.org"
@@ -146,17 +146,18 @@ def test_a_line_break_inside_an_element_is_a_space(text, markup, found):
 @pytest.mark.parametrize("text", [*UGLY, PAGE])
 @pytest.mark.parametrize("markup", ["html", "xml", "placeholders"])
 def test_joined_tokens_are_the_text_or_its_lines(text, markup):
-    assert "".join(token.raw for token in tokens_of(text, markup)) == text
+    assert "".join(token.raw for token in MarkupTokenizer(markup, IN_TEXT).tokens(text)) == text
     tokenizer = MarkupTokenizer(markup)
     for line in [*text.split("\n"), "]-- x", "'>", "y"]:
         assert "".join(token.raw for token in tokenizer.tokens(line)) == line
 
 
 @pytest.mark.parametrize("begun", ["<!--", "<a b='", "<a translate='no' ", "<!a ["])
-def test_long_unfinished_markup_is_kept_short_and_ends_where_it_must(begun):
+def test_long_unfinished_markup_ends_where_it_must(begun):
     document = Document("html")
     for line in [begun, *["a=b " * 100] * 50]:
-        assert document.pieces_of(line) == [line] and len(document.tokenizer.begun) < 2500
+        assert document.pieces_of(line) == [line]
+    assert begun != "<!--" or len(document.tokenizer.begun) < 10, "comments may be long"
     end = {"'": "'>", "[": "]>"}.get(begun[-1], "-->")
     assert document.pieces_of(end) == [end]
     assert len(texts_in(document.pieces_of("A"))) == ("translate" not in begun)

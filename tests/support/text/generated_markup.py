@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 from pipelines.markup.marked_text import Document
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
-from t2t_keras.translating.required_phrases import Requirements
+from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words
 
 PLAIN = [
@@ -111,33 +111,28 @@ def translated(text, markup, draw=None):
     if markup != "placeholders":
         document = Document(markup)
         lines = [document.pieces_of(line) for line in lines]
-    marked = (marked_text_of(line, markup, split_sentences, without_codes) for line in lines)
+    marked = (marked_text_of(line, markup, split_sentences) for line in lines)
     return "\n".join(translated_line(each, draw) for each in marked)
 
 
 def translated_line(marked, draw):
     """Returns the translation of a `MarkedText`."""
-    pairs, sources, targets, translations = [], [], [], []
+    translations = []
     for sentence in marked.sentences:
+        pairs = []
         if draw is None:
             source, target, written = sentence.split(), sentence.split(), sentence
         else:
             source, target = mistranslated(sentence, draw)
             written = " ".join(target)
         if draw is not None and draw.random() > 0.05 and source:
-            pairs += [
-                (len(sources) + draw.randrange(len(source)), len(targets) + place)
+            pairs = [
+                (draw.randrange(len(source)), place)
                 for place in range(len(target))
                 if draw.random() > 0.1
             ]
-        sources, targets = [*sources, *source], [*targets, *target]
-        translations.append(written)
-    words = Words(sources, targets, pairs)
-    return marked.marked("\n".join(translations), Requirements(), "", words, without_codes)
-
-
-def without_codes(text):
-    return "", text
+        translations.append(Translation(written, 0.0, [], Words(source, target, pairs)))
+    return marked.marked(translations, [[]] * len(translations))
 
 
 def read_by_the_model(text, markup):

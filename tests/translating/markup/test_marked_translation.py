@@ -6,11 +6,10 @@ from support.models.fake_engine import FakeEngine, fake_translator
 from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import Document
 from pipelines.text.sentences import split_sentences
-from t2t_keras.translating.markup.marked_translation import by_sentence, marked_text_of
+from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.request import Request
-from t2t_keras.translating.required_phrases import Requirements
 from t2t_keras.translating.sentences import whole
-from t2t_keras.translating.translator import Translator
+from t2t_keras.translating.translator import Translation, Translator
 from t2t_keras.translating.words import Words
 
 FIRST, SECOND = "The dog sleeps.", "Two cats saw a big house!"
@@ -86,14 +85,10 @@ def test_a_language_code_and_a_tag_apply_to_all_segments():
 
 def marked(text, translation, glossary=None, prefix="", markup="html"):
     """Returns the given translation of a text of one sentence with the text's markup."""
-    found = marked_text_of(text, markup, whole, without_codes)
-    requirements = Requirements(glossary=Glossary(glossary) if glossary else None)
+    found = marked_text_of(text, markup, whole)
+    matches = Glossary(glossary or {}).matches_in(found.sentences[0])
     words = Words([], translation.split(), [])
-    return found.marked(translation, requirements, prefix, words, without_codes)
-
-
-def without_codes(text):
-    return "", text
+    return found.marked([Translation(translation, 0.0, [], words)], [[prefix, *matches.targets()]])
 
 
 @pytest.mark.parametrize("target", ["hund@tier.de", "{Hund}", "100%ig", "%s"])
@@ -136,11 +131,10 @@ def test_words_with_signs_are_kept_and_inventions_removed(text, written, expecte
 
 @pytest.mark.parametrize("text", ["<b> M&uuml;ller &copy </b> & {x} , 3", "<p>A</p>  <p>B. C.</p>"])
 def test_a_text_that_the_model_leaves_as_it_is_keeps_its_bytes(text):
-    found = marked_text_of(text, "html", split_sentences, without_codes)
-    copied = "\n".join(found.sentences)
-    assert "&" not in copied.replace("& ", "")
-    words = Words([], [], [])
-    assert found.marked(copied, Requirements(), "", words, without_codes) == text
+    found = marked_text_of(text, "html", split_sentences)
+    assert not any("&" in each.replace("& ", "") for each in found.sentences)
+    copied = [Translation(each, 0.0, [], Words([], [], [])) for each in found.sentences]
+    assert found.marked(copied, [[]] * len(copied)) == text
 
 
 def test_lines_of_a_document_are_translated_as_the_lines_before_them_demand():
@@ -149,9 +143,3 @@ def test_lines_of_a_document_are_translated_as_the_lines_before_them_demand():
     pieces = [document.pieces_of(line) for line in lines]
     assert best(pieces, markup="html") == [*lines[:3], "THE DOG SLEEPS.<pre>", FIRST]
     assert best([FIRST], markup="html") == ["THE DOG SLEEPS."]
-
-
-def test_words_belong_to_the_sentence_in_which_their_last_letter_lies():
-    assert by_sentence(["ab c", "", "d"], ["ab", "c", "d"]) == [2, 2, 3]
-    assert by_sentence(["ab c", "de"], ["abab", "cc", "dede"]) == [2, 3], "letters were changed"
-    assert by_sentence(["a", "b"], []) == [0, 0]
