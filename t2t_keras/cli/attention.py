@@ -127,13 +127,11 @@ def draw_curves(folders, output):
     names = names if len(set(names)) == len(names) else folders
     runs = dict(zip(names, map(Run, folders), strict=True))
     trust_given(folders)
-    intervals = {name: run.intervals() for name, run in runs.items()}
-    evaluations = {
-        name: run.evaluations(required=not intervals[name]) for name, run in runs.items()
-    }
+    runs = {name: (run, run.intervals()) for name, run in runs.items()}
+    runs = {name: (run.evaluations(not steps), steps) for name, (run, steps) in runs.items()}
     output.mkdir(parents=True, exist_ok=True)
     with full_disk_named(output):
-        curves(output / "curves.png", evaluations, intervals)
+        curves(output / "curves.png", runs)
     print(output / "curves.png")
 
 

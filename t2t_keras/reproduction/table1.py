@@ -20,7 +20,7 @@ from t2t_keras.layers.head_widths import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.stages.table_writer import circumstances, number, this_machine, write_table
-from t2t_keras.visualization.scaling import scaling
+from t2t_keras.visualization.panels import Panel, draw_panels
 
 FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter lengths
 NONE = "–"  # cell of an exponent that is not fitted
@@ -206,15 +206,17 @@ def notes(plan, settings, rows):
 
 
 def draw(path, table):
-    panels = {}
+    panels = []
     for measure, (title, unit, scale) in MEASURES.items():
-        lines = {}
-        for name, costs in table.items():
-            points = {n: scale * result[measure] for n, result in costs.items()}
-            fitted = fit(costs, measure)
-            lines[name] = points, fitted and (fitted[0], scale * fitted[1])
-        panels[f"{title}, {unit}"] = lines
-    names = {name: f"{name}, {row.cost}" for name, row in PAPER.items()}
+        lines, fits = {}, {}
+        for layer, costs in table.items():
+            name = f"{layer}, {PAPER[layer].cost}"
+            lines[name] = {n: scale * result[measure] for n, result in costs.items()}
+            if fitted := fit(costs, measure):
+                fits[name] = fitted[0], scale * fitted[1]
+        note = "at the end of each line, its exponent" if fits else f"no exponents: {NOT_FITTED}"
+        options = {"log_x": True, "log_y": True, "joined": False, "fits": fits}
+        panels.append(Panel(f"{title}, {unit}", lines, f"n; {note}", **options))
     unfinished = path.with_name(path.name + ".unfinished")
-    scaling(unfinished, panels, names, f"no exponents: {NOT_FITTED}")
+    draw_panels(unfinished, panels)
     unfinished.rename(path)

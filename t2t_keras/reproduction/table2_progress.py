@@ -5,7 +5,7 @@ import statistics
 from typing import NamedTuple
 
 from t2t_keras.reproduction.recipe import operations_per_token
-from t2t_keras.visualization.line_panels import Panel, line_panels
+from t2t_keras.visualization.panels import Panel, draw_panels
 
 
 class RowProgress(NamedTuple):
@@ -54,7 +54,7 @@ def draw_progress(path, rows):
         panel(rows, lambda each: each.operations / unit, f"operations of training, 10{power}"),
         panel(rows, lambda each: each.seconds / 60, "minutes of training"),
     ]
-    line_panels(path, panels)
+    draw_panels(path, panels)
 
 
 class Point(NamedTuple):

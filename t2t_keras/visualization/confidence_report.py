@@ -2,8 +2,8 @@
 
 import io
 
-from t2t_keras.visualization.calibration import calibration_plot
 from t2t_keras.visualization.document import folded, paragraph, picture, section, table
+from t2t_keras.visualization.panels import Panel, draw_panels
 
 
 def confidence(calibration):
@@ -13,7 +13,7 @@ def confidence(calibration):
         calibration: a `Calibration`.
     """
     file = io.BytesIO()
-    calibration_plot(file, calibration.bins)
+    draw_panels(file, panels(calibration.bins), (5.5, 3.6))
     return section(
         "Confidence",
         paragraph(
@@ -35,6 +35,18 @@ def confidence(calibration):
         ),
         folded("Table", bins_table(calibration.bins)),
     )
+
+
+def panels(bins):
+    ends = [(100 * each.low, 100 * each.high) for each in bins]
+    shares = {100 * each.confidence: 100 * each.right for each in bins}
+    lines = {"calibrated": {0: 0, 100: 100}, "measured": shares}
+    bars = [(*end, 100 * each.right) for end, each in zip(ends, bins, strict=True)]
+    counts = [(*end, each.words) for end, each in zip(ends, bins, strict=True)]
+    return [
+        Panel("share of right words, %", lines, "confidence, %", bars=bars),
+        Panel("number of words", {}, "confidence, %", bars=counts),
+    ]
 
 
 def bins_table(bins):

@@ -15,17 +15,8 @@ FONTS = [
     *("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Noto Sans Devanagari"),
     *("Noto Sans Bengali", "Noto Sans Tamil", "Noto Sans Thai", "Noto Emoji", "Unifont"),
 ]
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b4fc9", "#8c564b"]
 GRAY, LIGHT_GRAY = "#5f6670", "#c8ccd2"
-
-
-def style_axes(ax, title):
-    """Sets the title, and mutes frame, ticks and grid so that the lines stand out."""
-    ax.set_title(title, fontsize=11, loc="left")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(LIGHT_GRAY)
-    ax.tick_params(colors=GRAY, labelsize=9, length=0, which="both")
-    ax.xaxis.label.set(color=GRAY, fontsize=9)
-    ax.grid(color=LIGHT_GRAY, linewidth=0.5, which="both", alpha=0.6)
 
 
 @contextlib.contextmanager

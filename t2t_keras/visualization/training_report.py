@@ -2,7 +2,6 @@
 
 import datetime
 import io
-import itertools
 import json
 import math
 import shlex
@@ -38,7 +37,7 @@ def learning(run):
             paragraph(f"The run has no evaluation yet: the first comes after {every:,} steps."),
         )
     file = io.BytesIO()
-    curves(file, {run.name: run.evaluations}, {run.name: run.intervals})
+    curves(file, {run.name: (run.evaluations, run.intervals)})
     return section(
         title,
         paragraph(
@@ -54,7 +53,7 @@ def learning(run):
             "A perplexity of k means that the model is as uncertain, on average, as if it chose "
             "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "
             "in this picture was measured on greedy translations of held-out sentences. "
-            + points_text(run),
+            "Training metrics are means over the steps since the previous point.",
             class_="note",
         ),
         paragraph(f"The weights were compared when training ended. {run.comparison}.")
@@ -62,24 +61,6 @@ def learning(run):
         else None,
         folded("Table", history(run.evaluations)) if run.evaluations else None,
     )
-
-
-def points_text(run):
-    """Describes the points of the training curves.
-
-    The setting `log_every` may have changed during the training, so the points tell their distance.
-    """
-    steps = [line["step"] for line in run.intervals]
-    if not steps:
-        return "Training metrics are drawn from the evaluations."
-    distances = [after - before for before, after in itertools.pairwise(steps)]
-    shortest, longest = min(distances, default=steps[0]), max(distances, default=steps[0])
-    if shortest < longest:
-        return (
-            "Training metrics are means over the steps since the previous point: "
-            f"{shortest:,} to {longest:,} steps."
-        )
-    return f"Training metrics are means over {longest:,} step{'s' * (longest > 1)}."
 
 
 def origin_of_weights(run):

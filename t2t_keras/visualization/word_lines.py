@@ -4,9 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.visualization.curves import COLORS
 from t2t_keras.visualization.heat_maps import room_for, shortened
-from t2t_keras.visualization.images import GRAY, image
+from t2t_keras.visualization.images import COLORS, GRAY, image
 
 # Sizes in inches.
 COLUMN = 0.31  # width of a word's column

@@ -3,10 +3,9 @@
 import io
 
 import matplotlib.figure
-import matplotlib.image
 import pytest
 
-from t2t_keras.visualization.curves import curves, with_intervals, with_sets
+from t2t_keras.visualization.curves import curve_panels, curves
 
 
 @pytest.fixture
@@ -17,8 +16,8 @@ def drawn(monkeypatch):
         matplotlib.figure.Figure, "savefig", lambda figure, *_, **__: figures.append(figure)
     )
 
-    def draw(*arguments):
-        curves(io.BytesIO(), *arguments)
+    def draw(evaluations=(), intervals=()):
+        curves(io.BytesIO(), {"run": (evaluations, intervals)})
         figure = figures.pop()
         steps = {
             ax.get_title(loc="left"): [line.get_xdata().tolist() for line in ax.lines]
@@ -29,48 +28,41 @@ def drawn(monkeypatch):
     return draw
 
 
-def test_training_is_drawn_from_every_interval_and_held_out_text_from_evaluations(drawn):
+def test_training_is_drawn_from_intervals_and_held_out_text_from_evaluations(drawn):
     evaluations = [
         {"step": s, "train_loss": 5.0, "loss": 4.0, "learning_rate": 0.1, "bleu": 9.0}
         for s in (10, 20, 30)
     ]
     intervals = [
-        {"step": s, "loss": 3.0, "learning_rate": 0.2, "tokens_per_second": 7.0}
-        for s in (15, 20, 25, 30)
+        {"step": s, "loss": 3.0, "learning_rate": 0.2, "tokens_per_second": 7.0} for s in (15, 30)
     ]
-    steps, legend = drawn({"run": evaluations}, {"run": intervals})
-    assert steps["loss"] == [[10, 15, 20, 25, 30], [10, 20, 30]], "an earlier version began the run"
-    assert steps["learning rate"] == [[10, 15, 20, 25, 30]]
-    assert steps["tokens per second"] == [[15, 20, 25, 30]] and steps["BLEU"] == [[10, 20, 30]]
+    steps, legend = drawn(evaluations, intervals)
+    assert steps["loss"] == [[15, 30], [10, 20, 30]]
+    assert steps["learning rate"] == steps["tokens per second"] == [[15, 30]]
+    assert steps["BLEU"] == [[10, 20, 30]]
     assert steps["token accuracy"] == [] and legend == ["run", "held out", "training"]
 
 
 def test_the_legend_has_no_line_that_no_curve_has(drawn):
-    trained = [{"step": 2, "loss": 3.0}]
-    assert drawn({"run": []}, {"run": trained})[1] == ["run", "training"]
-    assert drawn({"run": [{"step": 2, "loss": 3.0}]})[1] == ["run", "held out"]
-    named = [{"step": 2, "loss": 4.0, "a/loss": 4.0, "b/loss": 3.0}]
-    assert drawn({"run": named})[1] == ["run: a", "run: b", "held out"]
-    rates = [{"step": 2, "learning_rate": 0.1}]
-    assert drawn({"x": rates, "empty": [{"step": 1}], "old": []})[1] == ["x"]
+    line = {"step": 2, "loss": 3.0}
+    assert drawn([], [line])[1] == ["run", "training"]
+    assert drawn([line])[1] == ["run", "held out"]
+    named = [{**line, "a/loss": 4.0, "b/loss": 3.0}]
+    assert drawn(named)[1] == ["run: a", "run: b", "held out"]
+    assert drawn([], [{"step": 2, "learning_rate": 0.1}])[1] == ["run"]
     diverged = [{"step": 1, "loss": float("nan")}, {"step": 2, "loss": float("inf"), "bleu": None}]
-    assert drawn({"diverged": diverged})[1] == []
-
-
-def test_runs_of_earlier_versions_are_drawn_from_their_evaluations():
-    evaluation = {"step": 1, "loss": 4.0, "train_loss": 5.0, "tokens_per_second": 7.0}
-    expected = {"step": 1, "loss": 4.0, "train_loss": 5.0, "train_tokens_per_second": 7.0}
-    assert with_intervals({"run": [evaluation]}, {}) == {"run": [expected]}
+    assert drawn(diverged)[1] == []
 
 
 def test_named_held_out_sets_are_lines_of_their_own():
     evaluations = [
-        {"step": 1, "train_loss": 6.0, "loss": 5.0},  # before the sets had names
-        {"step": 2, "train_loss": 5.0, "loss": 4.0, "a/loss": 4.0, "b/loss": 3.0, "b/bleu": 9.0},
+        {"step": 1, "loss": 5.0},  # before the sets had names
+        {"step": 2, "loss": 4.0, "a/loss": 4.0, "b/loss": 3.0, "b/bleu": 9.0},
     ]
-    assert with_sets({"run": evaluations, "other": evaluations[:1]}) == {
-        "run": [evaluations[0], {"step": 2, "train_loss": 5.0}],
-        "run: a": [{"step": 2, "loss": 4.0}],
-        "run: b": [{"step": 2, "loss": 3.0, "bleu": 9.0}],
-        "other": evaluations[:1],
+    loss, *_ = curve_panels({"run": (evaluations, []), "other": (evaluations[:1], [])})
+    assert loss.lines == {
+        "run": {1: 5.0},
+        "run: a": {2: 4.0},
+        "run: b": {2: 3.0},
+        "other": {1: 5.0},
     }

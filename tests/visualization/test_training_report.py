@@ -15,7 +15,6 @@ from t2t_keras.visualization.training_report import (
     history,
     learning,
     loss_text,
-    points_text,
     schedule,
 )
 
@@ -102,24 +101,12 @@ def test_the_history_has_columns_for_each_named_set():
     assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
 
 
-@pytest.mark.parametrize(
-    ("steps", "text"),
-    [
-        ([], "Training metrics are drawn from the evaluations."),
-        ([7, 14, 40, 80], "means over the steps since the previous point: 7 to 40 steps."),
-    ],
-)
-def test_the_points_of_the_curves_are_means_over_the_recorded_steps(steps, text):
-    facts = facts_of(log_every=40)._replace(intervals=[{"step": step} for step in steps])
-    assert points_text(facts).endswith(text)
-
-
 def test_a_run_without_an_evaluation_is_described_by_its_training_loss():
     intervals = [{"step": step, "loss": 6.0 - step, "tokens": 9} for step in (1, 2)]
     facts = facts_of()._replace(intervals=intervals)
     text = html_of(learning(facts))
     assert "The training loss was 5.00 at step 1 and 4.00 at step 2. It was still falling." in text
-    assert "means over 1 step." in text and "<img" in text and "<table" not in text
+    assert "<img" in text and "<table" not in text
     assert facts.latest == intervals[-1]
     evaluations = [{"step": 2, "loss": 3.0}]
     assert facts._replace(evaluations=evaluations).latest == evaluations[0]

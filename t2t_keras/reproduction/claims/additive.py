@@ -11,7 +11,7 @@ from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import last, measured_once
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 HEADS = (8, 2, 1)  # h of the trained models; d_k = d_model / h
 LENGTHS = (64, 128, 256, 512)  # n of the measured layer

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from t2t_keras.stages.table_writer import write_table
-from t2t_keras.visualization.line_panels import line_panels
+from t2t_keras.visualization.panels import draw_panels
 
 
 class Finding(NamedTuple):
@@ -35,7 +35,7 @@ def write_finding(folder, name, finding):
     """Writes the plot NAME.png, further pictures and tables; returns the finding as Markdown."""
     pictures = dict(finding.pictures)
     if finding.panels:
-        pictures = {name: lambda path: line_panels(path, finding.panels), **pictures}
+        pictures = {name: lambda path: draw_panels(path, finding.panels), **pictures}
     for picture, draw in pictures.items():
         unfinished = folder / f"{picture}.png.unfinished"
         draw(unfinished)

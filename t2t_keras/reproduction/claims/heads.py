@@ -7,7 +7,7 @@ from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.head_analysis import LOOKED_AT, TRANSLATED, analyse
 from t2t_keras.reproduction.claims.toy_runs import measured_once
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 HEADS = {"8 heads": 8, "one head": 1}  # {name of the model: number of heads}
 TITLES = {

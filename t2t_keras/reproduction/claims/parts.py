@@ -8,7 +8,7 @@ variant that has a warm-up followed by the same constant learning rate.
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import curve, last
 from t2t_keras.stages.table_writer import number, signed
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 COMPLETE = "complete"  # name of the complete model
 HEADS = 8  # number of heads; other experiments share the run of the complete model

@@ -15,7 +15,7 @@ from t2t_keras.reproduction.claims.toy_runs import CONFIG, last, measured_once
 from t2t_keras.reproduction.longest_path import longest_path
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 LONGEST = 60  # maximum tokens of a line
 LINES = 20  # number of lines on which gradients are measured

@@ -11,7 +11,7 @@ from t2t_keras.reproduction.run_stages import ChosenWeights, checkpoints_of, tra
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 # {value of `model.positions`: name in the table and the plot}
 KINDS = {"sinusoidal": "sinusoidal", "learned": "learned", "none": "no positions"}

@@ -8,7 +8,7 @@ import numpy as np
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import curve, last
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 WIDTHS = (16, 32, 64, 128, 256, 512, 1024)  # d_k of the random vectors
 KEYS = 64  # random keys in each set

@@ -11,7 +11,7 @@ from t2t_keras.layers import SinusoidalPositionalEncoding
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.position_waves import position_waves
+from t2t_keras.visualization.panels import Panel
 
 D_MODEL = 512  # width of the encodings in the tables, the paper's base model
 POSITIONS = 3000  # number of positions
@@ -35,10 +35,6 @@ def finding(_toy_runs):
     small = call_in_child(layer_outputs, PICTURE_LENGTH, PICTURE_WIDTH)
     narrow = call_in_child(layer_outputs, 2, SHIFT_WIDTH)
 
-    def draw(path):
-        shift = rotation(frequencies(narrow), SHIFT)
-        position_waves(path, small, waves, shift, SHIFT, dot_products(encodings))
-
     return Finding(
         title="Sinusoids and relative positions",
         claim="The wavelengths form a geometric progression from 2π to 10000 · 2π. We chose this "
@@ -50,8 +46,7 @@ def finding(_toy_runs):
             "sinusoids-wavelengths": [wave_row(i, waves[i]) for i in PAIRS],
             "sinusoids-shifts": [shift_row(k, errors[k], fitted) for k in DISTANCES],
         },
-        panels=[],
-        pictures={"sinusoids": draw},
+        panels=panels(small, waves, rotation(frequencies(narrow), SHIFT), dot_products(encodings)),
         notes=[
             f"d_model = {D_MODEL}, {POSITIONS:,} positions, float32. A wavelength is 2π over the "
             "change of phase from position 0 to 1. The rotation turns each pair of dimensions by "
@@ -62,6 +57,25 @@ def finding(_toy_runs):
             "Whether models use the encoding in this way is measured by the heads of `structure`.",
         ],
     )
+
+
+def panels(encodings, waves, shift, products):
+    limits = {"2π": 2 * math.pi, "10,000 · 2π": 20_000 * math.pi}
+    lines = {"dimensions 2i and 2i + 1": dict(enumerate(waves))}
+    lines |= {name: dict.fromkeys((0, len(waves)), limit) for name, limit in limits.items()}
+    # The lines coincide, so each one shows a third of the points.
+    points = {
+        name: {k: product for k, product in line.items() if k % 9 == 3 * i}
+        for i, (name, line) in enumerate(products.items())
+    }
+    return [
+        Panel("PE(pos)", {}, "position", matrix=encodings.T, y_label="dimension"),
+        Panel("wavelength", lines, "i", log_y=True),
+        Panel(
+            f"PE(pos + {SHIFT}) = M · PE(pos)", {}, "dimension", matrix=shift, y_label="dimension"
+        ),
+        Panel("PE(pos) · PE(pos + k), relative to k = 0", points, "k", joined=False),
+    ]
 
 
 def layer_outputs(positions, d_model):

@@ -5,7 +5,7 @@ from t2t_keras.reproduction.claims.toy_runs import curve, last
 from t2t_keras.reproduction.run_stages import facts_of
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 
 WIDTHS = (48, 96, 192)  # d_model; d_ff is twice as large
 PAIRS = (1_000, 6_000, 36_000)  # sentence pairs of the training text

@@ -19,7 +19,7 @@ from t2t_keras.reproduction.claims.relation_analysis import (
 from t2t_keras.reproduction.claims.toy_runs import last, measured_once
 from t2t_keras.reproduction.texts import encoded_toy_documents
 from t2t_keras.stages.table_writer import number
-from t2t_keras.visualization.line_panels import Panel
+from t2t_keras.visualization.panels import Panel
 from t2t_keras.visualization.word_lines import Drawing, word_lines
 
 LAYERS = 3  # layers of encoder and decoder
