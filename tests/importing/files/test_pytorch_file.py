@@ -66,7 +66,6 @@ def write(path, value, data=None, folder="archive/", **options):
     return path
 
 
-NUMBERS = np.arange(12, dtype="<f4")
 PROTOCOL = b"\x80\x02"
 
 
@@ -122,7 +121,8 @@ def test_dicts_with_attributes_and_newer_protocols_are_read(path):
         strings = b"".join(pickle.SHORT_BINUNICODE + bytes([len(m)]) + m for m in match.groups())
         return strings + pickle.STACK_GLOBAL + pickle.MEMOIZE
 
-    contents = pickled({"weight": tensor()}) + pickled({"version": 1}) + pickle.BUILD + pickle.STOP
+    contents = pickled(Call("collections OrderedDict", ())) + pickled({"weight": tensor()})[1:]
+    contents += pickled({"version": 1}) + pickle.BUILD + pickle.STOP
     changed = re.sub(rb"c([\w.]+)\n(\w+)\n", newer, contents)
     frame = pickle.FRAME + len(changed).to_bytes(8, "little")
     for instructions in (PROTOCOL + contents, b"\x80\x04" + frame + changed):
@@ -149,32 +149,24 @@ def test_a_pickle_that_would_run_code_does_not_run_it(path, tmp_path):
         # Known names are called only as in a dict of tensors.
         (Call("collections OrderedDict", ((("a", 1),),)), "calls collections.OrderedDict"),
         (Call("torch FloatStorage", (10**12,)), "calls torch.FloatStorage"),
-        (
-            tensor((6,), (1,), storage=stored(count=6, storage="torch LongStorage")),
-            "weight holds numbers of PyTorch's type Long",
-        ),
+        (tensor((6,), (1,), storage=stored(count=6, storage="torch LongStorage")), "LongStorage"),
+        (Call("torch._utils _rebuild_parameter", (((("a",),),), True)), "a str with a tuple is no"),
+        ((), "a str with a tuple is no tensor"),
     ],
 )
-def test_every_other_name_and_call_is_refused_by_name(path, call, message):
+def test_every_other_name_call_and_value_is_refused(path, call, message):
     assert message in refusal(write(path, {"weight": call}))
 
 
 @pytest.mark.parametrize(
-    ("instructions", "message"),
+    "instructions",
     [
-        (b"(X\x01\0\0\0aios\nmkdir\n.", "INST"),
-        (b"\x8c\x01a)\x81.", "NEWOBJ"),
-        (b"}", "no end|damaged"),
-        (b"}h\x05.", "damaged"),
-        (b"]K\x01a.", "dict of tensors"),
-        (b"}X\x01\0\0\0aK\x01s.", "a is not the name of a tensor"),
-        # Groups may be nested, and need a mark.
-        (b"}(X\x01\0\0\0a((tK\x01tu.", "a is not the name of a tensor"),
-        (b"}K\x01t.", "damaged"),
+        *(b"(X\x01\0\0\0aios\nmkdir\n.", b"\x8c\x01a)\x81.", b"}", b"]K\x01a.", b"}h\x05."),
+        b"K\x01r\xff\xff\xff\x7f.",  # a memo that has 2**31 places in C
     ],
 )
-def test_instructions_that_no_tensor_needs_are_refused(path, instructions, message):
-    assert re.search(message, refusal(write(path, PROTOCOL + instructions)))
+def test_instructions_that_no_tensor_needs_are_refused(path, instructions):
+    assert "its data.pkl is not a dict of tensors" in refusal(write(path, PROTOCOL + instructions))
 
 
 @pytest.mark.parametrize(
@@ -203,10 +195,9 @@ def test_files_before_pytorch_1_6_and_other_files_are_refused(path):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"a/data.pkl": b"}.", "b/data.pkl": b"}."}, "2 members named data.pkl"),
-        ({"constants.pkl": b"}."}, "0 members named data.pkl"),
+        ({"a/data.pkl": b"}.", "b/data.pkl": b"}."}, "must have one data.pkl"),
         ({"a/data.pkl": b"}.", "a/byteorder": b"big"}, "little-endian"),
-        ({"a/data.pkl": b"0" * (2**22 + 1)}, "its data.pkl has 4,194,305 bytes"),
+        ({"a/data.pkl": b"0" * (2**22 + 1)}, "must have one data.pkl of at most 4 MiB"),
     ],
 )
 def test_other_members_are_refused(path, members, message):
