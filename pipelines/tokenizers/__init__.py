@@ -110,35 +110,24 @@ def save_tokenizer(tokenizer, folder):
     write_json(folder / "tokenizer.json", settings)
 
 
-def load_tokenizer(folder, prefix=""):
-    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest.
-
-    Args:
-        folder: folder with the tokenizer's files. The files of separate vocabularies are in the
-            subfolders `source` and `target`, or in the folder itself with names that begin with
-            "source." and "target.".
-        prefix: prefix of the file names.
-    """
+def load_tokenizer(folder):
+    """Reads a tokenizer that `save_tokenizer` wrote, and verifies its digest."""
     folder = Path(folder)
     if any((folder / side).exists() for side in SIDES):
         return SeparateTokenizers(*(load_tokenizer(folder / side) for side in SIDES))
-    if not prefix and any((folder / f"{side}.tokenizer.json").exists() for side in SIDES):
-        return SeparateTokenizers(*(load_tokenizer(folder, f"{side}.") for side in SIDES))
+    contents = []
+
+    def read(name):
+        contents.append((folder / name).read_bytes())
+        return contents[-1]
+
     try:
-        settings = read_json(folder / f"{prefix}tokenizer.json", remedy="Restore it")
+        settings = read_json(folder / "tokenizer.json", remedy="Restore it")
         if settings is None:
-            raise FileNotFoundError(f"there is no {prefix}tokenizer.json")
+            raise FileNotFoundError("there is no tokenizer.json")
         normalization = Normalization(**settings["normalization"])
-        kind = TOKENIZERS[settings["kind"]]
-        contents = []
-
-        def read(name):
-            contents.append((folder / f"{prefix}{name}").read_bytes())
-            return contents[-1]
-
-        tokenizer = kind.from_files(read, normalization)
-        # Vocabularies from earlier versions have no digest.
-        if settings.get("contents") not in (None, digest(b"".join(contents))):
+        tokenizer = TOKENIZERS[settings["kind"]].from_files(read, normalization)
+        if settings["contents"] != digest(b"".join(contents)):
             raise ValueError("its files do not match their digest")
         return tokenizer
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
@@ -146,7 +135,7 @@ def load_tokenizer(folder, prefix=""):
             "Restore its files from a copy: each run and each export contains its vocabulary. "
             "t2t-prepare and t2t-import write vocabularies"
         )
-        is_vocabulary = (folder / f"{prefix}tokenizer.json").exists()
+        is_vocabulary = (folder / "tokenizer.json").exists()
         if not is_vocabulary and (folder / "vocabulary").is_dir():  # encoded data or a run
             remedy = f"Give the folder inside it: {folder / 'vocabulary'}"
         raise ValueError(f"{folder} holds no readable vocabulary ({error}). {remedy}") from error

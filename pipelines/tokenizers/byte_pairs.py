@@ -1,12 +1,14 @@
 """SentencePiece's byte pairs: the paper's English–German sub-words (§5.1)."""
 
-import numpy as np
 import sentencepiece
 
 from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN
 from pipelines.text.normalization import Normalization
-from pipelines.tokenizers.few_texts import decoded, encoded
-from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word, check_is_list
+from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word
+
+# Maximum number of texts that one thread encodes or decodes. SentencePiece starts its threads anew
+# in each call with a list, which takes as long as encoding or decoding about thirty sentences.
+FEW = 32
 
 
 class BytePairTokenizer(Tokenizer):
@@ -35,16 +37,18 @@ class BytePairTokenizer(Tokenizer):
         control = [id for id in range(END + 1, self.size) if self.processor.is_control(id)]
         self.tags = {self.processor.id_to_piece(id): id for id in control}
 
-    def encode(self, texts):
-        """Returns an int32 array of ids for each text, without begin and end ids."""
-        normalized = [self.normalization(text) for text in check_is_list(texts)]
-        found = encoded(self.processor, normalized)
-        return [np.array([*self.start, *ids], "int32") for ids in found]
+    def ids_of(self, texts):
+        """Returns a list of ids for each normalized text."""
+        return split(self.processor, texts)
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
+        sequences = [[int(id) for id in ids] for ids in sequences]
+        if len(sequences) <= FEW:
+            texts = [self.processor.decode(ids) if ids else "" for ids in sequences]
+        else:
+            texts = self.processor.decode(sequences)
         # Byte pieces that do not form valid UTF-8 become U+FFFD.
-        texts = decoded(self.processor, [[int(id) for id in ids] for ids in sequences])
         return [text.strip(" ") for text in texts]
 
     def pieces(self, ids):
@@ -58,8 +62,9 @@ class BytePairTokenizer(Tokenizer):
     def from_files(cls, read, normalization):
         return cls(read("bpe.model"), normalization)
 
-    def in_graph(self):
-        """Returns the same tokenizer as a TensorFlow graph."""
-        from pipelines.tokenizers.graph_tokenizers import GraphBytePairTokenizer  # loads TensorFlow
 
-        return GraphBytePairTokenizer(self.model, self.normalization)
+def split(processor, texts, out_type=int):
+    """Returns the ids of each normalized text, or with `out_type=str` the pieces."""
+    if len(texts) <= FEW:
+        return [processor.encode(text, out_type=out_type) for text in texts]
+    return processor.encode(texts, out_type=out_type, num_threads=-1)

@@ -1,18 +1,22 @@
-"""The learned tokenizers as TensorFlow graphs, for batches of strings.
+"""The tokenizers as TensorFlow graphs, for batches of strings.
 
-They run in `tf.data` and in SavedModels. Each tokenizer is a `tf.Module` that owns its tables and
-models, so that they are exported with it.
+They run in SavedModels. Each tokenizer is a `tf.Module` that owns its tables and models, so that
+they are exported with it.
 """
 
 import tensorflow as tf
 import tensorflow_text
 
-from pipelines.special_ids import CONTINUES, SPECIAL_PIECES, UNKNOWN, UNKNOWN_SURFACE
+from pipelines.special_ids import BEGIN, CONTINUES, SPECIAL_PIECES, UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 
 # The white space of Python's `str.split`.
 WHITE_SPACE = r"\t-\r\x{1c}-\x{20}\x{85}\pZ"
 CONTROL_CHARACTERS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
+# Unicode's noncharacters, which TensorFlow does not encode.
+NONCHARACTERS = [*range(0xFDD0, 0xFDF0)]
+NONCHARACTERS += [plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)]
+LINE_FEED = "\n"  # a safe separator: normalized texts and pieces never contain it
 
 
 def normalize(texts, normalization):
@@ -26,71 +30,242 @@ def normalize(texts, normalization):
     return tf.strings.strip(tf.strings.regex_replace(texts, f"[{space}]+", " "))
 
 
-class GraphBytePairTokenizer(tf.Module):
+class GraphTokenizer(tf.Module):
+    """Base class: a subclass has `ids_of(texts)`, which converts normalized strings to ragged ids.
+
+    Args:
+        tokenizer: the tokenizer in Python.
+    """
+
+    def __init__(self, tokenizer):
+        super().__init__()
+        self.normalization, self.begin = tokenizer.normalization, tokenizer.begin
+        if hasattr(tokenizer, "surfaces"):
+            self.surfaces = tf.constant(tokenizer.surfaces)
+        if self.begin or tokenizer.codes:
+            pieces = tokenizer.pieces(range(tokenizer.size))
+            self.is_code = tf.constant([piece in tokenizer.codes for piece in pieces])
+            self.is_space = tf.constant([piece == SPACE_SIGN for piece in pieces])
+
+    def tokenize(self, texts):
+        """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
+        ids = tf.cast(self.ids_of(normalize(texts, self.normalization)), tf.int32)
+        return with_begin(ids) if self.begin else ids
+
+    def detokenize(self, ids):
+        """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
+        # Bytes that do not form valid UTF-8 become U+FFFD.
+        texts = tf.strings.unicode_transcode(self.texts_of(ids), "UTF-8", "UTF-8", errors="replace")
+        return tf.strings.regex_replace(texts, "^ +| +$", "")
+
+    def texts_of(self, ids):
+        pieces = tf.ragged.map_flat_values(tf.gather, self.surfaces, ids)
+        return tf.strings.reduce_join(pieces, axis=-1)
+
+    def leads(self, ids):
+        """Returns the number of ids before the text in each row; see `Tokenizer.lead`.
+
+        Args:
+            ids: ragged int32 `[batch, (length)]`, as `tokenize` returns them.
+        """
+        first, second = (ids[:, self.begin + i : self.begin + i + 1] for i in range(2))
+        spaced = any_of(self.is_space, first) & any_of(self.is_code, second)
+        codes = tf.where(any_of(self.is_code, first), 1, tf.where(spaced, 2, 0))
+        return codes + tf.cast((ids.row_lengths() > 0) & self.begin, tf.int32)
+
+
+class GraphBytePairs(GraphTokenizer):
     """`BytePairTokenizer` as a graph."""
 
-    def __init__(self, model, normalization):
-        super().__init__()
-        self.normalization = normalization
+    def __init__(self, tokenizer):
+        super().__init__(tokenizer)
         # Not FastSentencepieceTokenizer, which segments byte pairs incorrectly.
+        model = tokenizer.model
         self.tokenizer = tensorflow_text.SentencepieceTokenizer(model, out_type=tf.int32)
 
-    def tokenize(self, texts):
-        """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
-        return self.tokenize_normalized(normalize(texts, self.normalization))
-
-    def tokenize_normalized(self, texts):
-        """Converts normalized strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
+    def ids_of(self, texts):
         return self.tokenizer.tokenize(texts)
 
-    def detokenize(self, ids):
-        """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
-        texts = self.tokenizer.detokenize(ids)
-        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
-        return tf.strings.regex_replace(texts, "^ +| +$", "")
+    def texts_of(self, ids):
+        return self.tokenizer.detokenize(ids)
 
 
-class GraphWordPieceTokenizer(tf.Module):
+class GraphWordPieces(GraphTokenizer):
     """`WordPieceTokenizer` as a graph."""
 
-    def __init__(self, vocabulary, normalization):
-        super().__init__()
-        self.normalization = normalization
-        self.size = len(vocabulary)
-        ids = tf.range(len(vocabulary), dtype=tf.int64)
-        table = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary), ids)
-        self.table = tf.lookup.StaticVocabularyTable(table, num_oov_buckets=1)
-        self.tokenizer = tensorflow_text.WordpieceTokenizer(
-            self.table,
+    def __init__(self, tokenizer):
+        super().__init__(tokenizer)
+        self.size = tokenizer.size
+        self.table, self.tokenizer = longest_first(
+            tokenizer.ids,
             suffix_indicator=CONTINUES,
-            max_bytes_per_word=2**31 - 1,
-            max_chars_per_token=max(map(len, vocabulary)),
+            max_chars_per_token=max(map(len, tokenizer.vocabulary)),
             unknown_token=SPECIAL_PIECES[UNKNOWN],
-            split_unknown_characters=True,
         )
-        surfaces = ["", "", "", f" {UNKNOWN_SURFACE} "]  # texts of padding, begin, end and unknown
-        surfaces += [
-            piece.removeprefix(CONTINUES) if piece.startswith(CONTINUES) else f" {piece}"
-            for piece in vocabulary[len(SPECIAL_PIECES) :]
-        ]
-        self.surfaces = tf.constant(surfaces)
 
-    def tokenize(self, texts):
-        """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
-        return self.tokenize_normalized(normalize(texts, self.normalization))
-
-    def tokenize_normalized(self, texts):
-        """Converts normalized strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
-        words = tf.strings.split(texts, " ")
-        pieces = self.tokenizer.tokenize(words)  # [batch, (words), (pieces)]
-        ids = tf.cast(pieces.merge_dims(1, 2), tf.int32)
+    def ids_of(self, texts):
+        pieces = self.tokenizer.tokenize(tf.strings.split(texts, " "))  # [batch, (words), (pieces)]
         # An unknown character inside a word gets the id of the table's out-of-vocabulary bucket.
         return tf.ragged.map_flat_values(
-            lambda flat: tf.where(flat < self.size, flat, UNKNOWN), ids
+            lambda flat: tf.where(flat < self.size, flat, UNKNOWN), pieces.merge_dims(1, 2)
         )
 
-    def detokenize(self, ids):
-        """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
-        pieces = tf.ragged.map_flat_values(tf.gather, self.surfaces, ids)
-        texts = tf.strings.reduce_join(pieces, axis=-1)
-        return tf.strings.regex_replace(texts, "^ +| +$", "")
+
+class GraphTokens(GraphTokenizer):
+    """`TokenTokenizer` as a graph."""
+
+    def __init__(self, tokenizer):
+        super().__init__(tokenizer)
+        self.table = lookup_table(tokenizer.ids)
+
+    def ids_of(self, texts):
+        return tf.ragged.map_flat_values(self.table.lookup, tf.strings.split(texts))
+
+
+class GraphMappedSentencePiece(GraphTokenizer):
+    """`MappedSentencePiece` as a graph."""
+
+    def __init__(self, tokenizer):
+        super().__init__(tokenizer)
+        self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.string)
+        self.splits_codes, self.codes = tokenizer.splits_codes, lookup_table(tokenizer.codes)
+        self.table = lookup_table(tokenizer.ids)
+
+    def ids_of(self, texts):
+        if not self.splits_codes:
+            return self.of_pieces(texts)
+        has_code = tf.strings.regex_full_match(texts, "(?s)>>.*?<<.*")
+        start = tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
+        codes = tf.boolean_mask(self.codes.lookup(start), has_code)
+        codes = tf.RaggedTensor.from_row_lengths(codes, tf.cast(has_code, tf.int32))
+        pieces = self.of_pieces(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
+        return tf.concat([codes, pieces.with_row_splits_dtype(tf.int32)], axis=1)
+
+    def of_pieces(self, texts):
+        return tf.ragged.map_flat_values(self.table.lookup, self.tokenizer.tokenize(texts))
+
+
+class GraphSubwords(GraphTokenizer):
+    """`SubwordTokenizer` as a graph."""
+
+    def __init__(self, tokenizer):
+        super().__init__(tokenizer)
+        self.undefined = ord(tokenizer.undefined)
+        self.table, self.tokenizer = longest_first(
+            {LINE_FEED: UNKNOWN, **tokenizer.ids},  # a table needs an unknown token
+            suffix_indicator="",
+            max_chars_per_token=tokenizer.longest,
+            unknown_token=LINE_FEED,
+        )
+        escaped = {ord(c): tokenizer.escaped_character(c) for c in tokenizer.alphabet}
+        self.escaped = strings_of_codes(escaped)
+        self.noncharacters = strings_of_codes({code: chr(code) for code in NONCHARACTERS})
+        # The codes at which a range of letters and digits begins or ends. TensorFlow's character
+        # classes may follow a different version of Unicode than Python.
+        kinds = [chr(code).isalnum() for code in range(0x110000)]
+        changes = [code for code in range(1, len(kinds)) if kinds[code] != kinds[code - 1]]
+        self.changes = tf.constant(changes)
+
+    def ids_of(self, texts):
+        characters = tf.strings.unicode_decode(texts, "UTF-8")
+        codes, rows = characters.flat_values, characters.value_rowids()
+        words = self.is_alphanumeric(codes)
+        count = tf.size(codes)
+        begins = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1])
+        ends = tf.concat([begins, [True]], axis=0)[:count]
+        begins = tf.concat([[True], begins], axis=0)[:count]
+        escaped = self.escaped.lookup(tf.cast(codes, tf.int64))
+        numbers = tf.strings.join(["\\", tf.strings.as_string(codes), ";"])
+        escaped = tf.where(escaped == "", numbers, escaped)
+        escaped = tf.strings.join([escaped, tf.where(ends, "_", "")])
+        kept = ~(begins & ends & (codes == ord(" ")))
+        rows_of_tokens = tf.boolean_mask(rows, begins & kept)
+        begins = tf.cast(tf.boolean_mask(begins, kept), tf.int32)
+        tokens = tf.strings.unsorted_segment_join(
+            tf.boolean_mask(escaped, kept), tf.cumsum(begins) - 1, tf.size(rows_of_tokens)
+        )
+        pieces = self.tokenizer.tokenize(tokens)  # [tokens, (pieces)]
+        pieces = tf.RaggedTensor.from_value_rowids(pieces, rows_of_tokens, characters.nrows())
+        return pieces.merge_dims(1, 2)
+
+    def texts_of(self, ids):
+        tokens = tf.strings.split(super().texts_of(ids), "_")
+        tokens = tf.ragged.boolean_mask(tokens, tokens != "")  # [batch, (tokens)]
+        texts = self.unescaped(tokens.flat_values)
+        first = tf.strings.unicode_decode(texts, "UTF-8")[:, :1].flat_values
+        words, rows = self.is_alphanumeric(first), tokens.value_rowids()
+        apart = (rows[1:] == rows[:-1]) & words[1:] & words[:-1]
+        apart = tf.concat([[False], apart], axis=0)[: tf.size(texts)]
+        texts = tf.strings.join([tf.where(apart, " ", ""), texts])
+        return tf.strings.reduce_join(tokens.with_flat_values(texts), axis=-1)
+
+    def is_alphanumeric(self, codes):
+        return tf.searchsorted(self.changes, codes, side="right") % 2 == 1
+
+    def unescaped(self, tokens):
+        """Replaces the escapes in tokens, strings `[tokens]`."""
+        escape = r"(\\u|\\\\|\\[0-9]+;)"
+        parts = tf.strings.regex_replace(tokens, escape, rf"{LINE_FEED}\1{LINE_FEED}")
+        parts = tf.strings.split(parts, LINE_FEED)  # [tokens, (parts)]; each escape is a part
+        flat = parts.flat_values
+        is_number = tf.strings.regex_full_match(flat, r"\\[0-9]+;")
+        digits = tf.strings.regex_replace(flat, r"^\\0*([0-9]+);$", r"\1")
+        is_code = is_number & (tf.strings.length(digits) < 8)
+        code = tf.strings.to_number(tf.where(is_code, digits, "0"), tf.int32)
+        is_code &= (code < 0x110000) & ((code < 0xD800) | (code >= 0xE000))
+        code = tf.where(is_code, code, self.undefined)
+        characters = self.noncharacters.lookup(tf.cast(code, tf.int64))
+        encoded = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8")
+        characters = tf.where(characters == "", encoded, characters)
+        flat = tf.where(is_number, characters, flat)
+        flat = tf.where(flat == r"\u", "_", tf.where(flat == r"\\", "\\", flat))
+        return tf.strings.reduce_join(parts.with_flat_values(flat), axis=-1)
+
+
+# {kind of tokenizer: its class}
+GRAPHS = {
+    "bpe": GraphBytePairs,
+    "word_pieces": GraphWordPieces,
+    "tokens": GraphTokens,
+    "sentencepiece": GraphMappedSentencePiece,
+    "subwords": GraphSubwords,
+}
+
+
+def longest_first(ids, **options):
+    """Returns a table {piece: id} and a tokenizer that splits off the longest pieces."""
+    initializer = tf.lookup.KeyValueTensorInitializer(
+        [*ids], tf.constant([*ids.values()], tf.int64)
+    )
+    table = tf.lookup.StaticVocabularyTable(initializer, num_oov_buckets=1)
+    options |= {"max_bytes_per_word": 2**31 - 1, "split_unknown_characters": True}
+    return table, tensorflow_text.WordpieceTokenizer(table, **options)
+
+
+def any_of(chosen, ids):
+    """Returns whether each row of ragged ids contains a chosen id."""
+    return tf.reduce_any(tf.ragged.map_flat_values(lambda flat: tf.gather(chosen, flat), ids), 1)
+
+
+def lookup_table(ids):
+    """Returns a table {string: id}. All other strings map to the unknown id."""
+    # A table needs at least one entry. Normalized text never contains a line feed.
+    entries = {LINE_FEED: UNKNOWN, **ids}
+    keys, values = tf.constant([*entries]), tf.constant([*entries.values()], tf.int32)
+    initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+    return tf.lookup.StaticHashTable(initializer, default_value=UNKNOWN)
+
+
+def strings_of_codes(strings):
+    """Returns a table {character code: string}. All other codes map to the empty string."""
+    keys, values = tf.constant([*strings], tf.int64), tf.constant([*strings.values()])
+    initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
+    return tf.lookup.StaticHashTable(initializer, default_value="")
+
+
+def with_begin(ids):
+    """Puts the begin id before each row that is not empty."""
+    filled = tf.cast(ids.row_lengths() > 0, tf.int32)
+    begins = tf.fill([tf.reduce_sum(filled)], BEGIN)
+    begins = tf.RaggedTensor.from_row_lengths(begins, filled)
+    return tf.concat([begins, ids.with_row_splits_dtype(tf.int32)], axis=1)

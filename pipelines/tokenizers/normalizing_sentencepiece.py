@@ -17,10 +17,9 @@ import sentencepiece
 from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN
 
 WHITE_SPACE = re.compile(r"\s")
-# Tags of Protocol Buffers: 8 times the number of the field, plus its type.
-BYTES = 2
-NORMALIZER_SPEC = 8 * 3 + BYTES  # in ModelProto
-TABLE_PATH = 8 * 6 + BYTES  # in NormalizerSpec
+# Tag of a field in Protocol Buffers: 8 times its number in NormalizerSpec, plus 2 for bytes.
+# SentencePiece's own module for them needs a newer version of protobuf than TensorFlow allows.
+TABLE_PATH = bytes([8 * 6 + 2])
 ERROR = 2  # the lowest level of SentencePiece's log messages to show
 
 
@@ -46,46 +45,19 @@ def normalizer(normalization):
             rules = sentencepiece.SentencePieceNormalizer(rule_tsv=str(table))
         finally:
             sentencepiece.SetMinLogLevel(0)
-    return without_path(rules.serialized_model_proto())
+    return without_path(rules.serialized_model_proto(), table)
 
 
-def without_path(model):
+def without_path(model, path):
     """Returns a serialized model that has only a NormalizerSpec, without the path of its table."""
-    ((_, spec),) = fields_of(model)
-    spec = b"".join(encoded(tag, value) for tag, value in fields_of(spec) if tag != TABLE_PATH)
-    return encoded(NORMALIZER_SPEC, spec)
-
-
-def fields_of(message):
-    """Yields (tag, value) of the fields of a message of Protocol Buffers: numbers and bytes."""
-    at = 0
-    while at < len(message):
-        tag, at = number_at(message, at)
-        value, at = number_at(message, at)
-        if tag & 7 == BYTES:
-            value, at = message[at : at + value], at + value
-        yield tag, value
-
-
-def encoded(tag, value):
-    """Returns a field of a message; see `fields_of`."""
-    if isinstance(value, int):
-        return encoded_number(tag) + encoded_number(value)
-    return encoded_number(tag) + encoded_number(len(value)) + value
-
-
-def number_at(message, at):
-    """Returns the number at an index, whose bytes have 7 bits each, and the index after it."""
-    number = shift = 0
-    while True:
-        byte = message[at]
-        number |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return number, at
+    start = 1 + next(index for index in range(1, len(model)) if model[index] < 128)
+    path = str(path).encode()
+    spec = model[start:].replace(TABLE_PATH + encoded_number(len(path)) + path, b"")
+    return model[:1] + encoded_number(len(spec)) + spec
 
 
 def encoded_number(number):
+    """Returns a number as Protocol Buffers do: 7 bits in each byte, the last one below 128."""
     digits = []
     while number > 127:
         digits.append(number & 127 | 128)

@@ -5,15 +5,14 @@ tokens is dropped. Each token ends with `_`, and characters that occur in no pie
 their code numbers. Then the longest piece at the start of the token is split off, repeatedly.
 """
 
-import itertools
+import functools
 import json
 import re
 
 import numpy as np
 
 from pipelines.special_ids import UNKNOWN_SURFACE
-from pipelines.text.normalization import Normalization
-from pipelines.tokenizers.tokenizer_base import Tokenizer, check_is_list
+from pipelines.tokenizers.tokenizer_base import LongestFirst, json_file
 
 SPECIAL = 4
 ESCAPE_CHARACTERS = "\\_u;0123456789"
@@ -22,21 +21,18 @@ ESCAPE = re.compile(r"\\u|\\\\|\\([0-9]+);")
 UNDEFINED = "\u3013"  # replaces a number that is not the code of a character
 
 
-class SubwordTokenizer(Tokenizer):
+class SubwordTokenizer(LongestFirst):
     """A tokenizer with the vocabulary of a SubwordTextEncoder.
 
     Args:
-        vocabulary: the pieces in id order. The first four are the names of the
-            padding, begin, end and unknown ids. Unused ids have empty pieces.
-        normalization: the `Normalization` of every text.
+        vocabulary, normalization: see `ListedTokenizer`. Unused ids have empty pieces.
     """
 
     kind = "subwords"
     undefined = UNDEFINED
 
     def __init__(self, vocabulary, normalization=None):
-        self.vocabulary = list(vocabulary)
-        self.normalization = Normalization() if normalization is None else normalization
+        super().__init__(vocabulary, normalization)
         pieces = enumerate(self.vocabulary[SPECIAL:], SPECIAL)
         self.ids = {piece: id for id, piece in pieces if piece}
         self.alphabet = set(ESCAPE_CHARACTERS).union(*self.ids)
@@ -48,34 +44,16 @@ class SubwordTokenizer(Tokenizer):
         if "\n" in self.alphabet:
             raise ValueError("A sub-word must not contain a line feed")
         self.longest = max(map(len, self.ids))
-        self.size = len(self.vocabulary)
         # Pieces show where a token ends, not where it begins. A piece that starts with a
         # punctuation mark or a space is at least not in the middle of a word.
-        self.begins_word = np.array([begins_with_mark(piece) for piece in self.surfaces()])
-        self.ends_word = np.array([piece.endswith("_") for piece in self.surfaces()])
-        self.ids_of_tokens = {}  # cache
+        self.begins_word = np.array([begins_with_mark(piece) for piece in self.surfaces])
+        self.ends_word = np.array([piece.endswith("_") for piece in self.surfaces])
 
-    def encode(self, texts):
-        """Returns an int32 array of ids for each text, without the end id."""
-        texts = (self.normalization(text) for text in check_is_list(texts))
-        return [
-            np.array(
-                list(
-                    itertools.chain.from_iterable(
-                        self.encode_token(token) for token in TOKEN.findall(text) if token != " "
-                    )
-                ),
-                "int32",
-            )
-            for text in texts
-        ]
+    def words_of(self, text):
+        return (token for token in TOKEN.findall(text) if token != " ")
 
-    def encode_token(self, token):
-        if token not in self.ids_of_tokens:
-            if len(self.ids_of_tokens) > 100_000:
-                self.ids_of_tokens.clear()
-            self.ids_of_tokens[token] = self.longest_first(self.escaped(token))
-        return self.ids_of_tokens[token]
+    def longest_first(self, word):
+        return super().longest_first(self.escaped(word))
 
     def escaped(self, token):
         return "".join(map(self.escaped_character, token)) + "_"
@@ -87,37 +65,17 @@ class SubwordTokenizer(Tokenizer):
             return "\\u"
         return character if character in self.alphabet else f"\\{ord(character)};"
 
-    def longest_first(self, token):
-        ids, start = [], 0
-        while start < len(token):
-            ends = range(min(len(token), start + self.longest), start, -1)
-            end = next(end for end in ends if token[start:end] in self.ids)
-            ids.append(self.ids[token[start:end]])
-            start = end
-        return ids
-
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
-        surfaces = self.surfaces()
-        return [joined("".join(surfaces[id] for id in ids)).strip(" ") for ids in sequences]
+        return [joined("".join(self.surfaces[id] for id in ids)).strip(" ") for ids in sequences]
 
+    @functools.cached_property
     def surfaces(self):
-        """Returns the string of each id. Decoding joins these strings into tokens."""
+        """The string of each id. Decoding joins these strings into tokens."""
         return ["", "", "", f"{UNKNOWN_SURFACE}_", *self.vocabulary[SPECIAL:]]
 
-    def pieces(self, ids):
-        """Returns the piece of each id. A piece that ends a token ends with `_`."""
-        return [self.vocabulary[int(id)] for id in ids]
-
-    def in_graph(self):
-        """Returns the same tokenizer as a TensorFlow graph."""
-        from pipelines.tokenizers.graph_subwords import GraphSubwordTokenizer  # loads TensorFlow
-
-        return GraphSubwordTokenizer(self)
-
     def files(self):
-        settings = {"pieces": self.vocabulary}
-        return {"subwords.json": json.dumps(settings, ensure_ascii=False, indent=0).encode()}
+        return {"subwords.json": json_file(pieces=self.vocabulary)}
 
     @classmethod
     def from_files(cls, read, normalization):

@@ -1,11 +1,13 @@
 """The parts that all tokenizers share."""
 
+import functools
+import json
 import re
 
 import numpy as np
 
-from pipelines.special_ids import MARKS
-from pipelines.text.normalization import SPACE_SIGN, is_word_character
+from pipelines.special_ids import BEGIN, MARKS, UNKNOWN
+from pipelines.text.normalization import SPACE_SIGN, Normalization, is_word_character
 
 CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
 
@@ -14,11 +16,11 @@ class Tokenizer:
     """Base class of the tokenizers. Each has one vocabulary, for one language or for both.
 
     A subclass has the attributes `kind` (its name in tokenizer.json), `size`, `normalization` and
-    `begins_word` (a boolean array `[size]`), and the methods `encode`, `decode`, `pieces` and
-    `in_graph`. `files()` returns {file name: bytes}. The class method `from_files(read,
-    normalization)` creates the tokenizer from files; `read(name)` returns the bytes of a file. A
-    tokenizer with `codes` also has `code_before(text)`, which returns the beginning of a normalized
-    text that may be a language code.
+    `begins_word` (a boolean array `[size]`), and the methods `ids_of`, `decode` and `pieces`.
+    `files()` returns {file name: bytes}. The class method `from_files(read, normalization)` creates
+    the tokenizer from files; `read(name)` returns the bytes of one. A tokenizer with `codes` has
+    `code_before(text)`, which returns the beginning of a normalized text that may be a language
+    code. `graph_tokenizers.py` has a class for each kind.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
@@ -28,6 +30,20 @@ class Tokenizer:
     start = ()  # ids that begin every source
     begin = False  # whether the begin id precedes every text that is not empty
     codes = {}  # {language code: id}; a text may begin with a code such as >>de<<
+
+    def encode(self, texts):
+        """Returns an int32 array of ids for each text, without the end id."""
+        if isinstance(texts, str | bytes):  # its characters would be encoded one by one
+            raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
+        found = self.ids_of([self.normalization(text) for text in texts])
+        begin = [BEGIN] * self.begin
+        return [np.array([*self.start, *(begin if ids else ()), *ids], "int32") for ids in found]
+
+    def in_graph(self):
+        """Returns the same tokenizer as a TensorFlow graph."""
+        from pipelines.tokenizers.graph_tokenizers import GRAPHS  # loads TensorFlow
+
+        return GRAPHS[self.kind](self)
 
     @property
     def marks(self):
@@ -88,14 +104,85 @@ class Tokenizer:
         return np.array(ends, bool) & ~np.isin(ids, self.byte_ids)
 
 
+class ListedTokenizer(Tokenizer):
+    """Base class of the tokenizers whose vocabulary is a list of pieces.
+
+    A subclass has `surfaces`, the text of each id, with a leading space if it begins a word.
+
+    Args:
+        vocabulary: the pieces in id order. The first four are the names of the padding, begin, end
+            and unknown ids.
+        normalization: the `Normalization` of every text.
+    """
+
+    def __init__(self, vocabulary, normalization=None):
+        self.vocabulary = list(vocabulary)
+        self.normalization = Normalization() if normalization is None else normalization
+        self.size = len(self.vocabulary)
+
+    def distinct_ids(self, first=0):
+        """Returns {piece: id}, from the id `first` on. Rejects pieces that are not distinct."""
+        ids = {piece: id for id, piece in enumerate(self.vocabulary) if id >= first}
+        if len(ids) != self.size - first or self.size <= UNKNOWN:
+            raise ValueError(
+                "The pieces of a vocabulary must be distinct, and at least the four special ones. "
+                f"Received: {self.size} pieces, {len(ids) + first} of them distinct"
+            )
+        return ids
+
+    def decode(self, sequences):
+        """Returns the text of each sequence of ids, ignoring padding, begin and end."""
+        return ["".join(self.surfaces[id] for id in ids).strip(" ") for ids in sequences]
+
+    def pieces(self, ids):
+        """Returns the piece of each id. A piece that begins a word starts with `SPACE_SIGN`."""
+        return [self.vocabulary[int(id)] for id in ids]
+
+
+class LongestFirst(ListedTokenizer):
+    """Base class of the tokenizers that repeatedly split off the longest piece at a word's start.
+
+    A subclass has `ids`, {piece: id}; `longest`, the length of the longest piece; and
+    `words_of(text)`.
+    """
+
+    continues = ""  # prefix of the pieces that do not begin a word
+
+    def ids_of(self, texts):
+        """Returns a list of ids for each normalized text."""
+        return [[id for word in self.words_of(text) for id in self.known(word)] for text in texts]
+
+    @functools.cached_property
+    def ids_of_words(self):
+        return {}
+
+    def known(self, word):
+        """Returns the ids of a word, from a cache if possible."""
+        if word not in self.ids_of_words:
+            if len(self.ids_of_words) > 100_000:
+                self.ids_of_words.clear()
+            self.ids_of_words[word] = self.longest_first(word)
+        return self.ids_of_words[word]
+
+    def longest_first(self, word):
+        ids, start = [], 0
+        while start < len(word):
+            prefix = self.continues if start else ""
+            for end in range(min(len(word), start + self.longest), start, -1):
+                id = self.ids.get(prefix + word[start:end])
+                if id is not None:
+                    break
+            ids.append(UNKNOWN if id is None else id)
+            start = end
+        return ids
+
+
 def begins_word(tokenizer):
     """Returns a boolean array `[size]`: whether the piece of each id begins a word."""
     pieces = tokenizer.pieces(range(tokenizer.size))
     return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
 
 
-def check_is_list(texts):
-    """Returns `texts`. Rejects a single string, whose characters would be encoded one by one."""
-    if isinstance(texts, str | bytes):
-        raise ValueError(f"`texts` must be a list of texts. Received: texts={texts!r}")
-    return texts
+def json_file(**contents):
+    """Returns the bytes of a JSON file."""
+    return json.dumps(contents, ensure_ascii=False, indent=0).encode()

@@ -98,7 +98,7 @@ MISTAKES = {
     ),
     PAIRS: "can have at most",
     "--pairs=x --output=x --vocabulary={0}": "holds no readable vocabulary",
-    "--pairs=x --output=x --config.data.vocabulary.kind=bep": "`vocabulary.kind` must be one of 'bpe'",
+    "--pairs=x --output=x --config.data.vocabulary.kind=bep": "`vocabulary.kind` must be one of",
     f"{PAIRS} --languages=en": "--languages: give the codes of source and target",
     f"{PAIRS} --languages=en,German": "--languages: a language must be given by its code",
     "--toy_documents=9 --languages=en,de --output=x": "--languages has no effect",

@@ -14,9 +14,8 @@ MODULES = {
     if path != ROOT / "__init__.py"
 }
 HEAVY = {
-    *("batches.dataset", "preparation.graph_encoding", "preparation.prepare_on_apache_beam"),
-    *("text.tfds_source", "tokenizers.graph_tokenizers", "tokenizers.graph_subwords"),
-    *("tokenizers.graph_tokens", "tokenizers.word_piece_learner"),
+    *("batches.dataset", "preparation.prepare_on_apache_beam"),
+    *("text.tfds_source", "tokenizers.graph_tokenizers", "tokenizers.word_piece_learner"),
 }
 
 

@@ -13,7 +13,7 @@ from pipelines.tokenizers import (
     save_tokenizer,
     words,
 )
-from pipelines.tokenizers.few_texts import FEW
+from pipelines.tokenizers.byte_pairs import FEW
 
 
 @pytest.fixture(params=KINDS)
