@@ -62,7 +62,7 @@ setup(
     # What translates and serves with LiteRT; an extra cannot leave out TensorFlow.
     install_requires=[
         "absl-py>=2.3,<3",
-        # LiteRT. Its calls without copies are private: see translating/engines/litert_runtime.py.
+        # LiteRT. Its calls without copies are private: see translating/engines/litert_model.py.
         "ai-edge-litert>=2.3,<2.4; sys_platform != 'darwin' or platform_machine == 'arm64'",
         "aiohttp>=3.14,<4",
         "numpy>=2.1,<3",

@@ -82,8 +82,7 @@ class Run(RunFolder):
         """Returns the `ModelEngine` of the run's model."""
         key = self.weights_key(weights), repr((self.search(), self.alignment_choice()))
         engine = self.keep("engine", key, lambda: self.engine_with(self.loaded(weights)))
-        config = self.search(**search)
-        return engine if config == engine.config else engine.with_search(**vars(config))
+        return engine.planned(self.search(**search))[0]
 
     def engine_with(self, model, **attributes):
         """Returns a `ModelEngine` with the run's settings; arguments as for `ModelEngine`."""

@@ -94,8 +94,10 @@ def offers_of(engine):
     names = {"split", "confidence", *engine.offers}
     if any(engine.tags):
         names.add("to")
-    names |= {"prefix"} if can(engine.check, engine.config, True, False) else set()
-    names |= {"glossary", "require"} if can(engine.check, engine.config, False, True) else set()
+    names |= {"prefix"} if can(engine.engine_for, engine.config, True, False) else set()
+    names |= (
+        {"glossary", "require"} if can(engine.engine_for, engine.config, False, True) else set()
+    )
     return names | ({"alignments", "markup"} if can(engine.check_attention) else set())
 
 

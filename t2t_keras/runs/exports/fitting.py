@@ -18,7 +18,6 @@ from t2t_keras.export.formats import ENGINES, FORMATS, LITERT_DTYPES
 from t2t_keras.export.model_code import changed_code
 from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.translating.engines.preferred import PreferredEngine
 from t2t_keras.translating.exports import open_export, record_of, versions_in
 
 
@@ -49,7 +48,8 @@ def fastest_engine(run, engine, dtype, weights, on_tensorflow, method=None):
         logging.warning("TensorFlow translates, which takes longer: %s", reason)
         return on_tensorflow()
     found.name = run.folder
-    return found if must else PreferredEngine(found, on_tensorflow)
+    found.substitute = None if must else on_tensorflow
+    return found
 
 
 def requested(engine, dtype):

@@ -4,8 +4,6 @@ Neither this module nor its imports load TensorFlow or Keras, so a command trans
 after little more than a second.
 """
 
-import copy
-
 import numpy as np
 
 from t2t_keras.decoding.batches import stacked
@@ -48,11 +46,6 @@ class CTranslate2Engine(Engine):
 
     def warm_up(self):
         self.search(Rows(np.array([[3, 2]], "int32"), [0]))
-
-    def with_search(self, **changes):
-        other = copy.copy(self)
-        other.config = self.config.changed(**changes)
-        return other
 
     def search(self, rows):
         search = CTranslate2Search(self.translator, self.pieces, self.config, self.longest)

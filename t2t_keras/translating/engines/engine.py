@@ -1,6 +1,9 @@
 """The interface of all engines, which take ids and return hypotheses. No engine handles text."""
 
+import copy
 from pathlib import Path
+
+from absl import logging
 
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
@@ -32,11 +35,14 @@ class Engine:
         most: maximum number of hypotheses that a search without options returns.
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
+        substitute: function that returns an engine of the same model for searches that this one
+            does not support, or None.
     """
 
     kind, dtype, alignment = "tensorflow", "float32", None
     varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
+    substitute = other = None
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
     def check(self, config, prefix, phrases):
@@ -54,8 +60,16 @@ class Engine:
 
     def engine_for(self, config, prefix, phrases):
         """Returns the engine for a search, this one or a substitute; arguments as in `check`."""
-        self.check(config, prefix, phrases)
-        return self
+        try:
+            self.check(config, prefix, phrases)
+            return self
+        except Unsupported as reason:
+            if self.substitute is None:
+                raise
+            if self.other is None:
+                logging.warning("TensorFlow translates, which takes longer: %s", reason)
+                self.other = self.substitute()
+            return self.other.engine_for(config, prefix, phrases)
 
     def languages(self):
         """Returns the `Languages` of the model, or None if its folder does not record them."""
@@ -67,16 +81,16 @@ class Engine:
     def planned(self, config):
         """Returns an engine that searches with a `SearchConfig`, and the options of its rows."""
         ours, wanted = vars(self.config), vars(config)
-        changed = {name: wanted[name] for name in wanted if wanted[name] != ours[name]}
-        calls = {name: value for name, value in changed.items() if name not in self.varies}
-        engine = self.with_search(**calls) if calls else self
-        if len(calls) == len(changed):
-            return engine, {}
-        return engine, {name: wanted[name] for name in sorted(self.varies)}
+        changed = {name for name in wanted if wanted[name] != ours[name]}
+        if changed and changed <= self.varies:
+            return self, {name: wanted[name] for name in sorted(self.varies)}
+        return self.with_search(config) if changed else self, {}
 
-    def with_search(self, **changes):
-        """Returns an engine with changed settings of the search."""
-        raise NotImplementedError
+    def with_search(self, config):
+        """Returns an engine with different settings of the search."""
+        other = copy.copy(self)
+        other.config = config
+        return other
 
     def search(self, rows):
         """Returns the `Hypotheses` of `Rows`."""
@@ -117,7 +131,6 @@ class Engine:
         self.name = self.folder = Path(version)
         self.record = record = verified_record(self.folder)
         try:
-            check_record(record)
             config = SearchConfig(**record["search"])
             config.validate()
             # N-best lists are only returned on request.
@@ -128,30 +141,3 @@ class Engine:
             self.tokenizer = load_tokenizer(self.folder / "vocabulary")
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}") from error
-
-    def own_options(self):
-        """Returns row options that yield the same results as a search without options."""
-        config = vars(self.config) | {"n_best": self.most}
-        return {name: config[name] for name in ROW_OPTIONS}
-
-    def returns(self, config):
-        """Returns whether a search without options returns enough results for a `SearchConfig`."""
-        counted = self.config.changed(n_best=config.n_best)
-        return counted == config and config.n_best <= self.most
-
-
-def check_record(record):
-    """Rejects a record whose entries have wrong types."""
-    longest, tags = record["longest"], record["tags"]
-    kinds = {
-        "longest": longest is None or is_size(longest),
-        "split": type(record["split"]) is bool,
-        "tags": all(tag is None or isinstance(tag, str) for tag in tags),
-        "tag": isinstance(record.get("tag"), str | None),
-    }
-    if wrong := [name for name, is_right in kinds.items() if not is_right]:
-        raise ValueError(f"wrong {wrong[0]!r}")
-
-
-def is_size(value):
-    return type(value) is int and 0 < value < 2**31

@@ -4,7 +4,6 @@ The searches of `t2t_keras.decoding` run on NumPy and call LiteRT for each step.
 all options of a run except trees, with beams up to the exported width.
 """
 
-import copy
 import threading
 
 import numpy as np
@@ -24,7 +23,7 @@ from t2t_keras.decoding.search import METHODS, check_method, method_of, needs_dr
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
-from t2t_keras.translating.engines.engine import Engine, Unsupported, is_size
+from t2t_keras.translating.engines.engine import Engine, Unsupported
 from t2t_keras.translating.engines.litert_model import loaded_models, model_for
 from t2t_keras.translating.exports import RECORD, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
@@ -39,18 +38,18 @@ class LiteRTEngine(Engine):
     """
 
     kind = "litert"
-    varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST
     batch_tokens = 1024  # larger batches are no faster, and LiteRT never frees their memory
 
     def __init__(self, folder, threads=None):
         self.open(folder)
         self.width = self.config.beam
+        names = ROW_OPTIONS.keys() - {"n_best"}
+        self.exported = {name: getattr(self.config, name) for name in names}
         try:
             self.layout, head = self.record["layout"], self.record["alignment"]
-            check_layout(self.layout)
             self.align_with(head and AlignmentHead(**head))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}") from error
         if self.config.method not in METHODS:
             raise ValueError(
@@ -58,16 +57,8 @@ class LiteRTEngine(Engine):
                 "file of its run. Give the run, which contains the file, or export with "
                 "--method=beam"
             )
-        try:
-            self.models = loaded_models(
-                self.folder / LITERT_MODEL, self.layout, self.longest, threads
-            )
-        except (ValueError, RuntimeError, OSError) as error:
-            if not isinstance(error.__cause__, ImportError):
-                raise unusable(self.folder, f"{LITERT_MODEL}: {error}") from error
-            raise
-        if not all(self.models[0].has_step(beams) for beams in {1, self.width}):
-            raise unusable(self.folder, f"{LITERT_MODEL} does not have the programs of {RECORD}")
+        path = self.folder / LITERT_MODEL
+        self.models = loaded_models(path, self.layout, self.longest, threads)
         self.lock = threading.Lock()  # a program has one set of inputs
 
     def align_with(self, head):
@@ -85,19 +76,13 @@ class LiteRTEngine(Engine):
             )
         check_method(config.method)
         count = self.hypotheses_of(config)
-        if config.method == "sample" and count not in (1, self.width):
+        if config.method != "beam" and count not in (1, self.width):
             raise Unsupported(
-                f"LiteRT draws 1 or {self.width} samples of a sentence with {self.name}. Received: "
-                f"n_best={count}. Give the run, with --engine=tensorflow"
+                f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
+                f"The search method {config.method!r} has {count}. Give the run, with "
+                "--engine=tensorflow"
             )
-        if config.method not in ("beam", "sample"):
-            if count not in (1, self.width):
-                raise Unsupported(
-                    f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
-                    f"The search method {config.method!r} has {count}. Give the run, with "
-                    "--engine=tensorflow"
-                )
-        elif count > self.width:
+        if config.method == "beam" and count > self.width:
             raise Unsupported(
                 f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
                 f"{count}. For a wider one, give the run, with --engine=tensorflow, or export it "
@@ -115,63 +100,48 @@ class LiteRTEngine(Engine):
             return config.beam
         return getattr(method_of(self.models[0], config), "count", config.beam)
 
-    def planned(self, config):
-        if self.returns(config):
-            return self, {}
-        # Greedy search has its own program, and other methods have no row options.
-        if config.beam == 1 or config.method != "beam":
-            return self.with_search(**vars(config)), {}
-        return super().planned(config)
-
-    def with_search(self, **changes):
-        other = copy.copy(self)
-        other.config = self.config.changed(**changes)
-        other.most = other.config.n_best
-        return other
-
     def search(self, rows):
-        source = np.asarray(rows.source, "int32")
+        source, config = np.asarray(rows.source, "int32"), self.config
         extras = {
             name: np.asarray(getattr(rows, name), "int32")
             for name in ("prefix", "phrases")
             if getattr(rows, name) is not None
         }
         model = model_for(self.models, len(source))
+        is_plain = config.method == "beam" and not self.differs(config)
+        is_alone = len(source) == 1 and not extras and not config.constrained
         with self.lock:
-            try:
-                if len(source) == 1 and not extras and self.is_plain(rows):
-                    config = self.config.changed(n_best=self.most)
-                    return lone_search(model, config, source, self.longest)
-                return numpy_search(self.method(model, rows, extras), source, self.longest, extras)
-            finally:
-                model.forget()
-
-    def is_plain(self, rows):
-        """Returns whether the search has no options, no constraints and no random choices."""
-        config = self.config
-        is_plain = not rows.options and not config.constrained and config.method == "beam"
-        return is_plain and config.beam <= WIDEST
+            if is_plain and is_alone and config.beam <= WIDEST:
+                return lone_search(model, config, source, self.longest)
+            return numpy_search(self.method(model, rows, extras), source, self.longest, extras)
 
     def method(self, model, rows, extras):
         """Returns the search method for rows, and adds its inputs to `extras`."""
-        config, count = self.config.changed(n_best=self.most), len(rows.source)
+        config, (count, length) = self.config, rows.source.shape
         follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
-        if not rows.options:
-            if needs_draws(config):
-                longest = rows.source.shape[1] + config.extra_length
-                extras["draws"] = draws_of(rows.index, longest, config)
-            if rows.phrases is None:
-                return method_of(model, config)
-            return ConstrainedBeamSearch(model, config, follows)
-        own = self.own_options()
-        for name, dtype in ROW_OPTIONS.items():
-            extras[name] = np.asarray(rows.options.get(name, [own[name]] * count), dtype)
-        # The array needs at least one column, even without prefixes.
-        prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
-        extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
-        if rows.phrases is None:
-            return BeamSearchWithOptions(model, config)
-        return ConstrainedBeamSearchWithOptions(model, config, follows)
+        if self.differs(config):
+            for name, dtype in ROW_OPTIONS.items():
+                extras[name] = np.full(count, getattr(config, name), dtype)
+            # The array needs at least one column, even without prefixes.
+            prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
+            extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
+            config = config.changed(beam=self.width)
+            if follows is None:
+                return BeamSearchWithOptions(model, config)
+            return ConstrainedBeamSearchWithOptions(model, config, follows)
+        if needs_draws(config):
+            extras["draws"] = draws_of(rows.index, length + config.extra_length, config)
+        if follows is None:
+            return method_of(model, config)
+        return ConstrainedBeamSearch(model, config, follows)
+
+    def differs(self, config):
+        """Returns whether a beam search has options that differ from those of the export.
+
+        Only greedy search and the exported beam width have programs of their own.
+        """
+        values = [(getattr(config, name), value) for name, value in self.exported.items()]
+        return config.method == "beam" and config.beam > 1 and any(a != b for a, b in values)
 
     def log_p(self, source, target):
         program, found = self.models[0].programs["log_p"], [None] * len(source)
@@ -216,21 +186,3 @@ class LiteRTEngine(Engine):
 
     def close(self):
         self.models = None
-
-
-def check_layout(layout):
-    """Rejects a layout whose entries have wrong types."""
-    kinds = {
-        "kept": is_size(layout["kept"]) or layout["kept"] is None,
-        "attention": all(
-            isinstance(sizes, list) and len(sizes) == 2 and all(map(is_size, sizes))
-            for sizes in layout["attention"].values()
-        ),
-        "caches": all(
-            type(is_kept) is bool and all(size is None or is_size(size) for size in shape[1:])
-            for caches in layout["caches"].values()
-            for is_kept, shape, _ in caches.values()
-        ),
-    }
-    if wrong := [name for name, is_right in kinds.items() if not is_right]:
-        raise ValueError(f"wrong {wrong[0]!r}")

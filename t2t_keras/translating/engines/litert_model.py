@@ -1,12 +1,14 @@
 """A model whose programs run in LiteRT, with the methods that `numpy_search` needs."""
 
+import contextlib
+
 import numpy as np
 
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.processor import cores
-from t2t_keras.translating.engines.litert_runtime import programs_in
+from t2t_keras.quiet_loading import quiet_loading
 
 UNIT = 16  # sources are padded to multiples of this, so that programs are rarely planned again
 HIDDEN = np.float32(-np.inf)  # attention bias of a position that is not visible
@@ -38,10 +40,7 @@ def model_for(models, rows):
 
 
 class LiteRTModel:
-    """Decodes like a `Transformer`.
-
-    The memory and the cache of the current batch are kept in the inputs of the step's program. The
-    search state contains the batch's `Decoding` in place of the cache.
+    """Decodes like a `Transformer`. The search state has a `Decoding` in place of the cache.
 
     Args:
         programs: {name: `LoadedProgram`}.
@@ -51,29 +50,12 @@ class LiteRTModel:
 
     def __init__(self, programs, layout, longest=None):
         self.programs, self.layout, self.longest = programs, layout, longest
-        self.steps = {}
-
-    def has_step(self, beams):
-        """Returns whether there is a step program with the caches in the layout."""
-        program, caches = self.programs.get(f"step_{beams}"), self.layout["caches"].get(str(beams))
-        if program is None or caches is None or "encode" not in self.programs:
-            return False
-        return {name for name in program.input_ids if name.startswith("cache_")} == caches.keys()
-
-    def step_of(self, beams):
-        if beams not in self.steps:
-            self.steps[beams] = Step(self.programs[f"step_{beams}"], self.layout, beams)
-        return self.steps[beams]
-
-    def forget(self):
-        """Frees the arrays of the last batch."""
-        for step in self.steps.values():
-            step.loaded = None
 
     def start_decoding(self, source, max_length, beams=1):
         found = [self.encoded(ids[: np.count_nonzero(ids)]) for ids in source]
         memory = {name: stacked([each[name][0] for each in found]) for name in found[0]}
-        return None, Decoding(self.step_of(beams), memory, len(source), max_length)
+        program = self.programs[f"step_{beams}"]
+        return None, Decoding(program, self.layout, beams, memory, len(source), max_length)
 
     def encoded(self, ids):
         """Returns the memory of one source, {name: array}, without padding for longer sources."""
@@ -88,112 +70,85 @@ class LiteRTModel:
         return cache
 
     def chosen(self, memory, cache, rows):
-        return memory, cache.chosen(rows)
+        cache.choose(rows)
+        return memory, cache
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
-        return cache.step.decode(cache, tokens, int(position), visible), cache
+        return cache.decode(tokens, int(position), visible), cache
 
 
 class Decoding:
-    """A batch that is being decoded.
+    """A batch that is being decoded. Between steps, its cache is in the inputs of the program.
 
     Args:
-        step: the `Step`.
+        program: the `LoadedProgram` of a step.
+        layout: see `LiteRTModel`.
+        beams: hypotheses per sentence.
         memory: {name: array}.
         sentences: number of sentences.
         room: capacity of the cache, in tokens.
-        cache: {name: array}. None: zeros.
     """
 
-    def __init__(self, step, memory, sentences, room, cache=None):
-        self.step, self.memory, self.sentences, self.room = step, memory, sentences, room
-        self.cache = step.empty(sentences, room) if cache is None else cache
-        self.is_loaded = False
+    def __init__(self, program, layout, beams, memory, sentences, room):
+        self.program, self.beams, self.memory = program, beams, memory
+        self.sentences, self.room, self.kept = sentences, room, layout["kept"]
+        self.caches = layout["caches"][str(beams)]  # {name: [is in a KeptCache, shape, dtype]}
+        self.only_reads = any(is_kept for is_kept, *_ in self.caches.values())
+        self.cache = {  # None while it is in the inputs of the program
+            name: np.zeros(self.shape(name), dtype) for name, (_, _, dtype) in self.caches.items()
+        }
+
+    @property
+    def positions(self):
+        return self.room if self.kept is None else min(self.room, self.kept)
+
+    def shape(self, name):
+        is_kept, shape, _ = self.caches[name]
+        shape = [self.sentences, *shape[1:]]
+        if is_kept:
+            shape[2] = self.positions * self.beams
+        return tuple(shape)
 
     def unload(self):
-        """Copies the cache out of the step's inputs."""
-        if self.is_loaded:
-            self.cache, self.is_loaded = self.step.cache_of(self), False
-            self.step.loaded = None
+        """Copies the cache out of the program's inputs."""
+        if self.cache is None:
+            self.cache = {name: self.program.input(name).copy() for name in self.caches}
 
     def extend(self, room):
         self.unload()
-        self.cache = self.step.with_room(self.cache, room)
         self.room = room
+        for name, x in self.cache.items():
+            sizes = zip(self.shape(name), x.shape, strict=True)
+            self.cache[name] = np.pad(x, [(0, new - old) for new, old in sizes])
 
-    def chosen(self, rows):
+    def choose(self, rows):
         self.unload()
-        parts = [{name: x[rows] for name, x in each.items()} for each in (self.memory, self.cache)]
-        return Decoding(self.step, parts[0], len(rows), self.room, parts[1])
+        self.sentences = len(rows)
+        self.memory, self.cache = (
+            {name: x[rows] for name, x in each.items()} for each in (self.memory, self.cache)
+        )
 
-
-class Step:
-    """The program of a step, and the batch whose memory and cache are its inputs.
-
-    Args:
-        program: the `LoadedProgram`.
-        layout: see `LiteRTModel`.
-        beams: hypotheses per sentence.
-    """
-
-    def __init__(self, program, layout, beams):
-        self.program, self.beams, self.loaded = program, beams, None
-        self.kept = layout["kept"]
-        self.caches = layout["caches"][str(beams)]  # {name: [is in a KeptCache, shape, dtype]}
-        self.only_reads = any(is_kept for is_kept, *_ in self.caches.values())
-
-    def positions(self, room):
-        return room if self.kept is None else min(room, self.kept)
-
-    def empty(self, sentences, room):
-        return {
-            name: np.zeros(self.shape(name, sentences, room), dtype)
-            for name, (_, _, dtype) in self.caches.items()
-        }
-
-    def shape(self, name, sentences, room):
-        is_kept, shape, _ = self.caches[name]
-        shape = [sentences, *shape[1:]]
-        if is_kept:
-            shape[2] = self.positions(room) * self.beams
-        return tuple(shape)
-
-    def with_room(self, cache, room):
-        def extended(name, x):
-            shape = self.shape(name, len(x), room)
-            return np.pad(x, [(0, new - old) for new, old in zip(shape, x.shape, strict=True)])
-
-        return {name: extended(name, x) for name, x in cache.items()}
-
-    def load(self, decoding):
-        """Copies the memory and the cache of a batch into the step's inputs."""
-        if self.loaded is not None:
-            self.loaded.unload()
-        program, rows = self.program, decoding.sentences * self.beams
-        memory_shapes = {name: x.shape for name, x in decoding.memory.items()}
+    def load(self):
+        """Copies the memory and the cache into the program's inputs."""
+        program, inputs = self.program, self.memory | self.cache
         shapes = {
-            "tokens": (rows,),
+            "tokens": (self.sentences * self.beams,),
             "position": (1,),
-            "visible": (decoding.sentences, self.beams, self.positions(decoding.room) * self.beams),
+            "visible": (self.sentences, self.beams, self.positions * self.beams),
         }
-        shapes |= memory_shapes | {name: x.shape for name, x in decoding.cache.items()}
+        shapes |= {name: x.shape for name, x in inputs.items()}
         program.resize({name: shapes[name] for name in program.input_ids})
-        for name, x in (decoding.memory | decoding.cache).items():
-            if name in program.input_ids:
-                program.input(name)[...] = x
-        self.loaded, decoding.is_loaded, decoding.cache = decoding, True, None
+        for name in inputs.keys() & program.input_ids.keys():
+            program.input(name)[...] = inputs[name]
+        self.cache = None
 
-    def cache_of(self, decoding):
-        return {name: self.program.input(name).copy() for name in self.caches}
-
-    def decode(self, decoding, tokens, position, visible):
-        if self.loaded is not decoding:
-            self.load(decoding)
+    def decode(self, tokens, position, visible):
+        if self.cache is not None:
+            self.load()
         program, beams = self.program, self.beams
-        slots = self.positions(decoding.room) * beams
+        slots, place = self.positions * beams, position
         if visible is None:
-            visible = own_slots(position, beams, decoding.room * beams)
-        place = position
+            visible = own_slots(position, beams, self.room * beams)
         if self.kept is not None:
             visible = in_rolling_cache(visible, position, beams, slots)
             place = position % (slots // beams)
@@ -214,3 +169,121 @@ class Step:
         logits = program.output("logits").view(Logits)
         logits.top_tokens = [program.output(name) for name in ("values", "ids", "normalizer")]
         return logits
+
+
+def programs_in(contents, threads=1):
+    """Returns {signature: `LoadedProgram`} for a flatbuffer.
+
+    Args:
+        contents: contents of the file, as bytes. With a path, LiteRT would map the file into
+            memory, and crash if the file is changed in place.
+        threads: number of threads that compute a program.
+
+    Raises:
+        ValueError: LiteRT is not installed, or cannot load the file.
+    """
+    try:
+        from ai_edge_litert.interpreter import Interpreter
+    except ImportError as error:
+        raise ValueError(
+            "A model for LiteRT needs the package ai-edge-litert: pip install ai-edge-litert. It "
+            f"could not be imported: {error}"
+        ) from error
+    try:
+        interpreter = Interpreter(model_content=contents, num_threads=threads)
+    except RuntimeError as error:  # an operation that an older LiteRT does not know
+        raise ValueError(f"LiteRT cannot load the model: {error}") from error
+    workspace = Workspace()
+    names = interpreter.get_signature_list()
+    return {name: LoadedProgram(interpreter, name, workspace) for name in names}
+
+
+class Workspace:
+    """The memory for intermediate results that all programs of an interpreter share.
+
+    When a program needs more of it than any program before, LiteRT moves it. Parts of programs that
+    were planned earlier then compute with the old memory, without an error, and their results are
+    wrong at random. So each has to be planned again.
+    """
+
+    growths = 0
+
+
+class LoadedProgram:
+    """A signature, with its inputs and outputs as views of LiteRT's memory.
+
+    The public methods of `ai_edge_litert` either work only for the first signature of a file, or
+    copy all inputs on each call. So this class calls the private methods that they call.
+
+    Args:
+        interpreter: the `Interpreter`.
+        name: name of the signature.
+        workspace: the `Workspace` of the interpreter.
+    """
+
+    def __init__(self, interpreter, name, workspace):
+        self.interpreter, self.workspace = interpreter, workspace
+        self.native, runner = interpreter._interpreter, interpreter.get_signature_runner(name)
+        self.subgraph = runner._subgraph_index
+        self.input_ids, self.output_ids = dict(runner._inputs), dict(runner._outputs)
+        self.shapes, self.planned_at = {}, None
+        self.largest = []  # its largest plans: {input: shape}
+
+    def resize(self, shapes):
+        """Plans the program for input shapes {name: shape}. The contents of inputs are lost."""
+        if shapes == self.shapes and self.planned_at == self.workspace.growths:
+            return
+        self.plan(shapes)
+        if not any(covers(plan, shapes) for plan in self.largest):
+            self.workspace.growths += 1
+            # Arrays whose shapes are known only in a run are planned in the first run, which may
+            # move the memory of the parts that it has already planned.
+            for name in self.input_ids:
+                self.input(name).fill(0)
+            self.run()
+            self.plan(shapes)
+            self.largest = [each for each in self.largest if not covers(shapes, each)] + [shapes]
+        self.planned_at = self.workspace.growths
+
+    def plan(self, shapes):
+        if shapes == self.shapes:
+            # LiteRT plans a program again only if the shape of an input changes.
+            name, shape = next(iter(shapes.items()))
+            self.set_shape(name, (shape[0] + 1, *shape[1:]))
+            self.set_shape(name, shape)
+        for name, shape in shapes.items():
+            if self.shapes.get(name) != shape:
+                self.set_shape(name, shape)
+        # The first program makes LiteRT say that it uses its own library.
+        with contextlib.nullcontext() if self.workspace.growths else quiet_loading():
+            self.native.AllocateTensors(self.subgraph)
+        self.shapes = dict(shapes)
+
+    def set_shape(self, name, shape):
+        shape = np.array(shape, "int32")
+        self.native.ResizeInputTensor(self.input_ids[name], shape, False, self.subgraph)
+
+    def input(self, name):
+        """Returns a view of an input, which is valid until the program runs or is resized."""
+        return self.native.tensor(self.interpreter, self.input_ids[name], self.subgraph)
+
+    def output(self, name):
+        """Returns a view of an output, which is valid until the program runs again."""
+        return self.native.tensor(self.interpreter, self.output_ids[name], self.subgraph)
+
+    def run(self):
+        """Computes the outputs from the inputs."""
+        self.native.Invoke(self.subgraph)
+
+    def __call__(self, **arrays):
+        """Runs the program on inputs of any shape; returns {output: copy of its array}."""
+        self.resize({name: array.shape for name, array in arrays.items()})
+        for name, array in arrays.items():
+            self.input(name)[...] = array
+        self.run()
+        return {name: self.output(name).copy() for name in self.output_ids}
+
+
+def covers(plan, shapes):
+    """Returns whether no input of a plan is smaller in any dimension."""
+    return all(np.all(np.greater_equal(plan[name], shape)) for name, shape in shapes.items())

@@ -1,19 +1,22 @@
 """The engine of a Keras model: its search, probabilities and attention as TensorFlow graphs."""
 
-import copy
 import functools
 import hashlib
+import sys
 
 import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between, check_attends
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.scoring import log_probabilities
+from t2t_keras.decoding.search import advance, method_of, needs_draws
+from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
-from t2t_keras.translating.engines.search_graphs import IDS, graph_search, staged_graph
 
+IDS = tf.TensorSpec([None, None], tf.int32)
 SEARCHES = 4  # maximum number of searches with changed settings whose graphs are kept
 
 
@@ -40,14 +43,12 @@ class ModelEngine(Engine):
         self.log_p_graph = log_p_graph(model)
         self.attention_graph = attention_graph(model, alignment)
 
-    def with_search(self, **changes):
-        config = self.config.changed(**changes)
+    def with_search(self, config):
         key = repr(config)
         if key not in self.others:
             while len(self.others) >= SEARCHES:
                 del self.others[next(iter(self.others))]
-            self.others[key] = other = copy.copy(self)
-            other.config = config
+            self.others[key] = other = super().with_search(config)
             for name in ("ordinary", "for_phrases"):
                 vars(other).pop(name, None)
         self.others[key] = self.others.pop(key)  # the newest is last
@@ -59,13 +60,14 @@ class ModelEngine(Engine):
 
     @functools.cached_property
     def ordinary(self):
-        return graph_search(self.model, self.config, trees=self.trees(self.config))
+        method = method_of(self.model, self.config, self.trees(self.config))
+        return graph_search(self.model, self.config, method, choose_xla("auto"))
 
     @functools.cached_property
     def for_phrases(self):
         follows = self.tokenizer.target.ends_phrase()
         method = ConstrainedBeamSearch(self.model, self.config, follows)
-        return staged_graph(self.model, self.config, method)
+        return graph_search(self.model, self.config, method)
 
     def search(self, rows):
         return (self.ordinary if rows.phrases is None else self.for_phrases)(rows)
@@ -94,6 +96,54 @@ def weights_digest(model):
         digest.update(repr((array.dtype.name, array.shape)).encode())
         digest.update(np.ascontiguousarray(array))
     return digest.hexdigest()
+
+
+def graph_search(model, config, method, xla=False):
+    """Returns a function that takes `Rows` and returns `Hypotheses`, computed in a graph.
+
+    Args:
+        model: a `Transformer` or an `Ensemble`.
+        config: a `SearchConfig`.
+        method: the search method.
+        xla: whether XLA compiles the search as one program for each batch shape. Otherwise, it runs
+            in stages, with one graph for all batch shapes.
+    """
+    specs = {"prefix": IDS, "phrases": tf.TensorSpec([None, None, None], tf.int32)}
+
+    @functools.cache
+    def graph(*extras, draws=None):
+        signature = [IDS, {name: specs[name] for name in extras}]
+        if draws is not None:
+            signature[1]["draws"] = tf.TensorSpec([None, draws, None], tf.float32)
+        options = {"autograph": False, "jit_compile": True if xla else None}
+        return tf.function(found, input_signature=signature, **options)
+
+    def found(source, extras):
+        if not xla:
+            return search_in_stages(method, source, model.longest, extras)
+        return whole_search(model, config, method, source, extras)
+
+    def search(rows):
+        extras = {
+            name: tf.constant(getattr(rows, name), tf.int32)
+            for name in ("prefix", "phrases")
+            if getattr(rows, name) is not None
+        }
+        if needs_draws(config):
+            longest = min(rows.source.shape[1] + config.extra_length, model.longest or sys.maxsize)
+            draws = tf.constant(draws_of(rows.index, longest, config))
+            return graph(*extras, draws=draws.shape[1])(rows.source, extras | {"draws": draws})
+        return graph(*extras)(rows.source, extras)
+
+    return search
+
+
+def whole_search(model, config, method, source, extras):
+    """Searches in one loop, for XLA; see `graph_search`."""
+    longest = tf.shape(source)[1] + config.extra_length
+    longest = tf.minimum(longest, model.longest or longest)
+    state = method.start(source, longest, longest, extras)
+    return method.hypotheses(advance(method, state, longest))
 
 
 def log_p_graph(model):

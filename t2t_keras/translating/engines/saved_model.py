@@ -69,10 +69,16 @@ class SavedModelEngine(Engine):
             )
 
     def planned(self, config):
-        return (self, {}) if self.returns(config) else super().planned(config)
+        # A search without options returns `most` results.
+        counted = self.config.changed(n_best=config.n_best)
+        if counted == config and config.n_best <= self.most:
+            return self, {}
+        return super().planned(config)
 
-    def with_search(self, **changes):
-        name = "sample" if "method" in changes else min(changes)
+    def with_search(self, config):
+        ours, wanted = vars(self.config), vars(config)
+        changed = {name for name in wanted if wanted[name] != ours[name]} - self.varies
+        name = "sample" if "method" in changed else min(changed)
         raise ValueError(
             f"--{name} does not work with an export: t2t-export fixed the search of "
             f"{self.name}. Give the run, or export it again"
@@ -82,7 +88,7 @@ class SavedModelEngine(Engine):
         count = len(rows.source)
         if rows.phrases is None and rows.prefix is None and not rows.options:
             return self.plain(rows.source)
-        own = self.own_options()
+        own = vars(self.config) | {"n_best": self.most}
         options = {name: rows.options.get(name, [own[name]] * count) for name in ROW_OPTIONS}
         inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
         inputs["source"], inputs["prefix"] = rows.source, rows.prefix

@@ -21,8 +21,7 @@ from t2t_keras.export.litert.programs import (
     neighbourhood_of,
     programs_of,
 )
-from t2t_keras.translating.engines.litert_model import LiteRTModel
-from t2t_keras.translating.engines.litert_runtime import programs_in
+from t2t_keras.translating.engines.litert_model import LiteRTModel, programs_in
 
 SOURCE = np.array([[5, 6, 7, 8, 9, 2], [7, 8, 2, 0, 0, 0], [4, 9, 11, 12, 2, 0]], "int32")
 RESTRICTED = {"neighbourhood": 3, "decoder_neighbourhood": 4, "positions": "t5", "num_layers": 1}

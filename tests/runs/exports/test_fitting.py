@@ -14,7 +14,6 @@ from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.engines import litert
 from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.model import ModelEngine
-from t2t_keras.translating.engines.preferred import PreferredEngine
 from t2t_keras.translating.exports import RECORD
 
 LAYOUT = {"caches": {}, "kept": None, "attention": {"cross": [2, 4]}}
@@ -146,12 +145,12 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
     copied.export(format="litert")
     run = Run(copied.folder)
     engine = run.translator().engine
-    assert type(engine) is PreferredEngine and type(engine.first) is LiteRTEngine
-    assert (engine.first.name, engine.first.dtype) == (run.folder, "float32")
+    assert type(engine) is LiteRTEngine and engine.substitute is not None
+    assert (engine.name, engine.dtype) == (run.folder, "float32")
     assert type(run.translator(engine="tensorflow").engine) is ModelEngine
-    assert type(run.translator(engine="litert").engine) is LiteRTEngine
+    assert run.translator(engine="litert").engine.substitute is None
     assert type(run.translator(beam=2).engine) is ModelEngine
-    assert engine.engine_for(engine.config, False, False) is engine.first
+    assert engine.engine_for(engine.config, False, False) is engine
     wide = engine.config.changed(beam=8)
     assert engine.engine_for(wide, False, False) is run.engine()
 

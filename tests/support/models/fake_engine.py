@@ -3,7 +3,6 @@
 It needs no TensorFlow, and what it finds for a row depends on nothing but that row.
 """
 
-import copy
 import itertools
 
 import numpy as np
@@ -81,11 +80,6 @@ class FakeEngine(Engine):
         self.config = SearchConfig(**search)
         self.varies, self.longest, self.tags = frozenset(varies), longest, tags
         self.batch_tokens, self.calls = batch_tokens, []
-
-    def with_search(self, **changes):
-        other = copy.copy(self)
-        other.config = self.config.changed(**changes)
-        return other
 
     def search(self, rows):
         self.calls.append(("search", self.config, rows))

@@ -4,6 +4,7 @@ XLA refuses operations that it lacks for GPUs. No kernel is compiled.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
 from unittest import mock
@@ -16,13 +17,14 @@ from support.models.rival_models import RIVALS
 from support.models.searches import model_that_ends
 
 from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, chunked_loss
+from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.models import model_class
 from t2t_keras.training.adam import Adam
 from t2t_keras.training.step.trainable_models import trainable
-from t2t_keras.translating.engines import search_graphs
+from t2t_keras.translating.engines.model import whole_search
 
 
 def gpu_program(function, variables, *arguments):
@@ -168,8 +170,7 @@ def test_rivals_are_lowered(name):
 
 
 @pytest.mark.long
-def test_the_search_on_gpus_is_lowered(monkeypatch):
-    monkeypatch.setattr(search_graphs, "of_rows", lambda search, *_, **options: search)
+def test_the_search_on_gpus_is_lowered():
     model, config = model_that_ends(num_layers=1), SearchConfig(no_repeat_ngram=2)
-    search = search_graphs.compiled_search(model, config)
+    search = functools.partial(whole_search, model, config, method_of(model, config))
     assert " while(" in gpu_program(search, model.variables, tf.constant(IDS), {})

@@ -36,7 +36,7 @@ def unconverted(sharp_run, tmp_path, monkeypatch):
         return LAYOUT
 
     monkeypatch.setattr(writers, "save_litert", write)
-    model = SimpleNamespace(has_step=lambda beams: True, longest=None)
+    model = SimpleNamespace(longest=None)
     monkeypatch.setattr(litert, "loaded_models", lambda *_: [model])
     return sharp_run.export(tmp_path / "litert", "litert")
 

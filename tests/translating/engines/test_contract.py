@@ -141,7 +141,7 @@ CANNOT = {
     "litert": [
         ({"beam": 5}, r"`beam` must be at most 4, .* export it again with .* --beam=5"),
         ({"constrain": "tree"}, "--constrain does not work with LiteRT"),
-        ({"method": "sample", "n_best": 3}, "LiteRT draws 1 or 4 samples .* n_best=3"),
+        ({"method": "sample", "n_best": 3}, "LiteRT computes 1 or 4 hypotheses .* 'sample' has 3"),
         ({"beam": 2, "require": [["Hund"]]}, "with the exported beam width, 4. Received: beam=2"),
     ],
 }

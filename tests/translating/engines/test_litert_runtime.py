@@ -7,7 +7,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from t2t_keras.translating.engines.litert_runtime import LoadedProgram, Workspace, programs_in
+from t2t_keras.translating.engines.litert_model import LoadedProgram, Workspace, programs_in
 
 
 class Interpreter:

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.models.helpers import tiny_model
 from support.models.searches import SOURCE, model_that_ends
 from support.models.table_model import TableModel, found, padded, random_constraints, search_table
 
@@ -10,18 +9,14 @@ from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export import search_in_stages
-from t2t_keras.translating.engines import search_graphs
-from t2t_keras.translating.engines.search_graphs import (
-    compiled_search,
-    staged_graph,
-)
+from t2t_keras.translating.engines.model import graph_search
 
 LIMITS = (1, 2, 3, 4, 4)
 PREFIX = np.array([[7, 8], [9, 0], [0, 0], [7, 0], [8, 8]])  # padded, and empty for one sentence
 
 
 def staged(model, config):
-    return staged_graph(model, config, method_of(model, config))
+    return graph_search(model, config, method_of(model, config))
 
 
 @pytest.mark.long
@@ -33,7 +28,7 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same():
     expected = staged(model, config)(rows)
     tf.config.run_functions_eagerly(True)
     try:
-        compiled = compiled_search(model, config)(rows)
+        compiled = graph_search(model, config, method_of(model, config), xla=True)(rows)
     finally:
         tf.config.run_functions_eagerly(False)
     width = expected.tokens.shape[-1]
@@ -45,16 +40,6 @@ def test_the_graph_for_xla_and_the_graph_in_stages_find_the_same():
         np.testing.assert_array_equal(row[:count], prefix[:count])
 
 
-@pytest.mark.parametrize("xla", [True, False])
-def test_xla_is_used_where_training_uses_it(monkeypatch, xla):
-    monkeypatch.setattr(search_graphs, "choose_xla", lambda wanted: xla)
-    monkeypatch.setattr(search_graphs, "compiled_search", lambda *arguments: "compiled")
-    monkeypatch.setattr(search_graphs, "staged_graph", lambda *arguments: "staged")
-    config = SearchConfig(method="sample")
-    search = search_graphs.graph_search(tiny_model(num_layers=1), config)
-    assert search == ("compiled" if xla else "staged")
-
-
 @pytest.mark.long
 def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positions():
     model = model_that_ends(num_layers=1, end=-99.0, positions="learned", max_length=10)
@@ -62,7 +47,7 @@ def test_an_output_may_be_longer_than_its_source_but_not_than_the_learned_positi
     assert staged(model, config)(Rows(SOURCE, None)).tokens.shape[-1] == 10
     rows = Rows(SOURCE, None, phrases=np.array([[[7, 8]]] * 5, "int32"))
     method = ConstrainedBeamSearch(model, config, np.ones(40, bool))
-    tokens = np.asarray(staged_graph(model, config, method)(rows).tokens)
+    tokens = np.asarray(graph_search(model, config, method)(rows).tokens)
     assert tokens.shape[-1] <= 10
     assert all("7, 8" in str(row[0].tolist()) for row in tokens)
 

@@ -1,10 +1,9 @@
-"""An engine that passes the searches that it does not support to another one."""
+"""A substitute makes the searches that an engine does not support."""
 
 import pytest
 from support.models.fake_engine import FakeEngine
 
 from t2t_keras.translating.engines.engine import Unsupported
-from t2t_keras.translating.engines.preferred import PreferredEngine
 from t2t_keras.translating.translator import Translator
 
 
@@ -25,11 +24,8 @@ def test_another_engine_is_made_once_for_unsupported_searches_and_announced(capl
         others.append(FakeEngine())
         return others[-1]
 
-    engine = PreferredEngine(first, make_other)
-    assert (engine.longest, engine.config, engine.tokenizer) == (
-        *(30, first.config, first.tokenizer),
-    )
-    translator = Translator(engine)
+    first.substitute = make_other
+    translator = Translator(first)
     assert translator.translate(["a b"], alignments=True, confidence=True) == ["A B"]
     assert {method for method, *_ in first.calls} == {"search", "attention", "log_p"}
     assert not others and not caplog.text
