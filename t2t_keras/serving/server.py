@@ -118,7 +118,7 @@ class Server:
         if self.requests.stop.is_set():
             os._exit(128 + signum)  # the second signal ends the process immediately
         logging.info("Stopping after the requests in flight")
-        self.requests.refuse_further()
+        self.requests.stop.set()
 
     async def finish(self):
         try:

@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
 
@@ -10,27 +11,23 @@ KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", 
 PIECE = 50_000  # maximum values of an array converted at a time, because Python objects are large
 
 
-def parsed_json(body, other_encodings="Send text in UTF-8"):
-    """Returns the JSON value in a request body, given as bytes.
-
-    Args:
-        body: the body.
-        other_encodings: advice about text that is not UTF-8.
-    """
+def parsed_json(body):
+    """Returns the JSON value in a request body, given as bytes."""
     try:
-        return json.loads(body.decode())
+        value = json.loads(body.decode())
+        if b"\\ud" in body.lower():  # perhaps half of a pair of surrogates, which is not text
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeDecodeError as error:
-        raise Refusal(
-            400, f"The body is not UTF-8 (byte {error.start:,}). {other_encodings}"
-        ) from None
+        raise Refusal(400, f"The body is not UTF-8 (byte {error.start:,})") from None
+    except UnicodeEncodeError:
+        raise Refusal(400, "A string contains an unpaired surrogate, which is not text") from None
     except json.JSONDecodeError as error:
         raise Refusal(
             400, f"JSON parse error: {error.msg} at offset {error.pos:,} (line {error.lineno:,})"
         ) from None
-    except RecursionError:
-        raise Refusal(400, "JSON parse error: nested too deeply") from None
-    except ValueError:
-        raise Refusal(400, "JSON parse error: a number has too many digits") from None
+    except (RecursionError, ValueError):
+        raise Refusal(400, "JSON parse error: nested too deeply, or too many digits") from None
+    return value
 
 
 def check_rows(rows, limits):
@@ -40,18 +37,12 @@ def check_rows(rows, limits):
         )
 
 
-def check_unicode(name, text):
-    """Rejects a string that cannot be encoded in UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Refusal(
-            400, f"Input {name!r}: a string contains an unpaired surrogate, which is not text"
-        ) from None
-
-
 def kind_of(value):
     return KINDS.get(type(value), "a number")
+
+
+def json_response(value, status=200):
+    return web.Response(body=as_json(value), status=status, content_type="application/json")
 
 
 def as_json(value):

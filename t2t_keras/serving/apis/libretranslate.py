@@ -5,27 +5,27 @@ alternatives of HTML are additions.
 """
 
 from t2t_keras.serving.apis.forms import MOST_FIELDS, fields_of
-from t2t_keras.serving.apis.libretranslate_query import AUTO, check_string, query_of, texts_in
-from t2t_keras.serving.apis.libretranslate_schemas import (
-    DETECTION_BODIES,
-    DETECTIONS,
-    DISABLED,
+from t2t_keras.serving.apis.json_values import json_response
+from t2t_keras.serving.apis.libretranslate_query import (
+    AUTO,
     FIELDS,
-    LANGUAGES,
     REQUIRED,
-    SETTINGS,
-    TRANSLATED,
-    TRANSLATION_BODIES,
+    query_of,
+    string_in,
+    texts_in,
 )
-from t2t_keras.serving.apis.middleware import json_response
 from t2t_keras.serving.apis.requests import CONNECTION
-from t2t_keras.serving.apis.routes import FIELD, Route
+from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.languages import name_of
 
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
+# Examples of answers. In the answer to a list of texts, each value is a list.
+TRANSLATED = dict.fromkeys(("translatedText", "detectedLanguage", "alternatives", "ignoredFields"))
+DETECTED = [{"confidence": 95.0, "language": "en"}]
+LANGUAGES = [{"code": "en", "name": "English", "targets": ["de", "en"]}]
 
 
 class LibreTranslate:
@@ -41,32 +41,26 @@ class LibreTranslate:
         self.keys = keys
 
     def routes(self):
-        summary, answers = "Translates a text or a list of texts", {200: TRANSLATED}
-        computes = {"key": FIELD, "computes": True}
-        yield Route(
-            *("translate", "POST", "/translate", self.translate, summary, answers),
-            bodies=TRANSLATION_BODIES,
-            **computes,
-        )
-        yield Route(
-            *("translate_by_get", "GET", "/translate", self.translate, "Translates a text"),
-            answers,
-            query=FIELDS,
-            required=REQUIRED,
-            **computes,
-        )
-        yield Route(
-            *("detect", "POST", "/detect", self.detect, "Detects the language of a text"),
-            {200: DETECTIONS},
-            bodies=DETECTION_BODIES,
-            **computes,
-        )
-        summary = "The languages, and those that each is translated into"
-        yield Route("languages", "GET", "/languages", self.languages, summary, {200: LANGUAGES})
-        summary, answers = "Settings for user interfaces", {200: SETTINGS}
-        yield Route("settings", "GET", "/frontend/settings", self.settings, summary, answers)
-        for name, what in (("translate_file", "Files translation"), ("suggest", "Suggestions")):
-            yield Route(name, "POST", f"/{name}", disabled(what), f"{what}: disabled", DISABLED)
+        computes = {"media": (JSON, *FORMS), "key": FIELD, "computes": True}
+        translates = self.translate, "Translates a text, or a list of texts", TRANSLATED
+        fields, detects = {name: FIELDS[name] for name in ("q", "api_key")}, "Detects the language"
+        translates += FIELDS, REQUIRED
+        languages = "The languages, and those that each is translated into"
+        return [
+            Route("translate", "POST", "/translate", *translates, **computes),
+            Route("translate_by_get", "GET", "/translate", *translates, **computes),
+            Route(
+                *("detect", "POST", "/detect", self.detect, detects, DETECTED, fields, ("q",)),
+                **computes,
+            ),
+            Route("languages", "GET", "/languages", self.languages, languages, LANGUAGES),
+            Route(
+                *("settings", "GET", "/frontend/settings", self.settings),
+                *("Settings for user interfaces", self.settings_for("de")),
+            ),
+            disabled("translate_file", "Files translation"),
+            disabled("suggest", "Suggestions"),
+        ]
 
     async def translate(self, request):
         values = await self.checked_fields(request)
@@ -83,16 +77,14 @@ class LibreTranslate:
         if not query.is_list:
             answer = {name: values[0] for name, values in answer.items()}
         if ignored := sorted(values.keys() - KNOWN):
-            names = [name[:80].encode(errors="replace").decode() for name in ignored]
-            answer["ignoredFields"] = names[:MOST_FIELDS]
+            answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
         return json_response(answer)
 
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
         self.models.check_started()
         values = fields_of(request, await self.answering.requests.body(request))
-        key = "" if values.get("api_key") is None else values["api_key"]
-        check_string("api_key", key)
+        key = string_in(values, "api_key")
         if self.keys:
             self.keys.check_field(request, key)
         return values
@@ -117,31 +109,32 @@ class LibreTranslate:
 
     async def settings(self, request):
         pairs = [each for _, each in self.models.languages if each] or [("", "")]
-        _, target = pairs[0]
-        return json_response(
-            {
-                "apiKeys": self.keys is not None,
-                "charLimit": self.limits.max_body_bytes // BYTES_PER_CHARACTER,
-                "filesTranslation": False,
-                "frontendTimeout": PAGE_TIMEOUT,
-                "keyRequired": self.keys is not None,
-                "language": {
-                    "source": {"code": AUTO, "name": "Auto Detect"},
-                    "target": {"code": target, "name": name_of(target)},
-                },
-                "suggestions": False,
-                "supportedFilesFormat": [],
-            }
-        )
+        return json_response(self.settings_for(pairs[0][1]))
+
+    def settings_for(self, target):
+        """Returns the settings, given the code of the first model's target language."""
+        return {
+            "apiKeys": self.keys is not None,
+            "charLimit": self.limits.max_body_bytes // BYTES_PER_CHARACTER,
+            "filesTranslation": False,
+            "frontendTimeout": PAGE_TIMEOUT,
+            "keyRequired": self.keys is not None,
+            "language": {
+                "source": {"code": AUTO, "name": "Auto Detect"},
+                "target": {"code": target, "name": name_of(target)},
+            },
+            "suggestions": False,
+            "supportedFilesFormat": [],
+        }
 
 
-def disabled(what):
-    """Returns the handler of a function of LibreTranslate that this server lacks."""
+def disabled(name, what):
+    """Returns the route of a function of LibreTranslate that this server lacks."""
 
     async def refuse(request):
         raise Refusal(403, f"{what} are disabled on this server.")
 
-    return refuse
+    return Route(name, "POST", f"/{name}", refuse, f"{what}: disabled")
 
 
 def unique(texts):

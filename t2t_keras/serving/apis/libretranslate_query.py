@@ -3,12 +3,43 @@
 import re
 from typing import NamedTuple
 
-from t2t_keras.serving.apis.json_values import check_rows, check_unicode
+from t2t_keras.serving.apis.json_values import check_rows
+from t2t_keras.serving.apis.routes import SOURCE, TARGET
 from t2t_keras.serving.limits import Refusal
 
 AUTO, HTML = "auto", "html"
 FORMATS = ("text", HTML)
 DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
+REQUIRED = ("q", "source", "target")
+# {field: its JSON schema}. In forms and in the query, all values are strings.
+FIELDS = {
+    "q": {
+        "description": "text to translate; in JSON also a list of texts",
+        "anyOf": [
+            {"type": "string", "minLength": 1},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        ],
+    },
+    "source": SOURCE,
+    "target": TARGET,
+    "format": {"enum": [*FORMATS, "", None], "default": FORMATS[0]},
+    "alternatives": {
+        "description": "number of further translations",
+        "type": ["integer", "string", "null"],
+        "pattern": DIGITS,
+        "default": 0,
+    },
+    "glossary": {
+        "description": "lines of a source phrase, a tab and a target phrase, or in JSON "
+        "{phrase: translation}; an addition to the API",
+        "type": ["string", "object", "null"],
+        "additionalProperties": {"type": "string"},
+    },
+    "api_key": {
+        "description": "API key, if the server requires one",
+        "type": ["string", "null"],
+    },
+}
 
 
 class Query(NamedTuple):
@@ -28,32 +59,22 @@ def query_of(values, limits):
         values: {field: value}; the values are strings or from JSON.
         limits: `Limits`.
     """
-    for name in ("q", "source", "target"):
+    for name in REQUIRED:
         if not values.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
     texts, is_list = texts_in(values, limits)
-    source, target, kind = values["source"], values["target"], values.get("format") or FORMATS[0]
-    for name, value in {"source": source, "target": target, "format": kind}.items():
-        check_string(name, value)
-    if kind not in FORMATS:
+    source, target = (string_in(values, name) for name in ("source", "target"))
+    if (kind := string_in(values, "format") or FORMATS[0]) not in FORMATS:
         raise Refusal(400, f"{kind[:80]} format is not supported")
+    glossary = values.get("glossary")
+    if not isinstance(glossary, dict):
+        glossary = string_in(values, "glossary")
     options = {
         "markup": HTML if kind == HTML else None,
         "n_best": 1 + count_in(values.get("alternatives", 0)),
-        "glossary": terms_in(values),
+        "glossary": glossary or None,
     }
     return Query(texts, is_list, None if source == AUTO else source, target, options)
-
-
-def terms_in(values):
-    """Returns the glossary in a request: the text of a glossary's file, a dict, or None."""
-    given = values.get("glossary")
-    if given in (None, ""):
-        return None
-    texts = [*given, *given.values()] if isinstance(given, dict) else [given]
-    for text in texts:
-        check_string("glossary", text)
-    return given
 
 
 def texts_in(values, limits):
@@ -63,19 +84,17 @@ def texts_in(values, limits):
         raise Refusal(400, "Invalid request: missing q parameter")
     texts = given if isinstance(given, list) else [given]
     check_rows(texts, limits)
-    for text in texts:
-        if not isinstance(text, str):
-            raise Refusal(
-                400, "Invalid request: q parameter is neither a string nor a list of them"
-            )
-        check_unicode("q", text)
+    if not all(isinstance(text, str) for text in texts):
+        raise Refusal(400, "Invalid request: q parameter is neither a string nor a list of them")
     return texts, texts is given
 
 
-def check_string(name, value):
-    if not isinstance(value, str):
+def string_in(values, name):
+    """Returns the string in a field; "" if it is missing or null."""
+    value = values.get(name)
+    if not isinstance(value, str | None):
         raise Refusal(400, f"Invalid request: {name} parameter is not a string")
-    check_unicode(name, value)
+    return value or ""
 
 
 def count_in(value):

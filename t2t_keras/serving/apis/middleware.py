@@ -7,13 +7,12 @@ from absl import logging
 from aiohttp import web
 
 from t2t_keras.serving.apis.access_log import line_of
-from t2t_keras.serving.apis.json_values import as_json
+from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.requests import CONNECTION
-from t2t_keras.serving.apis.routes import HEADER, error_of
+from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.sites import PREFLIGHT
 
-AVAILABLE_WHILE_STOPPING = {"metrics"}
 DISCONNECTED = 499  # status in metrics and log if the client did not wait for the answer
 
 
@@ -64,50 +63,42 @@ class Middleware:
     async def response(self, request, handler):
         """Counts a request and turns exceptions into answers with an error."""
         started = time.perf_counter()
-        route = self.routes.get(request.match_info.route.name)
-        label = route.label if route else "unknown"
-        headers, status, message = {}, None, ""
+        unknown = Route("unknown", request.method, "", handler)
+        route = self.routes.get(request.match_info.route.name, unknown)
+        headers = {}
         try:
-            self.sites.check(request, bool(route and route.computes))
-            if request.method == "OPTIONS":
-                response = self.options(request)
-            else:
-                response = await self.handled(request, handler, route)
-        except Refusal as refusal:
-            status, message = refusal.status, refusal.message
-            if status == 401:
-                headers["WWW-Authenticate"] = "Bearer"
-        except web.RequestPayloadError:
-            status, message = 400, "The body cannot be decoded according to its headers"
-        except web.HTTPException as error:
-            status = error.status
-            message = f"Malformed request: {request.method} {request.path[:200]}"
-            if status == 405:
-                headers["Allow"] = allowed_methods(error)
+            response = await self.handled(request, route)
         except asyncio.CancelledError:
-            self.metrics.answered(label, DISCONNECTED, started)
+            self.metrics.answered(route.label, DISCONNECTED, started)
             if self.access_log:
                 seconds = time.perf_counter() - started
                 self.access_log.add(line_of(request, DISCONNECTED, 0, seconds))
             raise
-        except Exception:
-            logging.exception("%s failed", label)
-            status, message = 500, "The server failed to answer this request"
-        if status:
-            error = route.error if route else error_of
-            response = json_response(error(message), status)
+        except Exception as error:
+            status, message = status_of(error, request)
+            if status == 500:
+                logging.exception("%s failed", route.label)
+            elif status == 401:
+                headers["WWW-Authenticate"] = "Bearer"
+            elif status == 405:
+                headers["Allow"] = allowed_methods(error)
+            response = json_response(route.error(message), status)
         if response.status in (429, 503):
             headers["Retry-After"] = "1"
         response.headers.update(headers | self.sites.headers(request))
-        self.metrics.answered(label, response.status, started)
+        self.metrics.answered(route.label, response.status, started)
         return response
 
-    async def handled(self, request, handler, route):
-        if not (route and route.label in AVAILABLE_WHILE_STOPPING):
+    async def handled(self, request, route):
+        """Returns the response of a route to a request that is allowed."""
+        self.sites.check(request, route.computes)
+        if request.method == "OPTIONS":
+            return self.options(request)
+        if route.label != "metrics":
             self.requests.check_open()
-        if self.keys and route and route.key == HEADER:
+        if self.keys and route.key == HEADER:
             self.keys.check_header(request)
-        return await handler(request)
+        return await route.handler(request)
 
     def options(self, request):
         """Answers OPTIONS, and a browser that asks whether a page may send a request."""
@@ -120,10 +111,17 @@ class Middleware:
         return web.Response(status=204, headers=headers)
 
 
+def status_of(error, request):
+    """Returns the status and the message of an answer, given the exception."""
+    if isinstance(error, Refusal):
+        return error.status, error.message
+    if isinstance(error, web.RequestPayloadError):
+        return 400, "The body cannot be decoded according to its headers"
+    if isinstance(error, web.HTTPException):
+        return error.status, f"Malformed request: {request.method} {request.path[:200]}"
+    return 500, "The server failed to answer this request"
+
+
 def allowed_methods(error):
     """Returns the methods of a path, for the header Allow."""
     return ", ".join(sorted({*error.allowed_methods, "OPTIONS"}))
-
-
-def json_response(value, status=200):
-    return web.Response(body=as_json(value), status=status, content_type="application/json")

@@ -3,12 +3,10 @@
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from t2t_keras.serving.apis.middleware import json_response
+from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.openapi import document
-from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, Route, object_of
+from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.page.page import page
-
-METRICS = CONTENT_TYPE_LATEST.partition(";")[0]
 
 
 class Operation:
@@ -27,39 +25,30 @@ class Operation:
         self.all_routes = []  # set when all routes are known
 
     def routes(self):
-        health = "Whether requests are served"
-        status = object_of({"status": {"const": "ok"}})
-        yield Route("page", "GET", "/", self.show_page, "The web page", {200: "text/html"})
-        yield Route("health", "GET", "/healthz", self.healthz, health, {200: "text/plain"})
-        yield Route(
-            "health_of_libretranslate", "GET", "/health", self.health, health, {200: status}
-        )
-        yield Route(
-            "metrics",
-            "GET",
-            "/metrics",
-            self.show_metrics,
-            "Metrics for Prometheus",
-            {200: METRICS},
-            key=HEADER,
-        )
-        yield Route(
-            "openapi", "GET", "/openapi.json", self.openapi, "This document", {200: ANY_OBJECT}
-        )
+        health, metrics = "Whether requests are served", CONTENT_TYPE_LATEST.partition(";")[0]
+        ok, document = {"status": "ok"}, {"openapi": "3.1.0"}
+        return [
+            Route("page", "GET", "/", self.page, "The web page", "text/html"),
+            Route("health", "GET", "/healthz", self.healthz, health, "text/plain"),
+            Route("health_of_libretranslate", "GET", "/health", self.health, health, ok),
+            Route(
+                *("metrics", "GET", "/metrics", self.show_metrics),
+                *("Metrics for Prometheus", metrics),
+                key=HEADER,
+            ),
+            Route("openapi", "GET", "/openapi.json", self.openapi, "This document", document),
+        ]
 
-    async def show_page(self, request):
+    async def page(self, request):
         return web.Response(text=page(self.models.languages, self.limits), content_type="text/html")
 
     async def healthz(self, request):
-        self.check_health()
+        self.models.check_started()
         return web.Response(text="ok\n")
 
     async def health(self, request):
-        self.check_health()
-        return json_response({"status": "ok"})
-
-    def check_health(self):
         self.models.check_started()
+        return json_response({"status": "ok"})
 
     async def show_metrics(self, request):
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -22,13 +22,6 @@ class Requests:
         self.limits, self.stop = limits, asyncio.Event()
         self.in_flight, self.idle = 0, asyncio.Event()
         self.idle.set()
-        self.receiving = set()  # the timeouts of request bodies that are still arriving
-
-    def refuse_further(self):
-        """Refuses all requests from now on, including those that are still arriving."""
-        self.stop.set()
-        for timeout in self.receiving:
-            timeout.reschedule(asyncio.get_running_loop().time())
 
     def check_open(self):
         if self.stop.is_set():
@@ -57,14 +50,9 @@ class Requests:
             raise Refusal(503, "All connections of the server are busy. Try again in a moment")
         connection.wait_for_client(timed=False)
         try:
-            async with asyncio.timeout(self.limits.client_timeout_seconds) as timeout:
-                self.receiving.add(timeout)
-                try:
-                    return await self.read(request, connection)
-                finally:
-                    self.receiving.discard(timeout)
+            async with asyncio.timeout(self.limits.client_timeout_seconds):
+                return await self.read(request, connection)
         except TimeoutError:
-            self.check_open()
             raise Refusal(408, "The request did not arrive in time") from None
         finally:
             connection.work()

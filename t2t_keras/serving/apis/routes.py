@@ -1,4 +1,4 @@
-"""`Route`: a row of the only table of routes, and the JSON schemas of requests and answers.
+"""`Route`: a row of the only table of routes.
 
 The HTTP server's router and the OpenAPI document are made from the same rows, so the document
 cannot differ from the server.
@@ -6,68 +6,57 @@ cannot differ from the server.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 # Patterns of the parameters in paths.
 PATTERNS = {"name": "[^/:]+", "version": r"\d{1,18}", "verb": "classify|regress"}
-JSON, FORM, MULTIPART = (
-    "application/json",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data",
-)
+JSON = "application/json"
+# The fields of these are those of a JSON object.
+FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
 # Kinds of API keys. HEADER: the key is in a header, and is checked before the request is read.
 # FIELD: the key may also be a field of the request.
 HEADER, FIELD = "header", "field"
-
-
-TEXT = {"type": "string"}
-# Schemas that depend on the models of a server; `openapi.py` defines them.
+# JSON schemas of values that depend on the models of a server; `openapi.py` defines them.
 MODEL, SOURCE, TARGET = (
     {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
 )
-ANY_OBJECT = {"type": "object"}
-
-
-def object_of(properties, required=None):
-    """Returns the schema of an object.
-
-    Args:
-        properties: {name: schema}.
-        required: names of the required properties. None: all.
-    """
-    required = list(properties if required is None else required)
-    return {"type": "object", "properties": properties} | (
-        {"required": required} if required else {}
-    )
-
-
-def list_of(items, **limits):
-    return {"type": "array", "items": items, **limits}
 
 
 def error_of(message):
     return {"error": message}
 
 
-ERROR = object_of({"error": {"type": "string", "description": "reason, and what to do"}})
-
-
 class Route(NamedTuple):
-    """One method of one path."""
+    """One method of one path.
 
-    name: str  # unique; also the operationId
-    method: str  # "GET", which also answers HEAD, or "POST"
-    path: str  # with parameters in braces, as in OpenAPI
-    handler: Callable  # coroutine function that takes aiohttp's request and returns the response
-    summary: str
-    answers: dict = {}  # {status: schema of the JSON, or the media type of other answers}
-    bodies: dict = {}  # {media type: schema of the request's body}
-    query: dict = {}  # {parameter in the query: schema}
-    required: tuple = ()  # required parameters in the query
-    key: str = ""  # HEADER, FIELD, or "": needs no API key
-    computes: bool = False  # whether it computes, so that pages of other sites may not request it
-    documented: bool = True
-    error: Callable = error_of  # function of a message that returns the JSON value of an error
+    Args:
+        name: unique name, which is also the operationId.
+        method: "GET", which also answers HEAD, or "POST".
+        path: path with parameters in braces, as in OpenAPI.
+        handler: coroutine function that takes aiohttp's request and returns the response.
+        summary: description. "": the OpenAPI document lacks the route.
+        answer: an example of the JSON in an answer, or the media type of other answers. None: all
+            answers are errors.
+        fields: {field: JSON schema} of the query or of a JSON object in the body.
+        required: names of the required fields.
+        media: media types of the body.
+        key: HEADER, FIELD, or "": needs no API key.
+        computes: whether it computes, so that pages of other sites may not request it.
+        error: function of a message that returns the JSON value of an error.
+    """
+
+    name: str
+    method: str
+    path: str
+    handler: Callable
+    summary: str = ""
+    answer: Any = None
+    fields: dict = {}
+    required: tuple = ()
+    media: tuple = (JSON,)
+    key: str = ""
+    computes: bool = False
+    error: Callable = error_of
 
     @property
     def label(self):

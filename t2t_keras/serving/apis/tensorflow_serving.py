@@ -8,11 +8,11 @@ import weakref
 
 from aiohttp import web
 
-from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
+from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.answering import are_short, refusing
-from t2t_keras.serving.apis.middleware import json_response
+from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.requests import CONNECTION
-from t2t_keras.serving.apis.routes import ANY_OBJECT, HEADER, JSON, TEXT, Route, list_of, object_of
+from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
     compared,
@@ -22,9 +22,9 @@ from t2t_keras.serving.apis.tensorflow_serving_rows import (
     translated,
 )
 from t2t_keras.serving.apis.tensorflow_serving_signatures import (
+    DTYPES,
     FIELDS,
     PAIRS,
-    SCHEMAS,
     dtype_of,
     metadata_of,
     signatures_of,
@@ -33,42 +33,38 @@ from t2t_keras.serving.limits import Refusal
 
 MODEL = "/v1/models/{name}"
 VERSION = MODEL + "/versions/{version}"
-SIGNATURE = TEXT | {"description": "name of a signature; GET …/metadata lists them"}
 # A row: a text, or the inputs of a signature, such as the fields of `Request`.
-ROW = object_of(
-    {name: SCHEMAS[dtype_of(name)] for name in FIELDS}
-    | dict.fromkeys(("source", "target", "translation"), SCHEMAS["string"]),
-    [],
-)
-ROWS = list_of(
-    {"anyOf": [TEXT, ROW]},
-    minItems=1,
-    description="rows: texts, or objects with the inputs of the signature",
-)
-COLUMNS = {
-    "type": ["array", "object"],
-    "minItems": 1,
-    "minProperties": 1,
-    "description": "columns: texts, or an object with a list for each input",
+ROW = {
+    "type": "object",
+    "properties": {name: DTYPES[dtype_of(name)][1] for name in FIELDS}
+    | dict.fromkeys(("source", "target", "translation"), DTYPES["string"][1]),
 }
-QUERY = object_of({"signature_name": SIGNATURE, "instances": ROWS, "inputs": COLUMNS}, []) | {
-    "oneOf": [{"required": ["instances"]}, {"required": ["inputs"]}]
+# The fields of a request, of which either the rows or the columns are required.
+QUERY = {
+    "signature_name": {
+        "type": "string",
+        "description": "name of a signature; GET …/metadata lists them",
+    },
+    "instances": {
+        "type": "array",
+        "items": {"anyOf": [{"type": "string"}, ROW]},
+        "minItems": 1,
+        "description": "rows: texts, or objects with the inputs of the signature",
+    },
+    "inputs": {
+        "type": ["array", "object"],
+        "minItems": 1,
+        "minProperties": 1,
+        "description": "columns: texts, or an object with a list for each input",
+    },
 }
-PREDICTIONS = object_of({"predictions": {}, "outputs": {}}, [])
-STATUS = object_of(
-    {
-        "model_version_status": list_of(
-            object_of(
-                {
-                    "version": TEXT,
-                    "state": {"enum": ["LOADING", "AVAILABLE", "UNLOADING", "END"]},
-                    "status": object_of({"error_code": TEXT, "error_message": TEXT}),
-                }
-            )
-        )
-    }
-)
-METADATA = object_of({"model_spec": ANY_OBJECT, "metadata": ANY_OBJECT})
+# Examples of answers.
+PREDICTIONS = {"predictions": None, "outputs": None}
+STATE = {"version": "1", "state": "AVAILABLE"}
+STATUS = {
+    "model_version_status": [STATE | {"status": {"error_code": "OK", "error_message": ""}}],
+}
+METADATA = {"model_spec": {"name": "en-de"}, "metadata": {"signature_def": {}}}
 
 
 class TensorFlowServing:
@@ -84,44 +80,16 @@ class TensorFlowServing:
 
     def routes(self):
         for path, suffix, of in ((MODEL, "", "a model"), (VERSION, "_of_version", "a version")):
-            yield Route(
-                "status" + suffix,
-                "GET",
-                path,
-                self.status,
-                f"Status of {of}",
-                {200: STATUS},
-                key=HEADER,
-            )
-            yield Route(
-                "metadata" + suffix,
-                "GET",
-                path + "/metadata",
-                self.metadata,
-                f"Signatures of {of}, with their inputs and outputs",
-                {200: METADATA},
-                key=HEADER,
-            )
-            yield Route(
-                "predict" + suffix,
-                "POST",
-                path + ":predict",
-                self.predict,
-                f"Predictions of {of}, such as translations",
-                {200: PREDICTIONS},
-                {JSON: QUERY},
-                key=HEADER,
-                computes=True,
-            )
-            yield Route(
-                "unsupported" + suffix,
-                "POST",
-                path + ":{verb}",
-                self.refuse_verb,
-                "",
-                key=HEADER,
-                documented=False,
-            )
+            status = "GET", path, self.status, f"Status of {of}", STATUS
+            yield Route("status" + suffix, *status, key=HEADER)
+            summary = f"Signatures of {of}, with their inputs and outputs"
+            metadata = "GET", path + "/metadata", self.metadata, summary, METADATA
+            yield Route("metadata" + suffix, *metadata, key=HEADER)
+            summary = f"Predictions of {of}, such as translations"
+            predict = "POST", path + ":predict", self.predict, summary, PREDICTIONS, QUERY
+            yield Route("predict" + suffix, *predict, key=HEADER, computes=True)
+            others = "POST", path + ":{verb}", self.refuse_verb
+            yield Route("unsupported" + suffix, *others, key=HEADER)
 
     async def status(self, request):
         model, number = self.addressed(request)
@@ -168,19 +136,18 @@ class TensorFlowServing:
                 f"Serving signature name: {name[:80]!r} not found in signature def. "
                 f"Available: {', '.join(signatures)}",
             )
-        rows = rows_in(form, values, signatures[name].inputs, self.requests.limits)
+        inputs, _, width = signatures[name]
+        rows = rows_in(form, values, inputs, self.requests.limits)
         is_short = are_short(rows)
         if name in PAIRS:
-            method, inputs = PAIRS[name]
-            sides = ([row[each] for row in rows] for each in inputs)
+            method, (source, target) = PAIRS[name]
+            sides = [row[source] for row in rows], [row[target] for row in rows]
             results = await self.answering.pairs(method, *sides, model, connection)
             columns = functools.partial(compared, name, model.translator.tokenizer, *results)
             is_short = is_short and name == "score"
         else:
-            width = {BEST: None, LISTS: model.engine.most, OPTIONS: model.engine.config.beam}[name]
-            count = 1 if name == OPTIONS else width or 1
             with refusing():
-                rows = options_in(rows, count, model.engine.config)
+                rows = options_in(rows, 1 if name == OPTIONS else width or 1, model.engine.config)
             results = await self.answering.translations(rows, model, connection)
             columns = functools.partial(translated, rows, results, width)
         body = functools.partial(as_json_in, form, columns)

@@ -5,7 +5,6 @@ https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
 import base64
-import binascii
 import typing
 
 import numpy as np
@@ -13,20 +12,12 @@ import numpy as np
 from t2t_keras.checks import check, nearest
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import PADDING
-from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
-from t2t_keras.serving.apis.json_values import (
-    as_json,
-    check_rows,
-    check_unicode,
-    kind_of,
-    listed,
-    parsed_json,
-)
+from t2t_keras.export.signature_names import BEST, NO_SCORE, OPTIONS
+from t2t_keras.serving.apis.json_values import as_json, check_rows, kind_of, parsed_json
 from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.request import in_text
 
-DEFAULT = "serving_default"
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
 BASE64 = "b64"
@@ -34,21 +25,20 @@ BASE64 = "b64"
 
 def query_of(body):
     """Returns the signature, the form and the values of a request, given its body as bytes."""
-    request = parsed_json(body, 'Send text in other encodings as base64: {"b64": "…"}')
+    request = parsed_json(body)
     if not isinstance(request, dict):
         raise Refusal(400, f'The body must be a JSON object: {{"{ROWS}": […]}}')
-    signature = request.get("signature_name", DEFAULT)
+    signature = request.get("signature_name") or BEST
     if not isinstance(signature, str):
         raise Refusal(400, "'signature_name' must be a string")
     forms = [form for form in (ROWS, COLUMNS) if form in request]
     if len(forms) != 1:
-        received = "both" if forms else "neither"
         raise Refusal(
             400,
             f"The body must have either {ROWS!r} (rows) or {COLUMNS!r} (columns). "
-            f"Received: {received}",
+            f"Received: {'both' if forms else 'neither'}",
         )
-    return signature or DEFAULT, forms[0], request[forms[0]]
+    return signature, forms[0], request[forms[0]]
 
 
 def rows_in(form, values, inputs, limits):
@@ -115,22 +105,18 @@ def transposed(columns, limits):
 
 def checked(name, value, inputs, limits):
     """Returns the value of an input; a string is a text or base64. `Request` checks it further."""
-    dtype, text = inputs[name].dtype, value
-    if dtype != "string":
-        is_right = isinstance(value, bool if dtype == "bool" else int | float)
-        wanted = dtype
-    else:
+    dtype = wanted = inputs[name].dtype
+    if dtype == "string":
+        wanted = f'a string, or {{"{BASE64}": "…"}} for bytes'
         if isinstance(value, dict) and isinstance(value.get(BASE64), str):
-            text = decoded(name, value[BASE64])
-        is_right, wanted = isinstance(text, str), f'a string, or {{"{BASE64}": "…"}} for bytes'
-    if not is_right:
+            value = decoded(name, value[BASE64])
+    if not isinstance(value, {"string": str, "bool": bool}.get(dtype, int | float)):
         raise Refusal(
             400, f"Input {name!r}: each value must be {wanted}. Received: {kind_of(value)}"
         )
     if dtype == "string":
-        check_unicode(name, text)
-        check_size(name, text, inputs, limits)
-    return text
+        check_size(name, value, inputs, limits)
+    return value
 
 
 def check_size(name, text, inputs, limits):
@@ -149,7 +135,7 @@ def decoded(name, value):
     """Returns the text in a base64 string, with or without padding."""
     try:
         data = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise Refusal(400, f"Input {name!r}: the value of {BASE64!r} is not valid base64") from None
     return data.decode("utf-8", "replace")
 
@@ -165,37 +151,23 @@ def options_in(rows, n_best, config):
     found = []
     for index, row in enumerate(rows):
         with in_text(index):
-            found.append(
-                {"n_best": n_best} | {name: option(name, row[name], config) for name in row}
-            )
+            options = {name: option(name, value, config) for name, value in row.items()}
+            found.append({"n_best": n_best} | options)
     return found
 
 
 def option(name, value, config):
     """Returns the value of a field of `Request`, given that of an input."""
-    own = getattr(config, name, None)
     if name == "split":
         return "auto" if value else "off"
     if name == "beam" and isinstance(value, int):
-        check(value <= own, "beam", value, f"at most {own}")
-    if isinstance(own, float) and isinstance(value, float):
-        # The server's setting, rounded to float32, means that setting.
-        with np.errstate(over="ignore"):
-            return own if value == np.float32(own) else float(np.float32(value))
+        check(value <= config.beam, "beam", value, f"at most {config.beam}")
     if not isinstance(value, str) or name in ("text", "prefix"):
         return value
-    return separated(value) if is_list(FIELDS[name].type) else value or None
-
-
-def separated(text):
-    """Returns the phrases or pieces in a text, which tabs separate."""
-    return [each for each in text.split("\t") if each.strip()]
-
-
-def is_list(annotation):
-    """Returns whether the type of a field, such as `tuple[int, ...] | None`, is a list or tuple."""
-    each = annotation, *typing.get_args(annotation)
-    return any((typing.get_origin(kind) or kind) in (list, tuple) for kind in each)
+    kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)
+    if any((typing.get_origin(kind) or kind) in (list, tuple) for kind in kinds):
+        return [each for each in value.split("\t") if each.strip()]
+    return value or None
 
 
 def translated(rows, results, width):
@@ -206,45 +178,46 @@ def translated(rows, results, width):
         results: the `Translation`s of each, best first.
         width: number of translations in the answer. None: one, which is no list.
     """
-    best = [found[: width or 1] for found in results]
-    gaps = [[""] * ((width or 1) - len(found)) for found in best]
+    count = width or 1
 
-    def lists(write, wanted=lambda row: True):
-        return [
-            [write(each) if wanted(row) else "" for each in found] + gap
-            for row, found, gap in zip(rows, best, gaps, strict=True)
-        ]
+    def values(name, row, found):
+        write = OUTPUTS[name] if asks(row, name) else lambda each: ""
+        missing = shortest(NO_SCORE) if name == "scores" else ""
+        return [write(each) for each in found[:count]] + [missing] * (count - len(found))
 
-    scores = [
-        [each.score for each in found] + [NO_SCORE] * len(gap)
-        for found, gap in zip(best, gaps, strict=True)
-    ]
-    columns = {
-        "translations": lists(lambda each: each.text),
-        "scores": listed(np.array(scores, "float32")),
-    }
-    for name, write in WORDS.items():
-        if any(row.get(name) for row in rows):
-            columns[name] = lists(write, lambda row, name=name: row.get(name))
-    if len(columns) > 2:
-        columns["words"] = lists(lambda each: " ".join(each.words.target), has_words)
-        columns["source_words"] = [
-            " ".join(found[0].words.source) if found and has_words(row) else ""
-            for row, found in zip(rows, best, strict=True)
-        ]
+    both = [*zip(rows, results, strict=True)]
+    names = [name for name in OUTPUTS if any(asks(row, name) for row in rows)]
+    columns = {name: [values(name, *each) for each in both] for name in names}
     if width is None:
-        return {name: [first for (first,) in values] for name, values in columns.items()}
+        return {name: [first for (first,) in each] for name, each in columns.items()}
+    if "words" in names:
+        columns["source_words"] = [
+            " ".join(found[0].words.source) if found and asks(row, "words") else ""
+            for row, found in both
+        ]
     return columns
 
 
-WORDS = {
+# {output: its value for a `Translation`}
+OUTPUTS = {
+    "translations": lambda each: each.text,
+    "scores": lambda each: shortest(each.score),
     "alignments": lambda each: " ".join(f"{i}-{j}" for i, j in each.alignment),
     "confidence": lambda each: " ".join(f"{word:.4f}" for word in each.confidence),
+    "words": lambda each: " ".join(each.words.target),
 }
 
 
-def has_words(row):
-    return any(row.get(name) for name in WORDS)
+def shortest(value):
+    """Returns a float32 as a number with the fewest digits that identify it."""
+    return float(str(np.float32(value)))
+
+
+def asks(row, output):
+    """Whether a row asks for an output."""
+    if output == "words":
+        return row.get("alignments") or row.get("confidence")
+    return output in ("translations", "scores") or row.get(output)
 
 
 def compared(signature, tokenizer, sources, targets, results):

@@ -11,14 +11,14 @@ from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
 from t2t_keras.serving.model import can, has_one_tag
 from t2t_keras.translating.request import Request
 
-DTYPES = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
-SCHEMAS = {
-    "string": {"type": ["string", "object"]},
-    "float32": {"type": "number"},
-    "int32": {"type": "integer"},
-    "bool": {"type": "boolean"},
+# {dtype: its name in metadata and the JSON schema of values}
+DTYPES = {
+    "string": ("DT_STRING", {"type": ["string", "object"]}),
+    "float32": ("DT_FLOAT", {"type": "number"}),
+    "int32": ("DT_INT32", {"type": "integer"}),
+    "bool": ("DT_BOOL", {"type": "boolean"}),
 }
-NAMES = {"string": "DT_STRING", "float32": "DT_FLOAT", "int32": "DT_INT32", "bool": "DT_BOOL"}
+DTYPE_OF = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
 FIELDS = {field.name: field for field in dataclasses.fields(Request)}
 TEXTS = "text", "translation"
 # {signature about a text and its translation: (method of the engine, inputs)}
@@ -38,10 +38,17 @@ class Input(NamedTuple):
 
 
 class Signature(NamedTuple):
-    """A signature: {input: `Input`} and {output: (dtype, sizes of the axes after the rows)}."""
+    """A signature.
+
+    Args:
+        inputs: {input: `Input`}.
+        outputs: {output: (dtype, sizes of the axes after the rows)}.
+        width: number of translations in a row of the answer. None: one, which is no list.
+    """
 
     inputs: dict
     outputs: dict
+    width: int | None = None
 
 
 def signatures_of(model):
@@ -53,16 +60,16 @@ def signatures_of(model):
     words["source_words"] = ("string",)
     found = {
         BEST: Signature(text, of_translations()),
-        LISTS: Signature(text, of_translations(engine.most)),
-        OPTIONS: Signature(options, of_translations(width) | words),
+        LISTS: Signature(text, of_translations(engine.most), engine.most),
+        OPTIONS: Signature(options, of_translations(width) | words, width),
     }
     if not has_one_tag(model.translator):
         return found  # a pair of texts does not say its tag
-    pieces = "string", None
-    both = {"source_pieces": pieces, "target_pieces": pieces}
+    both = dict.fromkeys(("source_pieces", "target_pieces"), ("string", None))
+    target = {"target_pieces": both["target_pieces"]}
     outputs = {
         "score": {"log_probabilities": ("float32",)},
-        "score_pieces": {"log_probabilities": ("float32", None), "target_pieces": pieces},
+        "score_pieces": {"log_probabilities": ("float32", None)} | target,
     }
     if can(engine.check_attention):
         outputs["align"] = both | {"weights": ("float32", None, None)}
@@ -81,21 +88,21 @@ def of_translations(*size):
 
 def input_of(name, engine):
     """Returns the `Input` of an option, a field of `Request`."""
-    dtype, field = dtype_of(name), FIELDS[name]
+    dtype, default = dtype_of(name), FIELDS[name].default
     if dtype == "string":
-        return Input(dtype, "")
-    if name == "split":
-        return Input(dtype, engine.split == "auto")
-    default = field.default if field.default is not None else getattr(engine.config, name)
+        default = ""
+    elif name == "split":
+        default = engine.split == "auto"
+    elif default is None:
+        default = getattr(engine.config, name)
     return Input(dtype, default)
 
 
 def dtype_of(name):
     """Returns the dtype of the input for a field of `Request`."""
-    if name == "split":
-        return "bool"
     kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)
-    return next((DTYPES[kind] for kind in kinds if kind in DTYPES), "string")
+    dtype = next((DTYPE_OF[kind] for kind in kinds if kind in DTYPE_OF), "string")
+    return "bool" if name == "split" else dtype
 
 
 def metadata_of(signature):
@@ -111,4 +118,4 @@ def metadata_of(signature):
 def tensor(name, dtype, *sizes):
     axes = [{"size": str(-1 if size is None else size), "name": ""} for size in (None, *sizes)]
     shape = {"dim": axes, "unknown_rank": False}
-    return {"dtype": NAMES[dtype], "tensor_shape": shape, "name": name}
+    return {"dtype": DTYPES[dtype][0], "tensor_shape": shape, "name": name}

@@ -132,7 +132,7 @@ def test_only_rows_that_ask_for_words_have_them():
 
 
 def test_the_default_of_a_float_is_the_engines_own():
-    """JSON and float32 do not change 0.6, so the row is searched for without options."""
+    """So the row is searched for without options."""
     engine = EchoEngine()
     predictions({"text": "a", "alpha": 0.6, "beam": 4}, {"text": "a"}, engine=engine)
     assert engine.calls == [("search", [], 2)]
@@ -278,7 +278,6 @@ def test_floats_have_the_fewest_digits_that_identify_them_and_nan_and_infinities
         (b'{"instances": ["a"', 400, "JSON parse error: Expecting ',' delimiter at offset 18"),
         (b'{"instances": ["\xff"]}', 400, "not UTF-8 (byte 16)"),
         (b"[" * 100_000, 400, "nested too deeply"),
-        (b"9" * 5000, 400, "too many digits"),
         ([], 400, "must be a JSON object"),
         ({}, 400, "Received: neither"),
         ({"instances": ["a"], "inputs": ["a"]}, 400, "Received: both"),
@@ -311,7 +310,7 @@ def test_malformed_requests_are_refused_with_a_reason(body, status, message):
         ({"beam": 1.5}, "`beam` must be a whole number"),
         ({"beam": "2"}, "must be int32. Received: a string"),
         ({"alpha": 10**400}, "`alpha` must be at most 10"),
-        ({"alpha": 1e300}, "`alpha` must be a finite number"),
+        ({"alpha": 1e300}, "`alpha` must be at most 10"),
         ({"alpha": []}, "must be float32. Received: a list"),
         ({"split": 1}, "must be bool. Received: a number"),
         ({"prefix": "x" * 4001}, "has 4,001 bytes; at most 4,000 are allowed (--max_text_bytes"),
