@@ -44,9 +44,9 @@ def test_each_example_is_a_command(command):
     main = sys.modules["t2t_keras.cli.main"]
     examples = [each for each in blocks_of(module.__doc__) if EXAMPLES.match(each)]
     assert examples
-    for example in itertools.chain.from_iterable(map(examples_in, examples)):
-        assert not example.comment.startswith("-") and "…" not in example.command
-        words = shlex.split(example.command)
+    for example, comment in itertools.chain.from_iterable(map(examples_in, examples)):
+        assert not comment.startswith("-") and "…" not in example
+        words = shlex.split(example)
         if name not in words:
             assert words[0] == "curl"
             continue
