@@ -25,8 +25,7 @@ VOCABULARY_SIZES = (37000, 41100)
 
 def main(arguments):
     no_arguments(arguments)
-    for part in ("training.", "data.", "search."):
-        refuse_config("on the number of weights", part)
+    refuse_config("on the number of weights", "training.", "data.", "search.")
     if DIAGRAM.value is not None and CONFIG.value is None:
         raise ValueError(
             "--diagram draws the model of --config. Give both, such as --config=base. Received: "
