@@ -18,7 +18,6 @@ WIDEST = 100  # columns; longer lines of prose are hard to read
 NARROWEST = 40
 LEFT = 28  # column where the descriptions of flags begin
 EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of examples
-WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")  # of a shell command
 # Flags of libraries that make sense here.
 COMMON = (
     ("-h, --help", "Show this text."),
@@ -105,55 +104,16 @@ def command_flags():
 
 
 def docstring_lines(docstring, width):
-    """Yields the lines of a docstring, fitted to a width."""
+    """Yields the lines of a docstring, whose paragraphs are fitted to a width."""
     title = ["Examples:"]
-    for index, block in enumerate(blocks_of(docstring)):
+    for index, block in enumerate(re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))):
         yield from [""] if index else []
         if EXAMPLES.match(block):
-            yield from title
+            yield from [*title, *textwrap.indent(block, "  ").splitlines()]
             title = []
-            yield from example_lines(examples_in(block), width)
-        else:  # Indented lines are kept, the others are joined into paragraphs.
-            is_kept = block.startswith(" ")
-            yield from block.splitlines() if is_kept else textwrap.wrap(block, width)
-
-
-def blocks_of(docstring):
-    """Returns the paragraphs and the blocks of examples of a docstring."""
-    return re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))
-
-
-def examples_in(block):
-    """Returns the examples in a block, as pairs of a shell command and its explanation, or "".
-
-    Two spaces separate a command from its explanation. A line that ends with a backslash continues
-    on the next one.
-    """
-    lines = (line.partition("  ") for line in re.sub(r"\\\n\s*", "", block).splitlines())
-    return [(command.strip(), comment.strip()) for command, _, comment in lines]
-
-
-def example_lines(examples, width):
-    """Yields examples with comments in a column beside the commands or, if too wide, below them."""
-    column = max([len(command) for command, comment in examples if comment], default=0) + 3
-    is_beside = column + max(len(comment) for _, comment in examples) + 2 <= width
-    for command, comment in examples:
-        if is_beside and comment:
-            yield f"  {command:<{column}}{comment}"
-            continue
-        yield from shell_lines(command, width)
-        yield from textwrap.wrap(comment, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
-
-
-def shell_lines(command, width):
-    """Yields the lines of a shell command. A backslash at the end continues it."""
-    line = " "
-    for word in WORDS.findall(command):
-        if len(line) + len(word) + 3 > width and line.strip():
-            yield f"{line} \\"
-            line = " " * 5
-        line += f" {word}"
-    yield line
+        else:
+            is_indented = block.startswith(" ")
+            yield from block.splitlines() if is_indented else textwrap.wrap(block, width)
 
 
 def table(rows, width):

@@ -100,9 +100,7 @@ SCORES = flags.DEFINE_string(
     "--best or --min_score.",
 )
 BEST = flags.DEFINE_float(
-    "best",
-    None,
-    "Share of the pairs to keep, those with the highest --scores, such as 0.8.",
+    "best", None, "Share of the pairs to keep, those with the highest --scores, such as 0.8."
 )
 MIN_SCORE = flags.DEFINE_float("min_score", None, "Minimum score of a pair in --scores.")
 OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")

@@ -3,7 +3,7 @@
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --run=runs/ende --config.training.accumulate=8   resumes that run, with less memory
-t2t-train --config=base --show                             all settings, what they mean; no training
+t2t-train --config=base --show                             all settings and what they mean
 t2t-train --init=runs/general --data=data/mine --run=runs/mine
 t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \\
     --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
