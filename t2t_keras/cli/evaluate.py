@@ -1,7 +1,7 @@
 """t2t-evaluate: scores a run or its export on a test set, or a file of translations or of parses.
 
 t2t-evaluate runs/ende --source=test.en --reference=test.de
-t2t-evaluate runs/ende/export --source=test.en --reference=test.de      the newest SavedModel in it
+t2t-evaluate runs/ende/export --source=test.en --reference=test.de  the newest in it
 t2t-evaluate runs/ende/export_ctranslate2 --source=test.en --reference=test.de
 t2t-evaluate --hypotheses=test.out --reference=test.de
 t2t-evaluate --hypotheses=test.out --against=other.out --reference=test.de
@@ -36,11 +36,7 @@ from t2t_keras.cli.flags.shared_flags import load_imports, not_with, refuse_unus
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
-from t2t_keras.cli.text_files.score_lines import (
-    show_brackets,
-    show_scores,
-    show_scores_as_json,
-)
+from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")

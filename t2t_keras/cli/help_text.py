@@ -11,7 +11,6 @@ import re
 import shutil
 import sys
 import textwrap
-from typing import NamedTuple
 
 from absl import flags
 
@@ -19,7 +18,6 @@ WIDEST = 100  # columns; longer lines of prose are hard to read
 NARROWEST = 40
 LEFT = 28  # column where the descriptions of flags begin
 EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of examples
-WORDS = re.compile(r"""(?:'[^']*'|"[^"]*"|\S)+""")  # of a shell command
 # Flags of libraries that make sense here.
 COMMON = (
     ("-h, --help", "Show this text."),
@@ -58,18 +56,6 @@ def define_answers(docstring):
     flags.DEFINE_flag(Answer("version", None, "Show versions.", version_text))
 
 
-class Example(NamedTuple):
-    """An example in a docstring.
-
-    Args:
-        command: a shell command on one line.
-        comment: its explanation, or "".
-    """
-
-    command: str
-    comment: str
-
-
 def version_text():
     """Returns a line with versions. It loads none of the packages."""
     python = platform.python_version()
@@ -92,13 +78,11 @@ def help_text(docstring, width=None):
         width: columns. None: `text_width()`.
     """
     width = width or text_width()
-    lines = list(docstring_lines(docstring, width))
-    search = search_flags()
+    lines = [*docstring_lines(docstring, width)]
     defined = {flag.name: flag for flag in command_flags()}
-    groups = {
-        "Flags:": [flag for name, flag in sorted(defined.items()) if name not in search],
-        "Flags of the search:": [defined[name] for name in search],
-    }
+    search = getattr(sys.modules.get("t2t_keras.cli.flags.search_flags"), "SEARCH_FLAGS", ())
+    search = [defined.pop(flag.name) for flag in search]
+    groups = {"Flags:": [defined[name] for name in sorted(defined)], "Flags of the search:": search}
     for title, members in groups.items():
         rows = [(usage_of(flag), description_of(flag)) for flag in members]
         lines += ["", title, *table(rows, width)] if rows else []
@@ -119,63 +103,17 @@ def command_flags():
     return [flag for each in ours for flag in each if not isinstance(flag, Answer)]
 
 
-def search_flags():
-    """Returns the names of the flags that change settings of the search, in their order."""
-    module = sys.modules.get("t2t_keras.cli.flags.search_flags")
-    return [flag.name for flag in module.SEARCH_FLAGS] if module else []
-
-
 def docstring_lines(docstring, width):
-    """Yields the lines of a docstring, fitted to a width."""
-    title = "Examples:"
-    for index, block in enumerate(blocks_of(docstring)):
-        if index:
-            yield ""
+    """Yields the lines of a docstring, whose paragraphs are fitted to a width."""
+    title = ["Examples:"]
+    for index, block in enumerate(re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))):
+        yield from [""] if index else []
         if EXAMPLES.match(block):
-            yield from [title] if title else []
-            title = None
-            yield from example_lines(examples_in(block), width)
-            continue
-        # Indented lines are kept, the others are joined into paragraphs.
-        yield from block.splitlines() if block.startswith(" ") else textwrap.wrap(block, width)
-
-
-def blocks_of(docstring):
-    """Returns the paragraphs and the blocks of examples of a docstring."""
-    return re.split(r"\n\s*\n", inspect.cleandoc(docstring or ""))
-
-
-def examples_in(block):
-    """Returns the `Example`s in a block.
-
-    Two spaces separate a command from its comment. A line that ends with a backslash continues on
-    the next one.
-    """
-    lines = (line.partition("  ") for line in re.sub(r"\\\n\s*", "", block).splitlines())
-    return [Example(command.strip(), comment.strip()) for command, _, comment in lines]
-
-
-def example_lines(examples, width):
-    """Yields examples with comments in a column beside the commands or, if too wide, below them."""
-    column = max([len(command) for command, comment in examples if comment], default=0) + 3
-    is_beside = column + max(len(comment) for _, comment in examples) + 2 <= width
-    for command, comment in examples:
-        if is_beside and comment:
-            yield f"  {command:<{column}}{comment}"
-            continue
-        yield from shell_lines(command, width)
-        yield from textwrap.wrap(comment, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
-
-
-def shell_lines(command, width):
-    """Yields the lines of a shell command. A backslash at the end continues it."""
-    line = " "
-    for word in WORDS.findall(command):
-        if len(line) + len(word) + 3 > width and line.strip():
-            yield f"{line} \\"
-            line = " " * 5
-        line += f" {word}"
-    yield line
+            yield from [*title, *textwrap.indent(block, "  ").splitlines()]
+            title = []
+        else:
+            is_indented = block.startswith(" ")
+            yield from block.splitlines() if is_indented else textwrap.wrap(block, width)
 
 
 def table(rows, width):
@@ -191,22 +129,15 @@ def table(rows, width):
 
 
 def usage_of(flag):
-    """Returns a flag as it is given: "--beam=N", "--json", "--[no]export"."""
+    """Returns a flag as it is given: "--beam=N", "--engine=NAME", "--json", "--[no]export"."""
     if flag.boolean:
         return f"--{'' if flag.default is False else '[no]'}{flag.name}"
-    return f"--{flag.name}={value_of(flag)}"
-
-
-def value_of(flag):
-    """Returns the word for a flag's value: "N", "NUMBER", "FILE", "FOLDER", "NAME" or "VALUE"."""
-    kind = flag.flag_type()
-    if kind == "int":
-        return "N"
-    if kind == "float":
-        return "NUMBER"
+    value = {"int": "N", "float": "NUMBER"}.get(flag.flag_type()) or path_of(flag) or "VALUE"
+    if "list" in flag.flag_type():
+        value = "A,B,…"
     if choices_of(flag) or flag.name == "config":
-        return "NAME"
-    return "A,B,…" if "list" in kind else path_of(flag) or "VALUE"
+        value = "NAME"
+    return f"--{flag.name}={value}"
 
 
 def path_of(flag):
@@ -223,9 +154,8 @@ def path_of(flag):
 
 def purpose_of(flag):
     """Returns the help of a flag without what absl adds to it."""
-    text = re.sub(r"^<.*?>: ", "", flag.help)
-    text = re.sub(r";\s+repeat this option to specify a list of values$", "", text)
-    return " ".join(re.sub(r"\s+\(a comma separated list\)$", "", text).split())
+    added = r"^<.*?>: |;\s+repeat this option.*|\s+\(a comma separated list\)$"
+    return " ".join(re.sub(added, "", flag.help, flags=re.S).split())
 
 
 def choices_of(flag):
@@ -235,8 +165,7 @@ def choices_of(flag):
 
 def default_of(flag):
     """Returns the default of a flag as it would be given, or ""."""
-    text = flag.default_as_str or ""
-    text = text[1:-1] if re.fullmatch(r"'[^']*'", text) else text
+    text = re.sub(r"^'([^']*)'$", r"\1", flag.default_as_str or "")
     return "" if text == "None" else text
 
 

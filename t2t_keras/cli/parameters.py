@@ -1,9 +1,9 @@
 """t2t-parameters: counts the weights of a config's model, or of all rows of Table 3; draws a model.
 
-t2t-parameters                                          Table 3 of the paper, every row
-t2t-parameters --config=table3:B_dk16                   one config, part by part
-t2t-parameters --config=base --config.model.d_ff=4096   the same config with one setting changed
-t2t-parameters --config=base --diagram=base.png         also draws its model, as in Figures 1 and 2
+t2t-parameters                                         Table 3 of the paper, every row
+t2t-parameters --config=table3:B_dk16                  one config, part by part
+t2t-parameters --config=base --config.model.d_ff=4096  the same config with one setting changed
+t2t-parameters --config=base --diagram=base.png        also draws it, as in Figures 1 and 2
 """
 
 from absl import flags
@@ -25,8 +25,7 @@ VOCABULARY_SIZES = (37000, 41100)
 
 def main(arguments):
     no_arguments(arguments)
-    for part in ("training.", "data.", "search."):
-        refuse_config("on the number of weights", part)
+    refuse_config("on the number of weights", "training.", "data.", "search.")
     if DIAGRAM.value is not None and CONFIG.value is None:
         raise ValueError(
             "--diagram draws the model of --config. Give both, such as --config=base. Received: "

@@ -23,7 +23,6 @@ resume an interrupted preparation. After a finished one, it only prints the repo
 """
 
 import functools
-import math
 import shutil
 import sys
 import tempfile
@@ -101,9 +100,7 @@ SCORES = flags.DEFINE_string(
     "--best or --min_score.",
 )
 BEST = flags.DEFINE_float(
-    "best",
-    None,
-    "Share of the pairs to keep, those with the highest --scores, such as 0.8.",
+    "best", None, "Share of the pairs to keep, those with the highest --scores, such as 0.8."
 )
 MIN_SCORE = flags.DEFINE_float("min_score", None, "Minimum score of a pair in --scores.")
 OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")
@@ -116,8 +113,6 @@ BEAM_OPTIONS = define_list(
 VOCABULARY = flags.DEFINE_string(
     "vocabulary", None, "Folder of an existing vocabulary to use. Default: learn a new one."
 )
-
-
 TAG = flags.DEFINE_string(
     "tag",
     None,
@@ -137,24 +132,33 @@ only_with([SCORES], BEST, MIN_SCORE)
 only_with([BEAM], BEAM_OPTIONS)
 
 
+# The flag of each source of text, and the flags of its other arguments.
+SOURCE_FLAGS = (
+    (PAIRS, ()),
+    (TFDS, (LANGUAGES, SPLIT, DATA_DIR)),
+    (TREEBANK, (LEAVES,)),
+    (TOY_DOCUMENTS, (WORDS, SHORTEST, SPLIT)),
+)
+
+
 def main(arguments):
     no_arguments(arguments)
     show_messages_alone()
     if not OUTPUT.value:
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
+    config = CONFIG.value.data
     if RULES.value is not None:
-        CONFIG.value.data.cleaning.rules = tuple(RULES.value)
+        config.cleaning.rules = tuple(RULES.value)
     CONFIG.value.validate()
     check_source()
-    check_unused()
-    given_languages()
+    check_settings()
+    languages = given_languages()
     if STRICT_RULES.value:
-        add_strict_rules(CONFIG.value.data.cleaning)
+        add_strict_rules(config.cleaning)
     load_backend()
     from pipelines.preparation.prepare import prepare
     from pipelines.tokenizers import load_tokenizer
 
-    config = CONFIG.value.data
     tokenizer = load_tokenizer(VOCABULARY.value) if VOCABULARY.value else None
     with tempfile.TemporaryDirectory() as folder:
         source = find_source(folder)
@@ -163,10 +167,16 @@ def main(arguments):
             config.vocabulary.symbols = tuple(dict.fromkeys(symbols))
         will_resume()
         plugins = used_plugins()
+        steps = {}
+        if BEAM.value:
+            from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
+
+            load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
+            steps = {"steps": OnApacheBeam(BEAM_OPTIONS.value, load)}
         prepare(
-            *(source, OUTPUT.value, config, tokenizer, TAG.value, given_languages()),
+            *(source, OUTPUT.value, config, tokenizer, TAG.value, languages),
             {plugin.path.name: plugin.sha256 for plugin in plugins},
-            **({"steps": steps_on_beam(plugins)} if BEAM.value else {}),
+            **steps,
         )
     with open(f"{OUTPUT.value}/report.txt", encoding="utf-8") as report:
         shutil.copyfileobj(report, sys.stdout)
@@ -175,15 +185,10 @@ def main(arguments):
 def used_plugins():
     """Returns the `Plugin`s whose rules or source are used: the data depends on them."""
     name, colon, _ = (SOURCE.value or "").partition(":")
+    sources = [name] if colon and not TARGET.value else []
     rules = CONFIG.value.data.cleaning.own_settings()
-    return plugins_with(
-        {
-            "pipelines.text.cleaning_rules:RULES": rules,
-            "pipelines.preparation.source_table:SOURCES": [name]
-            if colon and not TARGET.value
-            else [],
-        }
-    )
+    tables = {"text.cleaning_rules:RULES": rules, "preparation.source_table:SOURCES": sources}
+    return plugins_with({f"pipelines.{table}": names for table, names in tables.items()})
 
 
 def add_strict_rules(cleaning):
@@ -199,27 +204,18 @@ def given_languages():
     """Returns the codes of --languages, or None. The features of --tfds may have other names."""
     if not LANGUAGES.value or TFDS.value:
         return None
-    if len(LANGUAGES.value) != 2:
-        raise ValueError(
-            "--languages: give the codes of source and target, such as en,de. Received: "
-            f"{','.join(LANGUAGES.value)}"
-        )
     try:
-        return tuple(map(normalized, LANGUAGES.value))
+        source, target = map(normalized, LANGUAGES.value)
     except ValueError as error:
-        raise ValueError(f"--languages: {error}") from error
-
-
-def steps_on_beam(plugins):
-    from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
-
-    load = functools.partial(load_plugins, [str(plugin.path) for plugin in plugins])
-    return OnApacheBeam(BEAM_OPTIONS.value, load)
+        raise ValueError(
+            f"--languages: give the codes of source and target, such as en,de ({error})"
+        ) from error
+    return source, target
 
 
 def check_source():
     """Rejects flags that name no source of text, or more than one."""
-    given = [bool(flag.value) for flag in (PAIRS, TFDS, TREEBANK, TOY_DOCUMENTS)]
+    given = [bool(flag.value) for flag, _ in SOURCE_FLAGS]
     given.append(bool(SOURCE.value or TARGET.value))
     both = TARGET.value or ":" in (SOURCE.value or "")
     if sum(given) != 1 or bool(SOURCE.value) != bool(both):
@@ -229,51 +225,38 @@ def check_source():
         )
 
 
-def check_unused():
+def check_settings():
     """Rejects settings that have no effect, and scores without a rule."""
     if VOCABULARY.value:
         refuse_config("with --vocabulary", "data.vocabulary.")
     if RULES.value is not None:
         refuse_config("with --rules", "data.cleaning.rules")
-    for part in ("model.", "training.", "search."):
-        refuse_config("on prepared data; it is for t2t-train", part)
+    refuse_config("on prepared data; it is for t2t-train", "model.", "training.", "search.")
     if SCORES.value and (BEST.value is None) == (MIN_SCORE.value is None):
         raise ValueError("--scores needs either --best or --min_score: which pairs to keep")
-    if MIN_SCORE.value is not None and math.isnan(MIN_SCORE.value):
-        raise ValueError("--min_score must be a number. Received: nan")
 
 
 def find_source(folder):
-    """Returns the source of text, with scores if --scores is given."""
-    source = find_text(folder)
-    if not SCORES.value:
-        return source
-    from pipelines.text.scored_pairs import ScoredPairs
-
-    return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
-
-
-def find_text(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
     from pipelines.preparation.source_table import SOURCES, own_source
+    from pipelines.text.scored_pairs import ScoredPairs
     from pipelines.text.sources import TextFiles
 
-    if SOURCE.value:
-        files = TARGET.value is not None
-        return TextFiles(SOURCE.value, TARGET.value) if files else own_source(SOURCE.value)
-    if PAIRS.value == "-":
+    if TARGET.value:
+        source = TextFiles(SOURCE.value, TARGET.value)
+    elif SOURCE.value:
+        source = own_source(SOURCE.value)
+    elif PAIRS.value == "-":
         with open(f"{folder}/standard input", "wb") as copy:
             shutil.copyfileobj(standard_input(), copy)
-        return SOURCES["pairs"](copy.name, name="standard input")
-    for flag, options in (
-        (PAIRS, ()),
-        (TFDS, (LANGUAGES, SPLIT, DATA_DIR)),
-        (TREEBANK, (LEAVES,)),
-        (TOY_DOCUMENTS, (WORDS, SHORTEST, SPLIT)),
-    ):
-        if flag.value:
-            return SOURCES[flag.name](flag.value, **{each.name: each.value for each in options})
-    raise AssertionError("`check_source` requires one of these flags")
+        source = SOURCES["pairs"](copy.name, name="standard input")
+    else:
+        flag, others = next(each for each in SOURCE_FLAGS if each[0].value)
+        options = {each.name: each.value for each in others}
+        source = SOURCES[flag.name](flag.value, **options)
+    if SCORES.value:
+        return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
+    return source
 
 
 def entry():

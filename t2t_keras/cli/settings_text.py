@@ -10,14 +10,7 @@ COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment.
-
-    Args:
-        name: its name in --config.NAME=VALUE.
-        value: its value.
-        default: its value in the paper's base model, or in the paper of a rival.
-        meaning: its description.
-    """
+    """A setting of an experiment: its name, value, default in the paper's model, and meaning."""
 
     name: str
     value: Any
@@ -35,18 +28,12 @@ def groups_of(experiment):
 
 
 def settings_in(group, settings):
-    """Returns the `Setting`s of a group.
-
-    Args:
-        group, settings: as `groups_of` yields them.
-    """
+    """Returns the `Setting`s of a group that `groups_of` yields."""
     described, defaults = descriptions(type(settings)), type(settings)()
     return [
-        Setting(
-            f"{group}.{field.name}", value, getattr(defaults, field.name), described[field.name]
-        )
-        for field in dataclasses.fields(settings)
-        if not dataclasses.is_dataclass(value := getattr(settings, field.name))
+        Setting(f"{group}.{name}", value, getattr(defaults, name), described[name])
+        for name, value in vars(settings).items()
+        if not dataclasses.is_dataclass(value)
     ]
 
 
@@ -63,27 +50,19 @@ def settings_text(experiment, set_by, source, width):
     groups = [("plug-in files", [Setting("imports", experiment.imports, (), meaning)])]
     for group, settings in groups_of(experiment):
         groups.append((f"{group} ({type(settings).__name__})", settings_in(group, settings)))
+    indent = {"initial_indent": " " * 6, "subsequent_indent": " " * 6, "break_long_words": False}
     lines = []
     for group, settings in groups:
         lines += ["", group]
-        for setting in settings:
-            remark = "default"
-            if setting.value != setting.default:
-                remark = f"{set_by.get(setting.name, source)}; default {setting.default!r}"
-            elif setting.name in set_by:
-                remark = f"{set_by[setting.name]}; the default"
-            lines += lines_about(setting, remark, width)
+        for name, value, default, meaning in settings:
+            remark = "(default)"
+            if value != default:
+                remark = f"({set_by.get(name, source)}; default {default!r})"
+            elif name in set_by:
+                remark = f"({set_by[name]}; the default)"
+            text = f"  {name} = {value!r}"
+            beside = f"{text:<{COLUMN}}  {remark}"
+            is_short = len(beside) <= width
+            lines += [beside] if is_short else [text, *textwrap.wrap(remark, width, **indent)]
+            lines += textwrap.wrap(meaning, width, break_on_hyphens=False, **indent)
     return "\n".join(lines[1:])
-
-
-def lines_about(setting, remark, width):
-    """Yields the lines about a setting: its value with a remark, and its meaning."""
-    value = f"  {setting.name} = {setting.value!r}"
-    line = f"{value:<{COLUMN}}  ({remark})"
-    indent = {"initial_indent": " " * 6, "subsequent_indent": " " * 6, "break_long_words": False}
-    if len(line) <= width:
-        yield line
-    else:
-        yield value
-        yield from textwrap.wrap(f"({remark})", width, **indent)
-    yield from textwrap.wrap(setting.meaning, width, break_on_hyphens=False, **indent)

@@ -3,7 +3,7 @@
 t2t-train                                                  the quick start: a toy model in minutes
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --run=runs/ende --config.training.accumulate=8   resumes that run, with less memory
-t2t-train --config=base --show                             all settings, what they mean; no training
+t2t-train --config=base --show                             all settings and what they mean
 t2t-train --init=runs/general --data=data/mine --run=runs/mine
 t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \\
     --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
@@ -22,12 +22,7 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.config_flag import (
-    CONFIG,
-    IMPORTS,
-    loaded,
-    run_with_config,
-)
+from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, loaded, run_with_config
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.shared_flags import not_with, trust_flag
 from t2t_keras.cli.help_text import text_width
@@ -80,14 +75,13 @@ SHOW = flags.DEFINE_bool(
     "Print all settings, with values, defaults and meanings, instead of training. No folder is "
     "written.",
 )
-# {setting: the flags that set it}
+# {setting: the flag that sets it}
 SET_BY = {
-    "data.folder": (DATA,),
-    "data.dev_source": (DEV_SOURCE, DEV),
-    "data.dev_target": (DEV_TARGET, DEV),
-    "data.dev": (DEV, DEV_SOURCE, DEV_TARGET),
-    "training.freeze": (FREEZE,),
-    "imports": (IMPORTS,),
+    "data.folder": DATA,
+    "data.dev_source": DEV_SOURCE,
+    "data.dev_target": DEV_TARGET,
+    "data.dev": DEV,
+    "training.freeze": FREEZE,
 }
 
 LESS_MEMORY = (
@@ -101,68 +95,58 @@ not_with(SHOW, TPU, EXPORT)
 
 def main(arguments):
     no_arguments(arguments)
-    experiment, given = CONFIG.value, tuple(loaded().overrides)
+    experiment = CONFIG.value
     if SHOW.value:
-        show_settings(experiment, given)
+        show_settings(experiment)
         return
     will_resume()
     show_info("%(asctime)s  %(message)s")  # as the console's lines of steps
-    set_from_flags(experiment, replace=loaded().name == "settings_of")
+    set_from_flags(experiment)
     if DATA.present and not RUN.present:
         raise ValueError("--run=FOLDER is required with --data: the folder of the run")
     keep_cpu_memory()
     load_backend()
     from t2t_keras.runs import Run, train
 
-    init = INIT.value
-    if loaded().name != "settings_of":  # as at the start of the run
-        init = init or Run(RUN.value).init()
-    if init:
-        check_overrides(given)
-    elif loaded().name == "settings_of" and not Run(RUN.value).config_file.exists():
+    init = initial_folder()
+    if not init and is_of_a_run() and not Run(RUN.value).config_file.exists():
         warn_of_random_weights(Run(loaded().variant).init())
     with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
-            **{"show": print, "init": init, "given": given},
+            **{"show": print, "init": init, "given": tuple(loaded().overrides)},
         )
-    if result.finished and result.stopped:
-        print(f"{result.stopped}: training ends at step {result.step:,}", file=sys.stderr)
-    elif result.stopped:
-        print(
-            f"{result.stopped}: step {result.step:,} is saved. Run the same command to resume",
-            file=sys.stderr,
-        )
+    if result.stopped:
+        end = f"step {result.step:,} is saved. Run the same command to resume"
+        if result.finished:
+            end = f"training ends at step {result.step:,}"
+        print(f"{result.stopped}: {end}", file=sys.stderr)
     if result.finished and result.is_chief:
         print(next_commands(RUN.value, experiment.data.folder))
 
 
-def show_settings(experiment, given):
+def show_settings(experiment):
     """Prints the settings with which the same command without --show would train."""
-    before, source = loaded().settings, loaded().source
     run_exists = (Path(RUN.value) / "config.json").exists()
-    set_from_flags(experiment, replace=loaded().name == "settings_of")
-    init = INIT.value
-    if init or run_exists:
+    set_from_flags(experiment)
+    before = experiment.flat()
+    if INIT.value or run_exists:
         from t2t_keras.runs import Run
         from t2t_keras.runs.training.initial_weights import inherit_settings
         from t2t_keras.runs.training.train import initial_run
 
-        run = Run(RUN.value)
-        init = init or (None if loaded().name == "settings_of" else run.init())
-        if init:
-            check_overrides(given)
+        if init := initial_folder():
+            run = Run(RUN.value)
             initial = initial_run(run, init)
-            inherit_settings(experiment, (run if run_exists else initial).experiment(), given)
+            known = (run if run_exists else initial).experiment()
+            inherit_settings(experiment, known, tuple(loaded().overrides))
     experiment.validate()
-    after = experiment.flat()
-    changed = [name for name, value in after.items() if value != before.get(name)]
-    set_by = dict.fromkeys(changed, "--init")
-    for name, by in SET_BY.items():
-        given_flags = [flag.name for flag in by if flag.present]
-        if given_flags and name in changed:
-            set_by[name] = f"--{given_flags[0]}"
-    set_by |= dict.fromkeys(given, "--config.NAME")
+    inherited = [name for name, value in experiment.flat().items() if value != before.get(name)]
+    set_by = dict.fromkeys(inherited, "--init")
+    flags_of = SET_BY | {"imports": IMPORTS}
+    set_by |= {name: f"--{flag.name}" for name, flag in flags_of.items() if flag.present}
+    set_by |= dict.fromkeys(loaded().overrides, "--config.NAME")
+    source = loaded().source
     print(f"All settings of the {source}. --config.NAME=VALUE changes one.")
     print("In brackets: what set a value, and the default.\n")
     print(settings_text(experiment, set_by, source, text_width()))
@@ -170,30 +154,45 @@ def show_settings(experiment, given):
         print("\nTraining sets model.vocab_size and source_vocab_size to those of the vocabulary.")
 
 
-def set_from_flags(experiment, replace):
-    """Changes the settings that have their own flags.
+def is_of_a_run():
+    """Returns whether the settings are those of a run, and not of a config."""
+    return loaded().name == "settings_of"
 
-    Args:
-        experiment: the `Experiment` to change.
-        replace: whether --dev replaces the sets of --dev_source and --dev_target, and vice versa.
-    """
+
+def set_from_flags(experiment):
+    """Changes the settings that have their own flags."""
     data = experiment.data
-    if replace and DEV.present:
-        data.dev_source = data.dev_target = ""
-    if replace and (DEV_SOURCE.present or DEV_TARGET.present):
-        data.dev = ()
-    for flag, name in ((DATA, "folder"), (DEV_SOURCE, "dev_source"), (DEV_TARGET, "dev_target")):
-        if flag.value is not None:
-            setattr(data, name, flag.value)
-    if DEV.value is not None:
-        data.dev = tuple(DEV.value)
+    if is_of_a_run():  # the given held-out sets replace those of the run
+        if DEV.present:
+            data.dev_source = data.dev_target = ""
+        if DEV_SOURCE.present or DEV_TARGET.present:
+            data.dev = ()
+    for name, flag in SET_BY.items():
+        part, _, field = name.partition(".")
+        if (value := flag.value) is not None:
+            value = tuple(value) if isinstance(value, list) else value
+            setattr(getattr(experiment, part), field, value)
     if not data.folder and any(flag.value for flag in (DEV_SOURCE, DEV_TARGET, DEV)):
         raise ValueError(
             "--dev_source, --dev_target and --dev need --data=FOLDER, which t2t-prepare writes. "
             "Without --data, the built-in toy grammar is learned"
         )
-    if FREEZE.value is not None:
-        experiment.training.freeze = tuple(FREEZE.value)
+
+
+def initial_folder():
+    """Returns the run whose weights the training starts from, or None.
+
+    A run that is resumed with a config starts from the same weights as before.
+    """
+    from t2t_keras.runs import Run
+
+    init = INIT.value or (None if is_of_a_run() else Run(RUN.value).init())
+    for name in loaded().overrides if init else ():
+        if name.startswith("model.") and not name.endswith("dropout"):
+            raise ValueError(
+                f"--config.{name}: the model's settings are those of --init. Leave it out"
+            )
+    return init
 
 
 def warn_of_random_weights(init):
@@ -206,24 +205,6 @@ def warn_of_random_weights(init):
         )
 
 
-def check_overrides(given):
-    """Rejects changes to settings that are taken from the run in --init."""
-    for name in given:
-        if name.startswith("model.") and not name.endswith("dropout"):
-            raise ValueError(
-                f"--config.{name}: the model's settings are those of --init. Leave it out"
-            )
-
-
-NEXT = {
-    "t2t-translate {run}": "translate: type a sentence, or give a file with < text > translations",
-    "t2t-serve {run}": "serve over HTTP, with a page at http://localhost:8501",
-    "t2t-report {run}": "write a page about the training",
-    "tensorboard --logdir={run}/logs": "show the learning curves",
-    "t2t-prepare --help": "prepare text of your own",
-}
-
-
 def next_commands(folder, data):
     """Returns lines with the commands that use a finished run.
 
@@ -231,11 +212,18 @@ def next_commands(folder, data):
         folder: the run's folder.
         data: the setting `data.folder`.
     """
-    run, left_out = shlex.quote(folder), ["t2t-prepare"] * bool(data)
+    run, given = shlex.quote(folder), "type a sentence, or give a file with < text > translations"
+    lines = {
+        f"t2t-translate {run}": f"translate: {given}",
+        f"t2t-serve {run}": "serve over HTTP, with a page at http://localhost:8501",
+        f"t2t-report {run}": "write a page about the training",
+        f"tensorboard --logdir={run}/logs": "show the learning curves",
+        "t2t-prepare --help": "prepare text of your own",
+    }
     if not any(Path(folder).glob("export*")):
-        left_out.append("t2t-serve")
-    chosen = {name: purpose for name, purpose in NEXT.items() if name.split()[0] not in left_out}
-    lines = {command.format(run=run): purpose for command, purpose in chosen.items()}
+        del lines[f"t2t-serve {run}"]
+    if data:
+        del lines["t2t-prepare --help"]
     width = max(map(len, lines))
     return "\n".join(["Next:", *(f"  {line:<{width}}   {what}" for line, what in lines.items())])
 

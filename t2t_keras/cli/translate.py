@@ -16,7 +16,7 @@ t2t-translate runs/ende --prefix="Heute" < test.en          every translation be
 t2t-translate runs/ende --glossary=terms.tsv < test.en      contains the terms of a glossary
 t2t-translate runs/ende --split=off < test.en               every line is one sentence
 t2t-translate runs/ende/export --apache_beam --input='corpus/*.gz' --output=translated/
-t2t-translate runs/ende --markup=html < page.html           tags, entities and placeholders are kept
+t2t-translate runs/ende --markup=html < page.html           tags and entities are kept
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of

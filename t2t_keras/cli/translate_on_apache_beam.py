@@ -23,9 +23,7 @@ APACHE_BEAM = flags.DEFINE_bool(
     "Beam pipeline; needs pip install 't2t-keras[beam]'.",
 )
 BEAM_OPTIONS = define_list(
-    "beam_options",
-    [],
-    "Comma-separated pipeline options for --apache_beam, such as --runner=NAME.",
+    "beam_options", [], "Comma-separated pipeline options for --apache_beam, such as --runner=NAME."
 )
 
 

@@ -12,12 +12,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from absl import flags
 
 from t2t_keras.checks import nearest
-from t2t_keras.cli.flags.shared_flags import (
-    imports_flag,
-    load_imports,
-    refuse_unused,
-    trust_given,
-)
+from t2t_keras.cli.flags.shared_flags import imports_flag, load_imports, refuse_unused, trust_given
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.config_files import find_config, shipped_configs
@@ -167,16 +162,15 @@ def value_of(text, kind):
     return value
 
 
-def refuse_config(reason, part=None):
-    """Rejects --config and --config.NAME=VALUE where they have no effect.
+def refuse_config(reason, *parts):
+    """Rejects --config, --config.NAME=VALUE and --imports where they have no effect.
 
     Args:
         reason: completes "--config has no effect ", as in `refuse_unused`.
-        part: beginning of the names, for example "data.vocabulary.". None: all, and --imports.
+        *parts: beginnings of the only names to reject, for example "data.vocabulary.".
     """
     for argument in LOADED.given:
         flag = argument.partition("=")[0]
-        if part is None or flag.startswith(f"--config.{part}"):
+        if flag.startswith(tuple(f"--config.{part}" for part in parts) or "--config"):
             raise ValueError(f"{flag} has no effect {reason}: leave it out")
-    if part is None:
-        refuse_unused([IMPORTS], reason)
+    refuse_unused([] if parts else [IMPORTS], reason)
