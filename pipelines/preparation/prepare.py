@@ -229,6 +229,4 @@ def files_of(source):
     """Returns the names of the files or of the data set that a source reads, as far as known."""
     if getattr(source, "name", None):
         return [source.name]
-    files = getattr(source, "files", [])
-    sides = files.values() if isinstance(files, dict) else [files]
-    return [str(file) for side in sides for file in side]
+    return [str(file) for file in getattr(source, "files", [])]
