@@ -111,6 +111,7 @@ class BatchPlan:
         batches_of: number of batches per epoch, for each bucket.
         steps: number of batches per epoch.
         too_long: number of examples longer than `config.max_length`.
+        cut_at: length at which sequences are truncated, or None.
         left_over: number of examples left out of each epoch, because they do not fill a batch.
     """
 
@@ -118,9 +119,8 @@ class BatchPlan:
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
         lengths = lengths[None] if lengths.ndim == 2 else lengths
-        longer, cut_at = lengths[0].max(axis=1), None
-        if config.too_long == "truncate":
-            cut_at = config.max_length
+        longer = lengths[0].max(axis=1)
+        self.cut_at = cut_at = config.max_length if config.too_long == "truncate" else None
         is_evaluation = seed is None and cut_at is None
         self.too_long = 0 if is_evaluation else int((longer > config.max_length).sum())
         longer = longer if cut_at is None else np.minimum(longer, cut_at)
