@@ -37,56 +37,27 @@ def atomic_folder(folder):
     If a different process has created the same folder in the meantime, the existing folder is kept,
     because both have the same contents.
     """
-    folder = Path(folder)
+    folder = Path(os.path.realpath(folder))
     unfinished = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}.unfinished")
     unfinished.mkdir(parents=True)
     try:
         with full_disk_named(folder):
             yield unfinished
-        if not folder.exists():
-            try:
-                unfinished.rename(folder)
-            except OSError:
-                if not folder.exists():
-                    raise
+        try:
+            unfinished.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def new_folder(folder):
-    """Like `atomic_folder`, for a folder that one process at a time may write.
-
-    What a killed process left is deleted by the next one. A folder that has files raises `OSError`.
-    """
-    folder = Path(os.path.realpath(folder))
-    place = folder.with_name(f"{folder.name}.unfinished")
-    place.mkdir(parents=True, exist_ok=True)
-    with only_one(place):
-        unfinished = place / folder.name
-        shutil.rmtree(unfinished, ignore_errors=True)
-        try:
-            unfinished.mkdir()
-            with full_disk_named(folder):
-                yield unfinished
-            unfinished.rename(folder)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            (place / ".lock").unlink()
-            with contextlib.suppress(OSError):  # it has other files
-                place.rmdir()
-
-
-@contextlib.contextmanager
-def atomic_file(path, keep=False):
+def atomic_file(path):
     """Yields a binary file that replaces `path` when the block ends without error.
 
     If the path cannot be written, an error is raised before the block. Pipes and devices are
     written directly.
-
-    Args:
-        path: the file to write.
-        keep: whether to keep the partial file, `unfinished_name(path)`, after an error.
     """
     path = Path(path)
     if path.exists() and (not path.is_file() or path.is_relative_to("/dev")):
@@ -98,7 +69,13 @@ def atomic_file(path, keep=False):
         open(path, "ab").close()  # fails if the file is read-only
     unfinished = unfinished_name(path)
     with full_disk_named(path), open(unfinished, "ab", opener=not_through_link) as file:
-        lock(file, path)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{path} is being written by a different process. Wait until it ends, or give a "
+                "different file"
+            ) from None
         try:
             file.truncate(0)
             if path.exists():
@@ -107,8 +84,7 @@ def atomic_file(path, keep=False):
             file.flush()
             unfinished.rename(path)
         except BaseException:
-            if not (keep and file.tell()):
-                unfinished.unlink()
+            unfinished.unlink()
             raise
 
 
@@ -120,29 +96,7 @@ def unfinished_name(path):
 
 def not_through_link(path, flags):
     """Opens a file like `os.open`, but rejects links, because their target would be overwritten."""
-    if os.path.islink(path):
-        raise ValueError(f"{path} is a link: writing it would overwrite its target. Delete it")
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-
-
-def lock(file, path):
-    """Locks the unfinished file of `path` against other processes that write `path`.
-
-    Args:
-        file: the open file `unfinished_name(path)`.
-        path: the file to write.
-    """
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # A different process may have completed and renamed the file after this one opened it.
-        if os.path.samestat(os.fstat(file.fileno()), os.stat(unfinished_name(path))):
-            return
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    raise ValueError(
-        f"{path} is being written by a different process. Wait until it ends, or give a different "
-        "file"
-    )
 
 
 def write_text(path, text):
@@ -221,67 +175,40 @@ def check_links(folder):
 
 
 @contextlib.contextmanager
-def only_one(folder, wait=False):
-    """Locks a folder against other processes. The system releases the lock if the process dies.
+def locked_folder(folder, wait=False):
+    """Creates a folder and locks it against other processes, by the file `.lock` in it.
 
-    If the disk fills up during the block, the error names the folder.
+    The system releases the lock if the process dies. If the block raises an error before it writes
+    anything, folders created here are removed again. If the disk fills up, the error names the
+    folder.
 
     Args:
         folder: the folder.
         wait: wait until no other process has locked it. False: raise `ValueError`.
     """
-    path = Path(folder) / ".lock"
-    with open(path, "a+", opener=not_through_link) as file:
+    folder = Path(folder)
+    created = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    before, lock = {*folder.iterdir()}, folder / ".lock"
+    with open(lock, "a+", opener=not_through_link) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            # A different process may have removed the file after this one opened it.
-            if not path.exists() or not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                raise BlockingIOError
         except BlockingIOError:
             file.seek(0)
             raise ValueError(
                 f"{folder} is in use by process {file.read() or '?'}. Wait until it ends, or give "
                 "a different folder"
             ) from None
-        with full_disk_named(folder):
-            file.truncate(0)
-            file.write(str(os.getpid()))
-            file.flush()
-            yield
-
-
-def is_locked(folder):
-    """Returns whether a process holds the lock of `only_one` on a folder."""
-    try:
-        with open(Path(folder) / ".lock") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except (FileNotFoundError, NotADirectoryError):
-        pass
-    return False
-
-
-@contextlib.contextmanager
-def locked_folder(folder, wait=False):
-    """Creates a folder and locks it like `only_one`.
-
-    If the block raises an error before it writes anything, folders created here are removed again.
-    """
-    folder = Path(folder)
-    created = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    before = set(folder.iterdir())
-    try:
-        with only_one(folder, wait):
-            try:
+        try:
+            with full_disk_named(folder):
+                file.truncate(0)
+                file.write(str(os.getpid()))
+                file.flush()
                 yield
-            except BaseException:
-                if set(folder.iterdir()) - before == {folder / ".lock"}:
-                    (folder / ".lock").unlink()
-                raise
-    except BaseException:
-        with contextlib.suppress(OSError):  # not empty
-            for path in created:
-                path.rmdir()
-        raise
+        except BaseException:
+            if {*folder.iterdir()} - before == {lock}:
+                lock.unlink()
+                with contextlib.suppress(OSError):  # not empty
+                    for path in created:
+                        path.rmdir()
+            raise

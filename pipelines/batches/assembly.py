@@ -60,9 +60,6 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
 
     All shares have the same number of rows, so the last one may end with rows of padding.
     """
-    check_plan(store, plan, start_step)
-    if not 0 <= worker < workers:
-        raise ValueError(f"`worker` must be from 0 to {workers - 1}. Received: worker={worker}")
     if steps is None and plan.seed is None:
         steps = max(0, plan.steps - start_step)
     indices = itertools.count(start_step)
@@ -73,14 +70,3 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         for part in range(worker * replicas, (worker + 1) * replicas):
             own = slice(part * share, (part + 1) * share)
             yield assemble(store, examples[own], width, share, encodings[own])
-
-
-def check_plan(store, plan, start_step):
-    planned = plan.encodings.lengths
-    if not np.array_equal(planned, store.all_lengths[: len(planned)] + 1):
-        raise ValueError(
-            "The plan belongs to a different store. Make it from `store.all_lengths + 1`. "
-            f"Received: a plan of {planned.shape[1]} examples, a store of {len(store)}"
-        )
-    if start_step < 0:
-        raise ValueError(f"`start_step` must be at least 0. Received: start_step={start_step}")

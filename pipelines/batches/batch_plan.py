@@ -118,34 +118,22 @@ class BatchPlan:
     def __init__(self, lengths, config=None, seed=None, mix=None):
         config = BatchConfig() if config is None else config
         lengths = np.asarray(lengths)
-        if lengths.ndim not in (2, 3) or lengths.shape[-1] != 2 or (lengths < 1).any():
-            raise ValueError(
-                "`lengths` must be integers [examples, 2] or [encodings, examples, 2] of at least "
-                "1. Pass `store.all_lengths + 1`, which counts begin or end. Received: an array of "
-                f"shape {lengths.shape} with minimum {lengths.min(initial=1)}"
-            )
         lengths = lengths[None] if lengths.ndim == 2 else lengths
         longer = lengths[0].max(axis=1)
-        too_long = longer > config.max_length
-        self.too_long = int(too_long.sum())
-        self.cut_at = None
-        if config.too_long == "truncate":
-            self.cut_at = config.max_length
-            longer = np.minimum(longer, config.max_length)
-            too_long[:] = False
-        elif seed is None:
-            self.too_long = 0
-            too_long[:] = False
-        kept = np.flatnonzero(~too_long)
+        self.cut_at = cut_at = config.max_length if config.too_long == "truncate" else None
+        is_evaluation = seed is None and cut_at is None
+        self.too_long = 0 if is_evaluation else int((longer > config.max_length).sum())
+        longer = longer if cut_at is None else np.minimum(longer, cut_at)
+        kept = np.flatnonzero((longer <= config.max_length) | is_evaluation)
         if not len(kept):
             raise ValueError(
                 f"No example fits into max_length={config.max_length}, so there are no batches. "
-                f"Received: {len(longer)} examples"
-                + (f", the shortest of length {longer.min()}" if len(longer) else "")
+                f"Received: {len(longer)} examples, the shortest of length "
+                f"{longer.min(initial=2**31 - 1)}"
             )
         self.seed = seed
         lengths = lengths[:1] if seed is None else lengths
-        self.encodings = Encodings(lengths, config.max_length, self.cut_at)
+        self.encodings = Encodings(lengths, config.max_length, cut_at)
         self.examples = kept
         self.mix = None if seed is None else mix
         often, passes = None, {}

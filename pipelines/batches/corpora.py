@@ -96,43 +96,28 @@ def read_corpora(text, temperature=1.0):
         )
     stores = [IdStore.read(corpus.folder) for corpus in corpora]
     vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]
-    check_one_vocabulary(vocabularies)
-    tokenizer = load_tokenizer(vocabularies[0])
-    for corpus, store in zip(corpora, stores, strict=True):
+    first, tokenizer = vocabularies[0], load_tokenizer(vocabularies[0])
+    for corpus, store, vocabulary in zip(corpora, stores, vocabularies, strict=True):
+        if load_tokenizer(vocabulary).contents() != tokenizer.contents():
+            raise ValueError(
+                f"{vocabulary} is a different vocabulary than {first}, but corpora that are "
+                f"trained on together need the same one. Prepare {corpus.folder} again with "
+                f"--vocabulary={first}, or both with the vocabulary of --init"
+            )
         store.check_ids(tokenizer, corpus.folder)
-    tags = [tag_in(corpus.folder) for corpus in corpora]
+    records = (read_json(Path(corpus.folder) / "preparation.json", {}) for corpus in corpora)
+    tags = [record.get("tag") for record in records]
     if len(stores) == 1:
         return Corpora(stores[0], vocabularies[0], None, tags)
     weights = [corpus.weight for corpus in corpora]
     if temperature != 1:
         weights = [len(store) ** (1 / temperature) for store in stores]
-    mix = Mix(names(corpora), map(len, stores), None if None in weights else weights)
-    store = IdStore([shard for store in stores for shard in store.shards])
-    return Corpora(store, vocabularies[0], mix, tags)
-
-
-def tag_in(folder):
-    """Returns the tag that a folder was prepared with, or None."""
-    return read_json(Path(folder) / "preparation.json", {}).get("tag")
-
-
-def names(corpora):
-    """Returns the last part of each folder's path, or the whole path where that is ambiguous."""
+    # The last part of each folder's path, or the whole path where that is ambiguous.
     short = [Path(corpus.folder).name for corpus in corpora]
-    return [
+    names = [
         name if short.count(name) == 1 else corpus.folder
         for name, corpus in zip(short, corpora, strict=True)
     ]
-
-
-def check_one_vocabulary(folders):
-    """Rejects corpora that were encoded with different vocabularies."""
-    first, *others = folders
-    contents = load_tokenizer(first).contents() if others else None
-    for folder in others:
-        if load_tokenizer(folder).contents() != contents:
-            raise ValueError(
-                f"{folder} is a different vocabulary than {first}, but corpora that are trained on "
-                f"together need the same one. Prepare {folder.parent} again with "
-                f"--vocabulary={first}, or both with the vocabulary of --init"
-            )
+    mix = Mix(names, map(len, stores), None if None in weights else weights)
+    store = IdStore([shard for store in stores for shard in store.shards])
+    return Corpora(store, vocabularies[0], mix, tags)

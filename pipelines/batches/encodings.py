@@ -21,19 +21,10 @@ class Encodings:
         self.number = len(lengths)
 
     def chosen(self, examples, random):
-        """Chooses encodings of source and target for each example.
-
-        Args:
-            examples: indices of the examples.
-            random: a NumPy `Generator`. It is not used if there is only one encoding.
-
-        Returns:
-            An integer for each example. `examples` and `indices` decode it.
-        """
+        """Chooses encodings of source and target for each example, with a NumPy `Generator`."""
         if self.number == 1:
             return examples
-        drawn = random.integers(self.number, size=(len(examples), 2))
-        return self.numbers(examples, drawn)
+        return self.numbers(examples, random.integers(self.number, size=(len(examples), 2)))
 
     def numbers(self, examples, indices):
         """Returns the choices for given encodings. Encoding 0 replaces any that are too long."""

@@ -48,7 +48,7 @@ class Shard:
         """Returns a shard in memory, built from an iterable of (source ids, target ids)."""
         pairs = list(pairs)
         sentences = [source for source, _ in pairs] + [target for _, target in pairs]
-        ids = np.concatenate([np.asarray(s, "int32") for s in sentences] or [np.zeros(0, "int32")])
+        ids = np.concatenate([np.zeros(0, "int32"), *(np.asarray(s, "int32") for s in sentences)])
         return cls.of_lengths(ids, *(list(map(len, side)) for side in zip(*pairs, strict=True)))
 
     @classmethod
@@ -75,17 +75,20 @@ class Shard:
 
     @classmethod
     def read(cls, folder):
-        """Opens a shard on disk and maps its ids into memory."""
+        """Opens a shard on disk, verifies its digests and maps its ids into memory."""
         folder = Path(folder)
         try:
-            check_digests(folder)
+            digests = read_json(folder / DIGESTS)
+            if digests is None:
+                raise FileNotFoundError(f"there is no {DIGESTS}")
+            for name in ARRAYS:
+                if file_digest(folder / name) != digests.get(name):
+                    raise ValueError(f"{name} does not match its digest")
             # An empty array cannot be mapped. Its file contains only a header of 128 bytes.
             mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
-            # Mapping checks the file's size against its header before memory is allocated.
-            ends = np.array(np.load(folder / "ends.npy", mmap_mode="r"))
+            ends = np.load(folder / "ends.npy")
             ids = np.load(folder / "ids.npy", mmap_mode=mode)
-            check_arrays(ids, ends)
-        except (OSError, ValueError, TypeError, MemoryError) as error:
+        except (OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.EMFILE:
                 raise  # too many open files; the shard itself is fine
             raise ValueError(
@@ -102,24 +105,6 @@ class Shard:
             np.save(unfinished / "ends.npy", ends.reshape(2 * self.encodings, -1))
             digests = {name: file_digest(unfinished / name) for name in ARRAYS}
             write_json(unfinished / DIGESTS, digests)
-
-
-def check_digests(folder):
-    """Rejects altered arrays."""
-    for name, digest in read_json(folder / DIGESTS, {}).items():
-        if file_digest(folder / name) != digest:
-            raise ValueError(f"{name} does not match its digest")
-
-
-def check_arrays(ids, ends):
-    """Rejects arrays that do not describe sentences, even if their digests match."""
-    if ids.ndim != 1 or ids.dtype not in ("uint16", "int32") or (len(ids) and ids.min() < 0):
-        raise ValueError(f"ids.npy holds no ids: {ids.dtype} of shape {ids.shape}")
-    if ends.ndim != 2 or not len(ends) or len(ends) % 2 or ends.dtype != "int64":
-        raise ValueError(f"ends.npy holds no positions: {ends.dtype} of shape {ends.shape}")
-    whole = ends.size and ends[0, 0] == 0 and ends[-1, -1] == len(ids)
-    if not whole or (ends[:-1, -1] != ends[1:, 0]).any() or (np.diff(ends) < 0).any():
-        raise ValueError("the positions in ends.npy do not fit the ids")
 
 
 class IdStore:
@@ -163,22 +148,17 @@ class IdStore:
                 f"Data for training is a folder that t2t-prepare wrote. Received: the file {folder}"
                 ". Prepare text first: t2t-prepare --source=FILE --target=FILE --output=FOLDER"
             )
-        names, sizes = shards_in(folder), contents_of(folder)
-        if sizes is None and (not names or (folder / "preparation.json").exists()):
+        names, sizes = shards_in(folder), read_json(folder / "store.json")
+        if sizes is None:
             raise ValueError(
                 f"{folder} holds no finished data: it has no store.json. Run t2t-prepare, again if "
                 "it was interrupted"
             )
-        if missing := sorted(set(sizes or ()) - set(names)):
-            raise ValueError(
-                f"{folder} has lost {', '.join(missing)}, which its store.json lists. Run the "
-                "t2t-prepare command once more: it creates only the missing shards"
-            )
         shards = {name: Shard.read(folder / name) for name in names}
-        if sizes is not None and sizes != {name: len(shard) for name, shard in shards.items()}:
+        if sizes != {name: len(shard) for name, shard in shards.items()}:
             raise ValueError(
-                f"{folder} has other shards than its store.json lists. Delete store.json and run "
-                "the t2t-prepare command once more"
+                f"{folder} has other shards than its store.json lists, {', '.join(sizes)}. Run the "
+                "t2t-prepare command once more: it creates only the missing shards"
             )
         return cls(shards.values())
 
@@ -192,12 +172,9 @@ class IdStore:
         for side in SIDES:
             size = getattr(tokenizer, side).size
             largest = max(
-                (
-                    int(shard.of_side(side, encoding).max(initial=0))
-                    for shard in self.shards
-                    for encoding in range(shard.encodings)
-                ),
-                default=0,
+                int(shard.of_side(side, encoding).max(initial=0))
+                for shard in self.shards
+                for encoding in range(shard.encodings)
             )
             if largest >= size:
                 raise ValueError(
@@ -231,14 +208,16 @@ class IdStore:
         return rows
 
 
+def finished_store(folder):
+    """Lists the shards of a folder in its store.json, and returns the `IdStore`."""
+    shards = {name: Shard.read(folder / name) for name in shards_in(folder)}
+    write_json(folder / "store.json", {name: len(shard) for name, shard in shards.items()})
+    return IdStore(shards.values())
+
+
 def shards_in(folder):
     """Returns the names of the finished shards in a folder, in order."""
     return sorted(p.name for p in Path(folder).glob("shard-*") if p.suffix != ".unfinished")
-
-
-def contents_of(folder):
-    """Returns {shard: number of pairs} for a finished store, or None for an unfinished store."""
-    return read_json(Path(folder) / "store.json")
 
 
 def compact(ids):

@@ -30,7 +30,7 @@ from pipelines.atomic_files import (
     write_text,
 )
 from pipelines.batches.encoding import encode
-from pipelines.batches.id_store import SIDES, IdStore, Shard, contents_of, shards_in
+from pipelines.batches.id_store import SIDES, IdStore, finished_store, shards_in
 from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
 from pipelines.preparation.recorded_inputs import (
@@ -150,9 +150,8 @@ def prepare(
 
 def is_finished(folder):
     """Returns whether all results exist. If they do, removes any cleaned text that is left."""
-    if not (folder / "report.json").exists() or not (folder / "store.json").exists():
-        return False
-    if set(contents_of(folder)) - set(shards_in(folder)):
+    sizes = read_json(folder / "store.json")
+    if sizes is None or not (folder / "report.json").exists() or {*sizes} - {*shards_in(folder)}:
         return False
     shutil.rmtree(folder / "cleaned", ignore_errors=True)
     return True
@@ -186,10 +185,7 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
     missing = [part for part in parts_in(cleaned) if not shard_of(part).exists()]
     encode_one = functools.partial(encode_part, tag=origin["tag"], encodings=config.encodings)
     steps.encode(missing, encode_one)
-    store = IdStore([Shard.read(folder / name) for name in shards_in(folder)])
-    sizes = dict(zip(shards_in(folder), map(len, store.shards), strict=True))
-    write_json(folder / "store.json", sizes)
-    tokenizer = load_tokenizer(folder / "vocabulary")
+    store, tokenizer = finished_store(folder), load_tokenizer(folder / "vocabulary")
     warnings = text_warnings(counts, first, cleaned)
     if is_learned:
         warnings += vocabulary_warnings(store, tokenizer)
@@ -229,6 +225,4 @@ def files_of(source):
     """Returns the names of the files or of the data set that a source reads, as far as known."""
     if getattr(source, "name", None):
         return [source.name]
-    files = getattr(source, "files", [])
-    sides = files.values() if isinstance(files, dict) else [files]
-    return [str(file) for side in sides for file in side]
+    return [str(file) for file in getattr(source, "files", [])]

@@ -12,11 +12,10 @@ For a plug-in file, a generator of (source, target) suffices:
     SOURCES["shelf"] = shelf
 """
 
-import difflib
 import itertools
 import json
 
-from pipelines.checks import SourceError, failure_of
+from pipelines.checks import SourceError, failure_of, nearest
 from pipelines.text.sources import Pairs, TabSeparatedFile
 from pipelines.text.treebank import TreebankPairs
 from pipelines.toy.documents import ToyDocuments
@@ -46,11 +45,10 @@ def own_source(text):
         raise ValueError(f"--source={text}: this source has a flag of its own, --{name}")
     if not colon or name not in SOURCES:
         own = [each for each in SOURCES if each not in BUILT_IN]
-        close = difflib.get_close_matches(name, own, n=1)
         raise ValueError(
             "--source without --target must be NAME:ARGUMENT, with a NAME that a plug-in file, "
             f"--imports=FILE, added to SOURCES: {', '.join(own) or 'there are none'}"
-            f"{f' (did you mean {close[0]!r}?)' if close else ''}. Received: {text}"
+            f"{nearest(name, own)}. Received: {text}"
         )
     return OwnSource(name, argument)
 

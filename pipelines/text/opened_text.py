@@ -13,13 +13,13 @@ import gzip
 import io
 import lzma
 import re
+import types
 import zlib
 from pathlib import Path
 
 from pipelines.checks import SourceError
 
 START = 4096  # bytes examined to tell UTF-8 text from UTF-16 and other files
-MAGIC = 16  # bytes that are enough to detect compression; the first line of a pipe may be shorter
 BUFFER = 1 << 17  # bytes decompressed at a time
 
 # {name: (pattern of the first bytes, function that opens the contents of a compressed file)}
@@ -65,15 +65,14 @@ def text_in(file, name="standard input"):
     """
     if file.isatty():
         return file
-    start, file = with_start(file)
-    if form := form_of(start, READABLE):
-        # `raw` does not wait for a full buffer, so a pipe's text is available as it is written.
-        part = file if file.seekable() else file.raw
+    file = file if hasattr(file, "peek") else io.BufferedReader(file)
+    if form := form_of(file.peek(START), READABLE):
+        # `read1` does not wait for a full buffer, so a pipe's text is available as it is written.
+        part = file if file.seekable() else types.SimpleNamespace(read=file.read1)
         file = io.BufferedReader(Decompressed(READABLE[form][1](part), file, name), BUFFER)
-        start, file = with_start(file)
-        if form_of(start, READABLE):
+        if form_of(file.peek(START), READABLE):
             raise SourceError(f"{name} is compressed twice. Decompress it once")
-    check_is_text(start, name)
+    check_is_text(file.peek(START)[:START], name)
     return file
 
 
@@ -81,19 +80,6 @@ def is_compressed(path):
     """Returns whether `opened` would decompress a file."""
     with open(path, "rb") as file:
         return form_of(file.read(START), READABLE) is not None
-
-
-def with_start(file):
-    """Returns the first bytes of a file, and a file that still begins with these bytes."""
-    if not file.seekable():
-        start = b""
-        while len(start) < MAGIC and b"\n" not in start and (part := file.read1(START)):
-            start += part
-        return start, io.BufferedReader(Rejoined(start, file), BUFFER)
-    position = file.tell()
-    start = file.read(START)
-    file.seek(position)
-    return start, file
 
 
 def form_of(start, forms):
@@ -126,37 +112,13 @@ def is_utf_16(start):
         return True
     # Chinese text in UTF-16 has few zero bytes, except in its line feeds.
     ends = max(start.count(b"\n\0"), start.count(b"\0\n"))
-    return 2 * ends >= start.count(b"\n") > 0 and not is_utf_8(start)
-
-
-def is_utf_8(start):
-    """Returns whether bytes are UTF-8; the last character may be incomplete."""
-    try:
+    if not 2 * ends >= start.count(b"\n") > 0:
+        return False
+    try:  # the last character may be incomplete
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
-        return False
-    return True
-
-
-class Rejoined(io.RawIOBase):
-    """A stream whose first bytes have already been read.
-
-    Args:
-        start: the first bytes.
-        rest: the rest of the stream, a binary file.
-    """
-
-    def __init__(self, start, rest):
-        self.start, self.rest = start, rest
-
-    def readable(self):
         return True
-
-    def readinto(self, buffer):
-        part = self.start[: len(buffer)] or self.rest.read1(len(buffer))
-        self.start = self.start[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
+    return False
 
 
 class Decompressed(io.RawIOBase):

@@ -3,9 +3,11 @@
 A source is an iterable of pairs of bytes that can be read repeatedly. Its `fingerprint()` changes
 when the text changes. Because pairs are bytes, a line that is not UTF-8 does not stop reading: the
 cleaning drops and counts it. Wrong input raises a `SourceError` that names the file and the line.
-`tfds_source.py` reads TensorFlow Datasets.
+`chunks(size)`, if a source has it, returns sources of `size` pairs each that can be read
+independently of each other. `tfds_source.py` reads TensorFlow Datasets.
 """
 
+import copy
 import hashlib
 import itertools
 
@@ -18,6 +20,48 @@ from pipelines.text.opened_text import is_compressed, opened
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
 
 
+class Lines:
+    """The lines of several files in bytes, without their line ends. They can be read repeatedly.
+
+    Args:
+        name: description of the files for messages, such as "source".
+        paths: see `find_files`. Compressed files are decompressed while reading.
+    """
+
+    def __init__(self, name, paths):
+        self.files = find_files(name, paths)
+        self.byte, self.count = 0, None
+
+    def __iter__(self):
+        return itertools.islice(lines_of(self.files, self.byte), self.count)
+
+    def __str__(self):
+        more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
+        return f"{self.files[0]}{more}"
+
+    def chunks(self, size):
+        """Returns `Lines` of `size` lines each."""
+        parts, number = [], 0
+        for index, path in enumerate(self.files):
+            if is_compressed(path):
+                raise SourceError(f"{path} cannot be read in parts. Decompress it first")
+            byte = 0
+            with open(path, "rb") as file:
+                for line in file:
+                    if number % size == 0:
+                        parts.append(part_of(self, files=self.files[index:], byte=byte, count=size))
+                    number += 1
+                    byte += len(line)
+        return parts
+
+
+def part_of(whole, /, **attributes):
+    """Returns a copy of a source with other attributes."""
+    part = copy.copy(whole)
+    vars(part).update(attributes)
+    return part
+
+
 class TextFiles:
     """Line-aligned text files: line n of the target translates line n of the source.
 
@@ -28,50 +72,44 @@ class TextFiles:
     """
 
     def __init__(self, source, target):
-        self.files = {
-            "source": find_files("source", source),
-            "target": find_files("target", target),
-        }
+        self.sides = Lines("source", source), Lines("target", target)
+
+    @property
+    def files(self):
+        """The files of both sides."""
+        return [file for side in self.sides for file in side.files]
 
     @property
     def languages(self):
         """The languages that the files are named after, or None."""
-        found = tuple(language_of_files(self.files[side]) for side in ("source", "target"))
+        found = tuple(language_of_files(side.files) for side in self.sides)
         return found if all(found) and found[0] != found[1] else None
 
     def __iter__(self):
-        sides = [lines_of(self.files[side]) for side in ("source", "target")]
-        number = 0
-        for number, (source, target) in enumerate(itertools.zip_longest(*sides), start=1):
-            if source is None or target is None:
-                counts = [number - 1 + (line is not None) for line in (source, target)]
-                longer = sides[0] if target is None else sides[1]
-                counts[target is not None] += sum(1 for _ in longer)
+        (source, target), is_empty = self.sides, True
+        for pair in itertools.zip_longest(source, target):
+            is_empty = False
+            if None in pair:
+                counts = [sum(1 for _ in side) for side in self.sides]
                 raise SourceError(
-                    f"Source and target must have the same number of lines: {self.named('source')}"
-                    f" has {counts[0]:,}, {self.named('target')} has {counts[1]:,}. Line n of one "
-                    "is the translation of line n of the other. Find where they diverge, for "
-                    "example with `paste`"
+                    f"Source and target must have the same number of lines: {source} has "
+                    f"{counts[0]:,}, {target} has {counts[1]:,}. Line n of one is the translation "
+                    "of line n of the other. Find where they diverge, for example with `paste`"
                 )
-            yield source, target
-        if not number:
-            raise SourceError(f"{self.named('source')} and {self.named('target')} are empty")
+            yield pair
+        if is_empty:
+            raise SourceError(f"{source} and {target} are empty")
 
     def fingerprint(self):
         """Returns a digest of the text of each side."""
-        return {f"{side} text": digest_of(files) for side, files in self.files.items()}
-
-    def named(self, side):
-        """Returns the name of one side's files, for messages."""
-        files = self.files[side]
-        return str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more files"
+        source, target = (digest_of(side.files) for side in self.sides)
+        return {"source text": source, "target text": target}
 
     def chunks(self, size):
-        """Returns sources of `size` pairs each, which can be read independently of each other."""
         for _ in self:  # checks that both sides have the same number of lines
             pass
-        sides = [line_starts(self.files[side], size) for side in ("source", "target")]
-        return [PartOfFiles(starts, size) for starts in zip(*sides, strict=True)]
+        sides = (side.chunks(size) for side in self.sides)
+        return [part_of(self, sides=parts) for parts in zip(*sides, strict=True)]
 
 
 class TabSeparatedFile:
@@ -85,28 +123,26 @@ class TabSeparatedFile:
     """
 
     def __init__(self, path, name=None):
-        self.files, self.name = find_files("pairs", path), name
+        self.lines, self.name = Lines("pairs", path), name
+        self.files = self.lines.files
 
     def __iter__(self):
-        is_empty = True
-        for path in self.files:
-            for number, line in enumerate(lines_of([path]), start=1):
-                is_empty = False
-                columns = line.split(b"\t") if line else [b"", b""]
-                if len(columns) < 2:
-                    raise SourceError(
-                        f"{path}, line {number}: a pair needs a tab between source and target. "
-                        f"Received: {shown(line)}"
-                    )
-                yield columns[0], columns[1]
-        if is_empty:
-            raise SourceError(f"{self.files[0]} is empty")
+        number = 0
+        for number, line in enumerate(self.lines, start=1):
+            columns = line.split(b"\t") if line else [b"", b""]
+            if len(columns) < 2:
+                raise SourceError(
+                    f"{self.lines}, line {number}: a pair needs a tab between source and target. "
+                    f"Received: {shown(line)}"
+                )
+            yield columns[0], columns[1]
+        if not number:
+            raise SourceError(f"{self.lines} is empty")
 
     def chunks(self, size):
-        """Returns sources of `size` pairs each, which can be read independently of each other."""
         for _ in self:  # checks every line
             pass
-        return [PartOfFiles([start], size) for start in line_starts(self.files, size)]
+        return [part_of(self, lines=part) for part in self.lines.chunks(size)]
 
     def fingerprint(self):
         """Returns a digest of the text."""
@@ -149,47 +185,6 @@ class Pairs:
         return {"pairs": digest.hexdigest()}
 
 
-class PartOfFiles:
-    """Consecutive pairs of line-aligned files or of a tab-separated file.
-
-    Args:
-        starts: for each side, the position of the first line, as (files, byte offset), see
-            `line_starts`.
-        size: number of lines.
-    """
-
-    def __init__(self, starts, size):
-        self.starts = starts
-        self.size = size
-
-    def __iter__(self):
-        lines = [itertools.islice(lines_of(files, byte), self.size) for files, byte in self.starts]
-        if len(lines) == 1:
-            return (tuple(line.split(b"\t")[:2]) if line else (b"", b"") for line in lines[0])
-        return zip(*lines, strict=True)
-
-
-def line_starts(files, size):
-    """Returns the position of every `size`-th line.
-
-    Returns:
-        A list of (files, byte offset). The files start with the one that contains the line, and
-        the offset is the line's position in that file.
-    """
-    starts, number = [], 0
-    for index, path in enumerate(files):
-        if is_compressed(path):
-            raise SourceError(f"{path} cannot be read in parts. Decompress it first")
-        byte = 0
-        with open(path, "rb") as file:
-            for line in file:
-                if number % size == 0:
-                    starts.append((files[index:], byte))
-                number += 1
-                byte += len(line)
-    return starts
-
-
 def digest_of(files):
     """Returns a digest of the contents of files, independent of their names and dates."""
     digest = hashlib.blake2b(digest_size=16)
@@ -208,13 +203,15 @@ def lines_of(files, byte=0):
     """
     for path in files:
         with opened(path) as file:
-            file.seek(byte)
-            is_first, byte = byte == 0, 0
+            if byte:
+                file.seek(byte)
+            else:
+                first = file.readline()
+                check_is_no_markup(path, first)
+                if first:
+                    yield first.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
+            byte = 0
             for line in file:
-                if is_first:
-                    is_first = False
-                    check_is_no_markup(path, line)
-                    line = line.removeprefix(BYTE_ORDER_MARK)
                 yield line.rstrip(b"\r\n")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.atomic_files import check_links, only_one
+from pipelines.atomic_files import check_links, locked_folder
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
 from t2t_keras.cli.flags.list_flag import define_list
@@ -44,8 +44,7 @@ def translate_on_beam(arguments, patterns, folder, values):
 
         model = load_model(arguments)
         progress = Path(folder).absolute() / on_beam.PROGRESS
-        progress.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(only_one(progress))
+        stack.enter_context(locked_folder(progress))
         check_links(progress)
         will_resume()
         files = []

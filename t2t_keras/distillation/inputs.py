@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipelines.atomic_files import digest, json_digest, read_json
-from pipelines.batches.id_store import contents_of
 from pipelines.text.file_lists import find_files
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
@@ -50,7 +49,8 @@ class Inputs(NamedTuple):
 
 def inputs_of(plan):
     """Checks everything that can be checked before the work, and returns the `Inputs`."""
-    if plan.data and contents_of(plan.data) is None:
+    shards = read_json(Path(plan.data) / "store.json") if plan.data else None
+    if plan.data and shards is None:
         raise ValueError(
             f"--data must be a folder with finished data. t2t-prepare writes one. Received: "
             f"{plan.data}"
@@ -72,7 +72,7 @@ def inputs_of(plan):
     digests = {
         TEACHERS: json_digest([teacher.digest() for teacher in teachers]),
         "weights of --reverse": reverse and reverse.digest(),
-        "text of --data": plan.data and json_digest([preparation, contents_of(plan.data)]),
+        "text of --data": plan.data and json_digest([preparation, shards]),
         "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
         "text of --mono": plan.mono and digest_of(find_files("mono", plan.mono)),
     }

@@ -19,7 +19,7 @@ import functools
 
 from absl import logging
 
-from pipelines.atomic_files import check_links, full_disk_named, locked_folder, only_one
+from pipelines.atomic_files import check_links, full_disk_named, locked_folder
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.evaluation import evaluate, translate_all
@@ -265,7 +265,7 @@ class Run(RunFolder):
         check_links(self.folder)
         checkpoints = self.kept_checkpoints()
         weights, steps = average(checkpoints, last)
-        with only_one(checkpoints.folder):
+        with locked_folder(checkpoints.folder):
             self.averaged.write(weights, steps, checkpoints.digest(steps[-1]))
         return steps
 

@@ -11,7 +11,7 @@ import importlib
 import shutil
 from pathlib import Path
 
-from pipelines.atomic_files import atomic_folder, only_one, read_json, write_json
+from pipelines.atomic_files import atomic_folder, locked_folder, read_json, write_json
 from t2t_keras.export.formats import FORMATS
 
 RECORD = "export.json"
@@ -32,8 +32,7 @@ def write_version(folder, write, facts):
             further facts.
         facts: the record, a dict in JSON types.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with only_one(folder):
+    with locked_folder(folder):
         for leftover in folder.glob("[0-9]*.unfinished"):  # of a process that was killed
             shutil.rmtree(leftover)
         version = folder / str(max(versions_in(folder), default=0) + 1)

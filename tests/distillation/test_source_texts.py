@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 
 from pipelines.atomic_files import read_json, write_json
-from pipelines.batches.id_store import Shard
+from pipelines.batches.id_store import Shard, finished_store
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig, learn
@@ -22,7 +22,7 @@ def write_data(folder, tokenizer, *shards, **preparation):
     save_tokenizer(tokenizer, folder / "vocabulary")
     for index, pairs in enumerate(shards):
         Shard.of(pairs).write(folder / f"shard-{index:06}")
-    write_json(folder / "store.json", {f"shard-{i:06}": len(s) for i, s in enumerate(shards)})
+    finished_store(folder)
     write_json(folder / "preparation.json", preparation)
 
 

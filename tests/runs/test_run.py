@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from support.runs.untrained import save_checkpoint
 
-from pipelines.atomic_files import only_one
+from pipelines.atomic_files import locked_folder
 from t2t_keras.runs import Run
 
 
@@ -50,7 +50,7 @@ def test_a_model_has_the_weights_of_a_checkpoint_or_the_mean_of_the_last_ones(co
 
 def test_two_processes_do_not_average_at_once(copied):
     with (
-        only_one(copied.checkpoints.folder),
+        locked_folder(copied.checkpoints.folder),
         pytest.raises(ValueError, match="is in use by process"),
     ):
         Run(copied.folder).average(last=2)

@@ -77,11 +77,10 @@ def output_to(path):
     """Yields a binary file to write to: `path`, or standard output if it is None.
 
     The suffix of the path decides whether the file is compressed, see `compressing`. The file keeps
-    its earlier contents until the block ends without error. After an error, the new contents are in
-    `unfinished_name(path)`.
+    its earlier contents until the block ends without error.
     """
     if path is None:
         yield sys.stdout.buffer
         return
-    with atomic_file(path, keep=True) as file, compressing(file, path) as output:
+    with atomic_file(path) as file, compressing(file, path) as output:
         yield output

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 
-from pipelines.atomic_files import new_folder, write_json, write_text
+from pipelines.atomic_files import atomic_folder, write_json, write_text
 from t2t_keras.export.litert.convert import NotConvertible
 from t2t_keras.runs.config_file import made_from, read_config
 from t2t_keras.runs.exports.fitting import comparable
@@ -61,7 +61,7 @@ def export_hub(
     scored = weights in (None, run.default_weights()) and comparable(config) == comparable(
         run.search()
     )
-    with new_folder(folder) as unfinished:
+    with atomic_folder(folder) as unfinished:
         settings = published_settings(contents) | facts
         settings["experiment"]["search"] = dataclasses.asdict(config)
         write_json(unfinished / "config.json", settings)
@@ -70,7 +70,6 @@ def export_hub(
         try:
             published.export(None, "litert", dtype=dtype, n_best=n_best)
         except NotConvertible:  # it is published without; the card says so
-            shutil.rmtree(unfinished / "export_litert")
             dtype = None
         write_text(unfinished / "README.md", model_card(published, name, dtype))
         write_text(unfinished / ".gitattributes", ATTRIBUTES)

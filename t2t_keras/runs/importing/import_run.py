@@ -9,7 +9,7 @@ import keras
 import numpy as np
 from absl import logging
 
-from pipelines.atomic_files import new_folder, write_json
+from pipelines.atomic_files import atomic_folder, write_json
 from pipelines.languages.language_codes import normalized
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save_tokenizer
@@ -68,7 +68,7 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
     source = model
     if not isinstance(model, ModelSource):
         source = find_model(model, format, languages, show, **options)
-    with new_folder(run) as folder:
+    with atomic_folder(run) as folder:
         if source.format == hub.RUN:
             imported, count = None, copy_run(source, folder)
         else:

@@ -1,7 +1,7 @@
 import pytest
 
 from pipelines.batches.corpora import Corpus, corpora_in, read_corpora
-from pipelines.batches.id_store import Shard
+from pipelines.batches.id_store import Shard, finished_store
 from pipelines.tokenizers import save_tokenizer
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
 
@@ -13,6 +13,7 @@ def write_corpus(folder, sizes, pieces=PIECES):
     for index, size in enumerate(sizes):
         pairs = [([4 + row % 6], [4 + row % 6]) for row in range(size)]
         Shard.of(pairs).write(folder / f"shard-{index:05}-of-{len(sizes):05}")
+    finished_store(folder)
     (folder / "vocabulary").mkdir()
     save_tokenizer(TokenTokenizer(pieces), folder / "vocabulary")
 

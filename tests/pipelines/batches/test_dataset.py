@@ -102,20 +102,6 @@ def test_replicas_of_different_workers_get_different_rows():
     np.testing.assert_array_equal(source[: len(expected[1])], expected[0]["source"])
 
 
-@pytest.mark.parametrize(
-    ("plan", "arguments", "message"),
-    [
-        (new_plan(), {"worker": 2, "workers": 2}, "`worker` must be from 0 to 1. Received: worker"),
-        (new_plan(), {"start_step": -1}, "`start_step` must be at least 0"),
-        (BatchPlan(STORE.lengths[:-1] + 1), {}, "The plan belongs to a different store"),
-        (BatchPlan(STORE.lengths + 2), {}, "The plan belongs to a different store"),
-    ],
-)
-def test_wrong_arguments_are_refused_by_name(plan, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        next(batches(STORE, plan, **arguments))
-
-
 def test_no_tuner_delays_the_end_of_a_training():
     """TensorFlow's tuner sleeps for up to a minute, and deleting an iterator waits for it."""
     assert dataset(STORE, new_plan()).options().autotune.enabled is False

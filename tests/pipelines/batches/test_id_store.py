@@ -4,7 +4,7 @@ import types
 import numpy as np
 import pytest
 
-from pipelines.batches.id_store import IdStore, Shard
+from pipelines.batches.id_store import IdStore, Shard, finished_store
 
 
 def random_pairs(count=50, seed=0, largest=60000):
@@ -34,6 +34,7 @@ def test_a_shard_holds_several_encodings_and_one_with_a_single_encoding_repeats_
     second, second_pairs = several_encodings(1, seed=7)
     for index, shard in enumerate((first, second)):
         shard.write(tmp_path / f"shard-{index}")
+    finished_store(tmp_path)
     store = IdStore.read(tmp_path)
     assert (len(store), store.encodings) == (60, 3)
     assert [shard.encodings for shard in store.shards] == [3, 1]
@@ -59,10 +60,10 @@ def test_the_files_of_a_shard_are_two_arrays_and_their_digests(tmp_path):
     assert np.load(folder / "ids.npy").tolist() == [7, 8, 9, 5, 6, 4]
     assert np.load(folder / "ends.npy").tolist() == [[0, 2, 2], [2, 3, 6]]
     assert {path.name for path in folder.iterdir()} == {"ids.npy", "ends.npy", "digests.json"}
-    dtypes = [shard.ids.dtype for shard in IdStore.read(tmp_path).shards]
+    dtypes = [shard.ids.dtype for shard in finished_store(tmp_path).shards]
     assert dtypes == [np.uint16, np.int32], "small ids take two bytes"
     Shard.of([([], []), ([], [])]).write(tmp_path / "shard-2")
-    store = IdStore.read(tmp_path)
+    store = finished_store(tmp_path)
     assert store.gather("source", [4, 0, 3], 3).tolist() == [[0] * 3, [7, 8, 0], [0] * 3]
 
 
@@ -85,7 +86,6 @@ def test_a_store_has_exactly_the_listed_shards(tmp_path):
         IdStore.read(tmp_path / "train.en")
     for index in range(2):
         Shard.of(random_pairs()).write(tmp_path / f"shard-{index}")
-    (tmp_path / "preparation.json").write_text("{}")
     with pytest.raises(ValueError, match="again if it was interrupted"):
         IdStore.read(tmp_path)
     (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 51}')
@@ -94,34 +94,16 @@ def test_a_store_has_exactly_the_listed_shards(tmp_path):
     (tmp_path / "store.json").write_text('{"shard-0": 50, "shard-1": 50}')
     assert len(IdStore.read(tmp_path)) == 100
     shutil.rmtree(tmp_path / "shard-0")
-    with pytest.raises(ValueError, match=r"has lost shard-0, .* Run the t2t-prepare command"):
+    with pytest.raises(ValueError, match=r"lists, shard-0, shard-1. Run the t2t-prepare command"):
         IdStore.read(tmp_path)
 
 
 def test_a_flipped_bit_is_noticed(tmp_path):
     Shard.of(random_pairs()).write(tmp_path / "shard-00000")
+    finished_store(tmp_path)
     path = tmp_path / "shard-00000" / "ends.npy"
     contents = bytearray(path.read_bytes())
     contents[-3] ^= 1
     path.write_bytes(contents)
     with pytest.raises(ValueError, match=r"shard-00000 .*ends.npy does not match .*t2t-prepare"):
-        IdStore.read(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("ids", "ends"),
-    [
-        (np.zeros(4, "int32"), [[0, 2], [2, 3]]),
-        (np.zeros(4, "int32"), [[0, -2], [-2, 4]]),
-        (np.zeros(4, "int32"), [[0, 1], [1, 2], [3, 3], [3, 4]]),
-        (np.zeros(4, "float32"), [[0, 2], [2, 4]]),
-        (np.array([{}] * 4, object), [[0, 2], [2, 4]]),
-    ],
-)
-def test_arrays_that_are_no_sentences_are_refused(tmp_path, ids, ends):
-    folder = tmp_path / "shard-00000"
-    folder.mkdir()
-    np.save(folder / "ids.npy", ids)
-    np.save(folder / "ends.npy", np.array(ends))
-    with pytest.raises(ValueError, match=r"shard-00000 is missing or damaged .*Delete it"):
         IdStore.read(tmp_path)

@@ -9,7 +9,7 @@ import pytest
 from support.text.small_corpus import CORPUS, KEPT, config, contents
 
 import pipelines.preparation.prepare as preparation
-from pipelines.atomic_files import only_one
+from pipelines.atomic_files import locked_folder
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.id_store import SIDES, IdStore, Shard
 from pipelines.preparation.prepare import prepare
@@ -177,7 +177,8 @@ def test_a_folder_with_other_files_or_in_use_is_refused(prepared, tmp_path):
     with pytest.raises(ValueError, match=r"contains other files \(thesis.tex\). Give the name"):
         prepare(Pairs(CORPUS), tmp_path, config())
     assert (tmp_path / "thesis.tex").read_text() == "years of work"
-    with only_one(prepared[0]), pytest.raises(ValueError, match=r"in use by process \d+. Wait"):
+    refused = pytest.raises(ValueError, match=r"in use by process \d+. Wait")
+    with locked_folder(prepared[0]), refused:
         prepare(Pairs(CORPUS), prepared[0], config())
 
 

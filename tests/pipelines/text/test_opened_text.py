@@ -38,9 +38,7 @@ def test_the_first_bytes_decide_how_a_file_and_a_pipe_are_read(tmp_path, compres
 
     def write():
         with open(writer, "wb", buffering=0) as pipe:
-            contents = compress(TEXT)
-            for part in (contents[:1], contents[1:7], contents[7:]):
-                pipe.write(part)
+            pipe.write(compress(TEXT))
 
     thread = threading.Thread(target=write)
     thread.start()

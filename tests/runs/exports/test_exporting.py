@@ -48,7 +48,7 @@ def test_an_export_that_is_killed_or_fails_leaves_no_version(run, tmp_path, monk
         (tmp_path / name).mkdir()
     with pytest.raises(OSError, match="no space left"):
         run.export(tmp_path, format="ids")
-    assert {path.name for path in tmp_path.iterdir()} == {".lock", "notes.unfinished"}
+    assert {path.name for path in tmp_path.iterdir()} == {"notes.unfinished"}
 
 
 def test_exports_are_written_inside_the_run_by_default(copied, empty_models, monkeypatch):

@@ -10,6 +10,7 @@ from support.runs.untrained import learned_tokenizer, toy_tokenizer, untrained_r
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.batches.encoding import encoded
+from pipelines.batches.id_store import finished_store
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.tokenizers import SeparateTokenizers
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
@@ -152,7 +153,8 @@ def test_a_training_on_weighted_corpora_from_frozen_initial_weights(initial, tmp
     monkeypatch.setattr(training, "finish", lambda *_: None)  # to save time
     start, tokenizer = initial
     for name, texts in {"general": pairs(200), "mine": pairs(40, "test")}.items():
-        encoded(texts, tokenizer).shards[0].write(tmp_path / name / "shard-00000-of-00001")
+        encoded(texts, tokenizer).shards[0].write(tmp_path / name / "shard-000000")
+        finished_store(tmp_path / name)
         shutil.copytree(start.folder / "vocabulary", tmp_path / name / "vocabulary")
     experiment = load_experiment("finetune")
     experiment.data.folder = f"{tmp_path}/general:1,{tmp_path}/mine:4"
