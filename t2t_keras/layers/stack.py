@@ -158,9 +158,7 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
 
     default_block = None
     required = {}  # {method of a block: names of the arguments that it is called with}
-    call_in_training = (
-        None  # replaces the calls of blocks, see training/step/block_recomputation.py
-    )
+    call_in_training = None  # replaces the calls of blocks, see training/step/recomputation.py
 
     def __init__(
         self,
