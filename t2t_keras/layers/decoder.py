@@ -152,14 +152,6 @@ class Decoder(Stack):
     """
 
     default_block = DecoderBlock
-    required = {
-        "build": (),
-        "call": ("x", "memory", "x_mask", "memory_mask", "return_weights"),
-        "decode_step": ("x", "step", "cache", "memory", "memory_mask"),
-        "empty_cache": (),
-        "extend_cache": (),
-        "keys_and_values": (),
-    }
 
     def build(self, x_shape, memory_shape=None):
         self.build_blocks(x_shape, memory_shape)

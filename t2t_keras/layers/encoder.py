@@ -80,7 +80,6 @@ class Encoder(Stack):
     """
 
     default_block = EncoderBlock
-    required = {"build": (), "call": ("x", "mask", "return_weights")}
 
     def build(self, x_shape):
         self.build_blocks(x_shape)
