@@ -35,14 +35,6 @@ class KeptCache(KeysValues):
     """Keys and values outside of a step's program, which only reads them."""
 
 
-def empty_cache(sentences, slots, num_heads, d_k, d_v, dtype):
-    """Returns zeros for the keys and values of one attention layer."""
-    return KeysValues(
-        ops.zeros((sentences, num_heads, slots, d_k), dtype),
-        ops.zeros((sentences, num_heads, slots, d_v), dtype),
-    )
-
-
 def keys_values_in(cache):
     """Returns the first `KeysValues` of a model's cache, a list that may contain lists.
 
@@ -169,7 +161,7 @@ def decoding_step(cache, position, beams, visible=None, rolling=False):
     """Returns the `DecodingStep` of a position, or the `KeptStep`.
 
     Args:
-        cache: the `KeysValues` of any layer, from `empty_cache`.
+        cache: the `KeysValues` of any layer, from its `empty_cache`.
         position: index of the position, from 0.
         beams: hypotheses per sentence.
         visible: boolean `[sentences, beams, slots]`: the slots that each hypothesis consists of,

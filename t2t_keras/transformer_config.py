@@ -10,10 +10,10 @@ from t2t_keras.checks import (
     check_positive,
     check_rate,
 )
+from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.block import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
-from t2t_keras.layers.head_widths import head_widths
 from t2t_keras.layers.positional_encoding import kind_of_positions
 
 # Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.

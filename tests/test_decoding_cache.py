@@ -4,13 +4,14 @@ import numpy as np
 from keras import ops
 from support.models.helpers import array
 
-from t2t_keras.decoding_cache import decoding_step, empty_cache, extended
+from t2t_keras.decoding_cache import KeysValues, decoding_step, extended
 
 SENTENCES, BEAMS, LENGTH, HEADS, D_K, D_V = 2, 3, 4, 2, 5, 6
 
 
 def step_at(position, visible=None, rolling=False):
-    cache = empty_cache(SENTENCES, LENGTH * BEAMS, HEADS, D_K, D_V, "float32")
+    shape = SENTENCES, HEADS, LENGTH * BEAMS
+    cache = KeysValues(*(ops.zeros((*shape, width)) for width in (D_K, D_V)))
     return cache, decoding_step(cache, position, BEAMS, visible, rolling)
 
 

@@ -83,13 +83,6 @@ class TrainingData:
         """{corpus: number of pairs}. Empty for a single corpus."""
         return self.counts(self.plan.examples)
 
-    def state(self):
-        """Returns notes for a checkpoint: none, because a batch depends on its step alone."""
-        return {}
-
-    def restore(self, notes, warn):
-        """Continues from the notes of a checkpoint."""
-
     def seen(self, step):
         """Returns {corpus: number of pairs in a batch}. Empty for a single corpus."""
         return self.counts(self.examples(step))

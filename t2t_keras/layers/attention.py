@@ -2,26 +2,15 @@
 
 Shapes: `h` heads, each with queries and keys of width d_k and values of width d_v. A head
 is an axis, not a loop: the heads of all sentences are computed in one batched product.
-cached_attention.py decodes one position at a time.
 """
 
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_rate, check_sequence
+from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.decoding_cache import KeysValues, extended
 from t2t_keras.layers.attention_scores import scores_named
-from t2t_keras.layers.cached_attention import (
-    CachedAttention,
-    can_be_joined,
-    joined_projections,
-)
-from t2t_keras.layers.head_widths import head_widths
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
-from t2t_keras.layers.keras_interface.call_arguments import (
-    check_keras_arguments,
-    check_masks,
-    in_our_names,
-)
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.weight_options import (
     DENSE_OPTIONS,
@@ -29,7 +18,7 @@ from t2t_keras.layers.keras_interface.weight_options import (
     serialized,
     taken_from,
 )
-from t2t_keras.layers.masks import both, causal_mask, over_heads, pairs_mask
+from t2t_keras.layers.masks import both, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.relative_bias import offsets_in
@@ -37,11 +26,11 @@ from t2t_keras.layers.scaled_dot_product import weighted_values
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.layers.Layer):
+class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
-    Without `memory`, a sequence attends to itself; with `memory`, it attends to the memory. Calls
-    in the form of `keras.layers.MultiHeadAttention` also work, `attention(query, value, key)`.
+    Calls are those of `keras.layers.MultiHeadAttention`. Without `value`, a sequence attends to
+    itself.
 
     Args:
         num_heads: h.
@@ -49,8 +38,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         d_k: width of a head's queries and keys. None: `d_model / num_heads`.
         d_v: width of a head's values. None: `d_model / num_heads`.
         dropout: rate on the attention weights. The paper's base model has none here.
-        causal: query i sees only keys up to i, also those of a memory, as with Keras'
-            `use_causal_mask`.
+        causal: query i sees only keys up to i, like Keras' `use_causal_mask` in every call.
         use_bias: biases in the four projections. The paper has none.
         positions: name of a positional encoding; see positional_encoding.py. It has an effect only
             if it acts on queries and keys, or on scores, such as "t5" and "alibi"; the paper's
@@ -61,27 +49,22 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             kernel_constraint, bias_constraint: of the four projections; see `keras.layers.Dense`.
 
     Call arguments:
-        queries: `[batch, queries, width]`.
-        memory: `[batch, keys, width]`, or None for self-attention.
-        mask: for self-attention, boolean `[batch, keys]`, `[batch, queries, keys]` or
-            `[batch, heads, queries, keys]`, True where a query may attend to a key. Default:
-            the Keras mask of `queries`.
-        memory_mask: mask over `memory`, in any of these shapes. Default: the Keras mask of
-            `memory`.
-        return_weights: also return the weights of every head.
-        key: a sequence as long as `memory` that the keys are computed from; the values are those
-            of `memory`. Default: `memory`.
-        key_mask, queries_mask: masks over `key` and `queries`. Default: their Keras masks.
-            In self-attention, `queries_mask` replaces a missing `mask`; over a memory it has no
-            effect, because what is computed for padding is ignored.
+        query: `[batch, queries, width]`.
+        value: `[batch, keys, width]`, or None for self-attention.
+        key: a sequence as long as `value` that the keys are computed from. Default: `value`.
+        query_mask, value_mask, key_mask: boolean, `[batch, length]`, True at real tokens. Default:
+            the Keras masks of the sequences. A query sees the keys that the last two allow, in
+            self-attention those that `query_mask` allows. What is computed for padding is ignored.
         attention_mask: boolean `[queries, keys]`, `[batch, queries, keys]` or
             `[batch, heads, queries, keys]`, True where a query may attend to a key. It is combined
-            with all other masks, as in Keras.
-        use_causal_mask: acts like `causal` in this call; refused with relative biases.
+            with all other masks.
+        return_attention_scores: also return the weights of every head.
+        use_causal_mask: acts like `causal` in this call.
+        mask: another name of `query_mask`, which Keras uses for a single sequence.
         step, cache: for decoding one position at a time, see `decode_step`.
 
     Returns:
-        `[batch, queries, d_model]`, and with `return_weights` the weights
+        `[batch, queries, d_model]`, and with `return_attention_scores` the weights
         `[batch, heads, queries, keys]` as a second result.
 
     Example:
@@ -92,6 +75,8 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
     References:
         Vaswani et al. 2017, §3.2.2.
     """
+
+    takes_value = True
 
     def __init__(
         self,
@@ -140,17 +125,17 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         self.output_projection = projection(d_model, "output")
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, queries_shape, memory_shape=None, key_shape=None):
-        memory_shape = queries_shape if memory_shape is None else memory_shape
-        key_shape = memory_shape if key_shape is None else key_shape
-        check_sequence("queries", queries_shape)
-        check_sequence("memory", memory_shape)
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        value_shape = query_shape if value_shape is None else value_shape
+        key_shape = value_shape if key_shape is None else key_shape
+        check_sequence("query", query_shape)
+        check_sequence("value", value_shape)
         check_sequence("key", key_shape)
-        self.query.build(queries_shape)
+        self.query.build(query_shape)
         self.key.build(key_shape)
-        self.value.build(memory_shape)
-        self.output_projection.build((*queries_shape[:-1], self.num_heads * self.d_v))
-        self.dropout.build(queries_shape)
+        self.value.build(value_shape)
+        self.output_projection.build((*query_shape[:-1], self.num_heads * self.d_v))
+        self.dropout.build(query_shape)
         if self.attention == "additive":
             self.score_vector = self.add_weight(
                 shape=(self.num_heads, self.d_k),
@@ -163,62 +148,48 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
     def output_shape_of(self, shape):
         return (*shape[:-1], self.d_model)
 
-    check_arguments = staticmethod(check_masks)
-
-    def __call__(self, *args, **kwargs):
-        args, kwargs = in_our_names(args, kwargs)
-        return super().__call__(*args, **kwargs)
-
     def call(
         self,
-        queries,
-        memory=None,
+        query,
+        value=None,
+        key=None,
+        query_mask=None,
+        value_mask=None,
+        key_mask=None,
+        attention_mask=None,
+        return_attention_scores=False,
+        training=False,
+        use_causal_mask=False,
         mask=None,
-        memory_mask=None,
-        return_weights=False,
         step=None,
         cache=None,
-        training=False,
-        key=None,
-        key_mask=None,
-        queries_mask=None,
-        attention_mask=None,
-        use_causal_mask=False,
     ):
-        self.check_arguments(memory, mask, memory_mask, step, cache)
-        check_keras_arguments(memory, key, attention_mask, use_causal_mask, step)
-        if use_causal_mask and self.relative_bias is not None and not self.causal:
-            raise ValueError(
-                f"The biases of positions={self.positions!r} depend on `causal`; set causal=True "
-                "when the layer is created. Received: use_causal_mask=True"
-            )
         if step is not None:
-            return self.decode_step(queries, step, cache, memory_mask)
-        is_self_attention = memory is None
-        if is_self_attention:
-            memory, memory_mask = queries, queries_mask if mask is None else mask
+            return self.decode_step(query, step, cache, value_mask)
+        if value is None:
+            check(key is None, "key", key, "left out without `value`")
+            value_mask = both(value_mask, query_mask if mask is None else mask)
             layers = self.query, self.key, self.value
-            queries, keys, values = self.project(queries, *layers, training=training)
+            queries, keys, values = self.project(query, *layers, training=training)
+        elif not self.takes_value:
+            raise ValueError("Restricted attention has no `value`. Received: a value")
         elif key is None:
-            (queries,) = self.project(queries, self.query)
-            keys, values = self.project(memory, self.key, self.value, training=training)
+            (queries,) = self.project(query, self.query)
+            keys, values = self.project(value, self.key, self.value, training=training)
         else:
-            sequences = (queries, self.query), (key, self.key), (memory, self.value)
+            sequences = (query, self.query), (key, self.key), (value, self.value)
             queries, keys, values = (self.project(x, layer)[0] for x, layer in sequences)
         if self.encode_heads is not None:
             own, positions = (ops.arange(ops.shape(x)[2], dtype="int32") for x in (queries, keys))
             queries, keys = self.encode_heads(queries, own), self.encode_heads(keys, positions)
-        mask = both(memory_mask, key_mask)
-        if attention_mask is not None:
-            lengths = queries.shape[2], keys.shape[2]
-            mask = both(mask, pairs_mask(attention_mask, *lengths))
+        mask = both(value_mask, key_mask)
+        if attention_mask is not None and len(attention_mask.shape) == 2:
+            attention_mask = ops.expand_dims(attention_mask, 0)
+        mask = both(mask, attention_mask)
         causal = self.causal or use_causal_mask
-        if causal and not is_self_attention:
-            lengths = ops.shape(queries)[2], ops.shape(keys)[2]
-            mask, causal = both(mask, causal_mask(*lengths)), False
-        heads, weights = self.attend(queries, keys, values, mask, return_weights, causal)
+        heads, weights = self.attend(queries, keys, values, mask, return_attention_scores, causal)
         outputs = self.output_projection(self.join_heads(heads))
-        return (outputs, weights) if return_weights else outputs
+        return (outputs, weights) if return_attention_scores else outputs
 
     def attend(self, queries, keys, values, mask, return_weights, causal):
         """Computes the attention of every head.
@@ -234,7 +205,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             None instead of weights that are not needed.
         """
         if causal:
-            mask = both(mask, causal_mask(ops.shape(queries)[2]))
+            mask = both(mask, causal_mask(ops.shape(queries)[2], ops.shape(keys)[2]))
         mask, offsets = over_heads(mask), None
         if self.relative_bias is not None:
             offsets = offsets_in(ops.shape(queries)[2], ops.shape(keys)[2])
@@ -268,12 +239,16 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
     def project(self, x, *layers, training=False):
         """Projects a sequence with each of several layers, and splits the results into heads.
 
-        In training, all projections are one product, which is faster for many rows.
+        In training, all projections are one product, which is faster for many rows. A user may have
+        replaced some of the layers, and the kernels of quantized ones are integers.
         """
-        if training and self.d_k == self.d_v and can_be_joined(layers):
-            heads = self.split_heads(joined_projections(x, layers), self.d_k)
-            return ops.split(heads, len(layers), axis=1)
-        return [self.split_heads(layer(x), layer.units // self.num_heads) for layer in layers]
+        plain = all(type(x) is keras.layers.Dense and not x.quantization_mode for x in layers)
+        if not (training and plain and self.d_k == self.d_v):
+            return [self.split_heads(layer(x), layer.units // self.num_heads) for layer in layers]
+        outputs = ops.matmul(x, ops.concatenate([layer.kernel for layer in layers], axis=1))
+        if self.use_bias:
+            outputs = outputs + ops.concatenate([layer.bias for layer in layers])
+        return ops.split(self.split_heads(outputs, self.d_k), len(layers), axis=1)
 
     def split_heads(self, x, width):
         batch_size, length = ops.shape(x)[:2]
@@ -284,6 +259,55 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
         batch_size, _, length, width = ops.shape(x)
         x = ops.transpose(x, (0, 2, 1, 3))  # [batch, length, heads, width]
         return ops.reshape(x, (batch_size, length, self.num_heads * width))
+
+    def decode_step(self, x, step, cache, value_mask=None):
+        """Computes one position of every hypothesis, with keys and values from a cache.
+
+        Args:
+            x: `[rows, width]`; the hypotheses of a sentence are adjacent rows.
+            step: a `DecodingStep`.
+            cache: `KeysValues`. For causal self-attention, from the previous step or `empty_cache`;
+                for attention over a memory, from `keys_and_values(memory)`.
+            value_mask: mask over the memory.
+
+        Returns:
+            `[rows, d_model]`, and from causal self-attention also the cache with this position.
+        """
+        queries = step.split_heads(self.query(x), self.num_heads)
+        if not self.causal:
+            if self.relative_bias is not None or self.encode_heads is not None:
+                raise ValueError(
+                    f"Attention over a memory with positions={self.positions!r} has no decoding "
+                    "steps, only calls on whole sequences"
+                )
+            heads, _ = self.heads_and_weights(queries, *cache, over_heads(value_mask))
+            return self.output_projection(step.join_heads(heads))
+        keys, values = self.key(x), self.value(x)
+        if self.encode_heads is not None:
+            keys = ops.reshape(keys, (-1, self.d_k))
+            queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
+            keys = ops.reshape(keys, (-1, self.num_heads * self.d_k))
+        heads, cache = step.attend(self, queries, keys, values, cache)
+        return self.output_projection(step.join_heads(heads)), cache
+
+    def keys_and_values(self, memory):
+        """Projects a memory `[batch, length, width]` to `KeysValues`."""
+        return KeysValues(*self.project(memory, self.key, self.value))
+
+    def empty_cache(self, sentences, length, beams=1):
+        """Returns a cache of zeros for `length` positions, which `decode_step` fills."""
+        shape = sentences, self.num_heads, self.cached_positions(length) * beams
+        widths = self.d_k, self.d_v
+        return KeysValues(*(ops.zeros((*shape, width), self.compute_dtype) for width in widths))
+
+    def extend_cache(self, cache, length, beams=1):
+        """Returns a cache that is extended by zeros to `length` positions."""
+        slots = self.cached_positions(length) * beams
+        return KeysValues(*(extended(x, 2, slots) for x in cache))
+
+    def cached_positions(self, length):
+        """Returns how many of `length` positions a cache holds. Here, it holds all of them."""
+        return length
 
     def get_config(self):
         return {
@@ -299,3 +323,26 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, CachedAttention, keras.lay
             "attention": self.attention,
             **serialized(self.weight_options),
         }
+
+
+def head_widths(d_model, num_heads, d_k=None, d_v=None):
+    """Checks the sizes of multi-head attention and returns d_k and d_v.
+
+    Both default to `d_model / num_heads`, so that all heads together cost as much as one head of
+    full width (§3.2.2).
+    """
+    check_integer("d_model", d_model)
+    check_integer("num_heads", num_heads)
+    if d_k is None or d_v is None:
+        check(
+            d_model % num_heads == 0,
+            "num_heads",
+            num_heads,
+            f"a divisor of d_model={d_model} unless d_k and d_v are given",
+        )
+    widths = {"d_k": d_k, "d_v": d_v}
+    for name, width in widths.items():
+        if width is None:
+            widths[name] = d_model // num_heads
+        check_integer(name, widths[name])
+    return widths["d_k"], widths["d_v"]

@@ -57,12 +57,12 @@ class DecoderBlock(Block):
 
     def call(self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False):
         self.check_memory(memory, memory_mask)
-        sublayers = {"self_attention": {"mask": x_mask}}
+        sublayers = {"self_attention": {"query_mask": x_mask}}
         if self.cross_attention is not None:
-            sublayers["cross_attention"] = {"memory": memory, "memory_mask": memory_mask}
+            sublayers["cross_attention"] = {"value": memory, "value_mask": memory_mask}
         weights = {}
         for name, arguments in sublayers.items():
-            x = getattr(self, name)(x, **arguments, return_weights=return_weights)
+            x = getattr(self, name)(x, **arguments, return_attention_scores=return_weights)
             if return_weights:
                 x, weights[name] = x
         x = self.feed_forward(x)
@@ -106,7 +106,7 @@ class DecoderBlock(Block):
         self.check_memory(memory, memory_mask)
         x, cache = self.self_attention(x, step=step, cache=cache)
         if self.cross_attention is not None:
-            x = self.cross_attention(x, step=step, cache=memory, memory_mask=memory_mask)
+            x = self.cross_attention(x, step=step, cache=memory, value_mask=memory_mask)
         return self.feed_forward(x), cache
 
     def empty_cache(self, sentences, length, beams=1):
@@ -152,14 +152,6 @@ class Decoder(Stack):
     """
 
     default_block = DecoderBlock
-    required = {
-        "build": (),
-        "call": ("x", "memory", "x_mask", "memory_mask", "return_weights"),
-        "decode_step": ("x", "step", "cache", "memory", "memory_mask"),
-        "empty_cache": (),
-        "extend_cache": (),
-        "keys_and_values": (),
-    }
 
     def build(self, x_shape, memory_shape=None):
         self.build_blocks(x_shape, memory_shape)

@@ -44,8 +44,8 @@ class EncoderBlock(Block):
 
     def call(self, x, mask=None, return_weights=False):
         if not return_weights:
-            return self.feed_forward(self.self_attention(x, mask=mask))
-        x, weights = self.self_attention(x, mask=mask, return_weights=True)
+            return self.feed_forward(self.self_attention(x, query_mask=mask))
+        x, weights = self.self_attention(x, query_mask=mask, return_attention_scores=True)
         return self.feed_forward(x), {"self_attention": weights}
 
     def get_config(self):
@@ -80,7 +80,6 @@ class Encoder(Stack):
     """
 
     default_block = EncoderBlock
-    required = {"build": (), "call": ("x", "mask", "return_weights")}
 
     def build(self, x_shape):
         self.build_blocks(x_shape)

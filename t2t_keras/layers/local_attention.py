@@ -28,15 +28,16 @@ class LocalSelfAttention(MultiHeadAttention):
         **settings: see `MultiHeadAttention`.
 
     Call arguments:
-        queries: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of `queries`.
-        return_weights: also return the weights of every head, `length × length` each. The outputs
-            are then computed with `local_mask` instead of in blocks.
+        query: `[batch, length, width]`.
+        query_mask: boolean `[batch, length]`, True at real tokens. Default: the Keras mask of
+            `query`.
+        return_attention_scores: also return the weights of every head, `length × length` each. The
+            outputs are then computed with `local_mask` instead of in blocks.
         step, cache: for decoding one position at a time, see `MultiHeadAttention.decode_step`.
             The cache holds the newest r positions.
 
     Returns:
-        `[batch, length, d_model]`, and with `return_weights` the weights
+        `[batch, length, d_model]`, and with `return_attention_scores` the weights
         `[batch, heads, length, length]` as a second result.
 
     Example:
@@ -47,6 +48,8 @@ class LocalSelfAttention(MultiHeadAttention):
     References:
         Vaswani et al. 2017, §4, Table 1.
     """
+
+    takes_value = False
 
     def __init__(self, num_heads, d_model, neighbourhood, **settings):
         check_integer("neighbourhood", neighbourhood)
@@ -117,11 +120,6 @@ class LocalSelfAttention(MultiHeadAttention):
         if isinstance(length, int):
             return min(length, self.neighbourhood)
         return ops.minimum(length, self.neighbourhood)
-
-    def check_arguments(self, memory, *others):
-        if memory is not None:
-            raise ValueError("Restricted attention has no `memory`. Received: a memory")
-        super().check_arguments(memory, *others)
 
     def get_config(self):
         return {**super().get_config(), "neighbourhood": self.neighbourhood}

@@ -20,14 +20,9 @@ def padding_mask(ids):
     return ops.not_equal(ids, 0)
 
 
-def causal_mask(length, keys=None):
-    """Returns a mask `[1, queries, keys]`: query i sees keys up to i.
-
-    Args:
-        length: number of queries.
-        keys: number of keys. None: `length`.
-    """
-    positions = ops.arange(length, dtype="int32")
+def causal_mask(queries, keys=None):
+    """Returns a mask `[1, queries, keys]`, given both lengths: query i sees keys up to i."""
+    positions = ops.arange(queries, dtype="int32")
     of_keys = positions if keys is None else ops.arange(keys, dtype="int32")
     return (of_keys[None, :] <= positions[:, None])[None]
 
@@ -58,26 +53,6 @@ def both(mask, other):
     if len(mask.shape) != len(other.shape):
         mask, other = over_heads(mask), over_heads(other)
     return mask & other
-
-
-def pairs_mask(mask, queries=None, keys=None):
-    """Reshapes a mask over pairs of queries and keys to `[batch, heads, queries, keys]`.
-
-    Args:
-        mask: boolean, `[queries, keys]`, `[batch, queries, keys]` or
-            `[batch, heads, queries, keys]`.
-        queries, keys: the expected lengths. None: unknown.
-    """
-    mask = ops.convert_to_tensor(mask)
-    for length, expected in zip(mask.shape[-2:], (queries, keys), strict=False):
-        fits = length in (None, 1, expected) or expected is None
-        if len(mask.shape) < 2 or not fits:
-            raise ValueError(
-                "`attention_mask` must have the shape [queries, keys], [batch, queries, keys] or "
-                f"[batch, heads, queries, keys], here [..., {queries}, {keys}]. "
-                f"Received: a mask of shape {tuple(mask.shape)}"
-            )
-    return over_heads(mask if len(mask.shape) > 2 else ops.expand_dims(mask, 0))
 
 
 def over_heads(mask):

@@ -29,7 +29,8 @@ class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
 
     Call arguments:
         x: `[batch, length, width]`, or any shape that the sub-layer accepts.
-        memory, key, return_weights, use_causal_mask, **tensors: passed to the sub-layer if given.
+        value, key, return_attention_scores, use_causal_mask, **tensors: passed to the sub-layer if
+            given.
 
     Example:
 
@@ -63,23 +64,32 @@ class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
             self.norm = LayerNorm(epsilon=norm_epsilon, dtype=self.dtype_policy, name="norm")
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, x_shape, memory_shape=None, key_shape=None):
+    def build(self, x_shape, value_shape=None, key_shape=None):
         if self.norm is not None:
             self.norm.build(x_shape)
         self.dropout.build(x_shape)
         if not self.sublayer.built:
-            shapes = (x_shape, memory_shape, key_shape)
+            shapes = (x_shape, value_shape, key_shape)
             self.sublayer.build(*(shape for shape in shapes if shape is not None))
 
-    # `memory` and `key` are named arguments because Keras builds the layer from the shapes of named
+    # `value` and `key` are named arguments because Keras builds the layer from the shapes of named
     # arguments, and the options because Keras accepts only tensors in the others. Masks are not
     # named, because Keras fills in the mask arguments of the sub-layer.
     def call(
-        self, x, memory=None, return_weights=False, use_causal_mask=False, key=None, **tensors
+        self,
+        x,
+        value=None,
+        key=None,
+        return_attention_scores=False,
+        use_causal_mask=False,
+        **tensors,
     ):
-        named = {"memory": memory, "key": key}
+        named = {"value": value, "key": key}
         tensors |= {name: tensor for name, tensor in named.items() if tensor is not None}
-        options = {"return_weights": return_weights, "use_causal_mask": use_causal_mask}
+        options = {
+            "return_attention_scores": return_attention_scores,
+            "use_causal_mask": use_causal_mask,
+        }
         options = {name: True for name, is_set in options.items() if is_set}
         before = self.norm if self.pre_norm else None
         after = None if self.pre_norm else self.norm

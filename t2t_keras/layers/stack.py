@@ -4,7 +4,6 @@ The sub-layers of a block and their order are in encoder.py and decoder.py.
 """
 
 import dataclasses
-import inspect
 from typing import Any
 
 import keras
@@ -73,7 +72,7 @@ class BlockConfig:
 class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """Base class of `EncoderBlock`, `DecoderBlock` and blocks of one's own.
 
-    `Encoder` and `Decoder` list the methods of a block in `required`.
+    A block of one's own has the methods of `EncoderBlock` or `DecoderBlock`.
 
     Args:
         *values, **settings: the fields of `BlockConfig`, initializers, regularizers and constraints
@@ -157,10 +156,7 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """
 
     default_block = None
-    required = {}  # {method of a block: names of the arguments that it is called with}
-    call_in_training = (
-        None  # replaces the calls of blocks, see training/step/block_recomputation.py
-    )
+    call_in_training = None  # replaces the calls of blocks, see training/step/recomputation.py
 
     def __init__(
         self,
@@ -178,7 +174,7 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.supports_masking = True
         self.block_class = self.default_block
         if block_class is not None:
-            self.block_class = checked_block(block_class, type(self).__name__, self.required)
+            self.block_class = checked_block(block_class)
         self.blocks = [
             self.block_class(**block, dtype=self.dtype_policy, name=f"block_{i}")
             for i in range(num_layers)
@@ -223,14 +219,8 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         return config
 
 
-def checked_block(block_class, stack, required):
-    """Returns the class of a stack's blocks. Raises `ValueError` for an incomplete class.
-
-    Args:
-        block_class: the class, or the name under which it is registered with Keras.
-        stack: name of the stack's class.
-        required: see `Stack`.
-    """
+def checked_block(block_class):
+    """Returns the class of a block, given the class or the name under which Keras knows it."""
     if isinstance(block_class, str):
         name, block_class = block_class, keras.saving.get_registered_object(block_class)
         allowed = (
@@ -240,24 +230,4 @@ def checked_block(block_class, stack, required):
         check(block_class is not None, "block_class", name, allowed)
     is_block = isinstance(block_class, type) and issubclass(block_class, Block)
     check(is_block, "block_class", block_class, "a class derived from t2t_keras.layers.Block")
-    missing = []
-    for name, arguments in required.items():
-        method = getattr(block_class, name, None)
-        if method in (None, getattr(keras.layers.Layer, name, None)):
-            missing.append(name)
-        elif lacking := lacking_arguments(method, arguments):
-            missing.append(f"{name}({', '.join(lacking)})")
-    if missing:
-        raise ValueError(
-            f"A block of a {stack} must define {', '.join(required)}, as "
-            f"{stack}Block does. Received: {block_class.__name__} without {', '.join(missing)}"
-        )
     return block_class
-
-
-def lacking_arguments(method, names):
-    """Returns those argument names that a method does not accept."""
-    parameters = inspect.signature(method).parameters
-    if any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
-        return []
-    return [name for name in names if name not in parameters]

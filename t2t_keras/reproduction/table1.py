@@ -16,7 +16,7 @@ import numpy as np
 from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
-from t2t_keras.layers.head_widths import head_widths
+from t2t_keras.layers.attention import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.stages.table_writer import circumstances, number, this_machine, write_table

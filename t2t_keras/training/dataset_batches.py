@@ -7,7 +7,6 @@ batches in every process.
 """
 
 import re
-import zlib
 
 import keras
 import tensorflow as tf
@@ -90,7 +89,6 @@ class DatasetBatches:
         steps = int(dataset.cardinality())
         self.steps_per_epoch = steps if steps > 0 else None  # None: infinite or unknown
         self.newest = self.count = None  # the newest batch, and its number of real tokens
-        self.digest_before = None  # of the batch before the first one, if a run is resumed
 
     def distributed(self, strategy, start_step=0):
         """Returns the batches from `start_step` on for a `tf.distribute` strategy."""
@@ -100,10 +98,9 @@ class DatasetBatches:
                 "machines would have to agree on their parts of each batch. Use the `TrainingData` "
                 "of prepared text. Received: a MultiWorkerMirroredStrategy"
             )
-        skipped = max(0, start_step - 1)  # the batch before is compared with the earlier one
-        batches = self.dataset.repeat().skip(skipped) if skipped else self.dataset.repeat()
+        batches = self.dataset.repeat().skip(start_step) if start_step else self.dataset.repeat()
         self.strategy = strategy
-        return WatchedBatches(self, strategy.experimental_distribute_dataset(batches), start_step)
+        return WatchedBatches(self, strategy.experimental_distribute_dataset(batches))
 
     def took(self, batch):
         """Notes the batch of the step that follows."""
@@ -130,51 +127,16 @@ class DatasetBatches:
     def seen(self, step):
         return {}
 
-    def state(self):
-        """Returns a dict for a checkpoint's notes."""
-        digest = self.digest_before if self.newest is None else self.digest(self.newest)
-        return {"newest_batch": digest}
-
-    def restore(self, notes, warn):
-        """Continues after the batch of an earlier process.
-
-        Args:
-            notes: the notes of a checkpoint.
-            warn: called with a message if that batch is not in its place.
-        """
-        self.digest_before, self.warn = notes.get("newest_batch"), warn
-
-    def check_before(self, batch):
-        """Warns if the batch before the first one is not that of the earlier process."""
-        if self.digest_before not in (None, self.digest(batch)):
-            self.warn(
-                "The dataset has other batches than before the checkpoint, or a different order. "
-                "Training goes on, but some of its data is seen twice or never. To resume with the "
-                "same batches, call keras.utils.set_random_seed before the dataset is made, give "
-                "each shuffle a seed, take held-out sets before it, and leave out "
-                "deterministic=False"
-            )
-
-    def digest(self, batch):
-        checksum = 0
-        for each in keras.tree.flatten(batch):
-            for part in self.strategy.experimental_local_results(each):
-                checksum = zlib.crc32(part.numpy().tobytes(), checksum)
-        return checksum
-
 
 class WatchedBatches:
     """The distributed batches of `DatasetBatches`, which it sees before they are used."""
 
-    def __init__(self, owner, batches, start_step):
-        self.owner, self.batches, self.start_step = owner, batches, start_step
+    def __init__(self, owner, batches):
+        self.owner, self.batches = owner, batches
         self.element_spec = batches.element_spec
 
     def __iter__(self):
-        batches = iter(self.batches)
-        if self.start_step and (before := next(batches, None)) is not None:
-            self.owner.check_before(before)
-        for batch in batches:
+        for batch in self.batches:
             self.owner.took(batch)
             yield batch
         if self.owner.newest is not None:

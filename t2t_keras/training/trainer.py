@@ -43,8 +43,7 @@ class Trainer:
             tokens, `data.examples(step)` the indices of its sentence pairs or None, and
             `data.seen(step)` the number of pairs from each corpus of a mix. `data.corpora` contains
             the corpora's sizes, and `data.steps_per_epoch` the number of batches in a pass over the
-            data, or None. `data.state()` returns notes for a checkpoint, a dict, and
-            `data.restore(notes, warn)` is called with them in a resumed run.
+            data, or None.
         config: a `TrainingConfig`.
         folder: the run's folder.
         held_out: the sets for evaluations, the main one first: a `tf.data.Dataset`, {name:
@@ -279,7 +278,7 @@ class Trainer:
             state = state_of(self.model)
             self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
-            progress |= self.data.state() | self.early_stopping.state()
+            progress |= self.early_stopping.state()
             progress |= {"interval": self.records.intervals.state()}
             progress |= {"learning_rate": self.learning_rate}
             self.checkpoints.save(self.step, state, progress, on_schedule)
@@ -307,7 +306,6 @@ class Trainer:
         restore(self.model, state)
         self.change_learning_rate(notes.get("learning_rate"))
         self.step = self.saved_step = step
-        self.data.restore(notes, self.console.warn)
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)

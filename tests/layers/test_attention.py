@@ -40,10 +40,10 @@ def test_a_query_without_visible_keys_gets_zeros_and_finite_gradients():
     attention = MultiHeadAttention(num_heads=2, d_model=8)
     x = ops.array(vectors(2, 3, 8))
     mask = np.array([[1, 1, 0], [0, 0, 0]], bool)
-    outputs, weights = attention(x, mask=mask, return_weights=True)
+    outputs, weights = attention(x, query_mask=mask, return_attention_scores=True)
     assert (array(weights)[1] == 0).all()
     assert (array(outputs)[1] == 0).all()
-    for gradient in gradients(attention, lambda: ops.sum(attention(x, mask=mask) ** 2)):
+    for gradient in gradients(attention, lambda: ops.sum(attention(x, query_mask=mask) ** 2)):
         assert np.isfinite(gradient).all()
         assert np.any(gradient)
 
@@ -61,7 +61,7 @@ def test_contract_with_a_memory_of_different_width(tmp_path):
     inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
     settings = {"num_heads": 2, "d_model": 8}
     layer = check_layer(MultiHeadAttention, settings, inputs, 4, tmp_path)
-    _, weights = layer(*inputs, return_weights=True)
+    _, weights = layer(*inputs, return_attention_scores=True)
     assert tuple(weights.shape) == (2, 2, 4, 6)
 
 
@@ -70,8 +70,8 @@ def test_keras_masks_act_like_explicit_masks():
     x = keras.layers.Embedding(10, 8, mask_zero=True)(tokens)
     bare, mask, query = ops.array(array(x)), ops.array(tokens != 0), ops.array(vectors(2, 3, 8))
     for masked, explicit, without in (
-        (attention(x), attention(bare, mask=mask), attention(bare)),
-        (attention(query, x), attention(query, bare, memory_mask=mask), attention(query, bare)),
+        (attention(x), attention(bare, query_mask=mask), attention(bare)),
+        (attention(query, x), attention(query, bare, value_mask=mask), attention(query, bare)),
     ):
         np.testing.assert_allclose(array(masked), array(explicit))
         assert not np.allclose(array(masked), array(without))
@@ -136,7 +136,7 @@ def test_encodings_of_queries_and_keys_act_on_their_own_positions(monkeypatch):
     x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))
     for arrays in ((memory,), (x, memory)):
         attention = built(positions="scaled")
-        _, weights = attention(*arrays, return_weights=True)
+        _, weights = attention(*arrays, return_attention_scores=True)
         queries = attention.split_heads(attention.query(arrays[0]), 4)
         keys = attention.split_heads(attention.key(memory), 4)
         _, expected = scaled_dot_product_attention(
@@ -146,20 +146,11 @@ def test_encodings_of_queries_and_keys_act_on_their_own_positions(monkeypatch):
     check_cached_decoding(built(positions="scaled", causal=True))
 
 
-def test_arguments_that_would_not_be_used_are_refused():
-    x, memory = ops.array(vectors(1, 3, 8)), ops.array(vectors(1, 4, 8))
-    attention = MultiHeadAttention(num_heads=2, d_model=8)
-    cache = attention.empty_cache(1, 4)
-    step = {"step": decoding_step(cache, 0, beams=1), "cache": cache}
-    for arguments, message in (
-        ({"memory": memory, "mask": np.ones((1, 4), bool)}, "over a memory use `memory_mask`"),
-        ({"memory_mask": np.ones((1, 3), bool)}, "`memory_mask` requires a `memory`"),
-        ({"cache": cache}, "given together. Received: cache alone"),
-        ({**step, "use_causal_mask": True}, "A decoding step has no `attention_mask`"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            attention(x, **arguments)
-    with pytest.raises(ValueError, match=r"`queries` must have the shape .*\(3, 8\)"):
+def test_wrong_arguments_are_named():
+    x = ops.array(vectors(1, 3, 8))
+    with pytest.raises(ValueError, match="`key` must be left out without `value`"):
+        MultiHeadAttention(num_heads=2, d_model=8)(x, key=x)
+    with pytest.raises(ValueError, match=r"`query` must have the shape .*\(3, 8\)"):
         MultiHeadAttention(num_heads=2, d_model=8)(x[0])
 
 

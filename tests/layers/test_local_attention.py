@@ -30,11 +30,11 @@ def full(layer):
 def test_output_equals_masked_attention(neighbourhood, length, causal):
     layer, x = local(neighbourhood, causal=causal), ops.array(vectors(2, length, 8))
     twin, near = full(layer), array(local_mask(length, neighbourhood, causal)).astype(bool)
-    np.testing.assert_allclose(array(layer(x)), array(twin(x, mask=near)), atol=1e-5)
+    np.testing.assert_allclose(array(layer(x)), array(twin(x, query_mask=near)), atol=1e-5)
     padding = np.arange(length) < np.array([[length], [length // 3]])
-    outputs = array(layer(x, mask=padding))
+    outputs = array(layer(x, query_mask=padding))
     both = near & padding[:, None, :]
-    np.testing.assert_allclose(outputs, array(twin(x, mask=both)), atol=1e-5)
+    np.testing.assert_allclose(outputs, array(twin(x, query_mask=both)), atol=1e-5)
     assert (outputs[~both.any(axis=2)] == 0).all(), "no real token within reach"
 
 
@@ -43,7 +43,7 @@ def test_gradients_equal_those_of_masked_attention():
     layer, x = local(7), ops.array(vectors(2, 30, 8))
     twin, mask = full(layer), local_mask(30, 7)
     blocked = gradients(layer, lambda: ops.sum(layer(x) ** 2))
-    masked = gradients(twin, lambda: ops.sum(twin(x, mask=mask) ** 2))
+    masked = gradients(twin, lambda: ops.sum(twin(x, query_mask=mask) ** 2))
     for a, b in zip(blocked, masked, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-3, rtol=1e-4)
 
@@ -72,23 +72,25 @@ def test_a_short_sequence_is_not_padded_to_a_long_neighbourhood():
     layer, x = local(2_000_001), vectors(2, 5, 8)
     padding = np.arange(5) < np.array([[5], [2]])
     shapes = tf.TensorSpec([None, None, 8]), tf.TensorSpec([None, None], tf.bool)
-    graph = tf.function(lambda x, mask: layer(x, mask=mask), shapes)
-    np.testing.assert_allclose(array(graph(x, padding)), array(layer(x, mask=padding)), atol=1e-6)
+    graph = tf.function(lambda x, mask: layer(x, query_mask=mask), shapes)
+    np.testing.assert_allclose(
+        array(graph(x, padding)), array(layer(x, query_mask=padding)), atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 8), (0, 4, 8)])
 def test_no_positions_and_no_sentences_have_empty_outputs(shape):
     for mask in (None, np.ones(shape[:2], bool)):
-        assert tuple(local(3)(np.zeros(shape, "float32"), mask=mask).shape) == shape
+        assert tuple(local(3)(np.zeros(shape, "float32"), query_mask=mask).shape) == shape
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_weights_of_every_head_are_a_band(causal):
     layer, x = local(4, causal=causal), ops.array(vectors(2, 9, 8))
     padding = np.arange(9) < np.array([[9], [7]])
-    outputs, weights = layer(x, mask=padding, return_weights=True)
+    outputs, weights = layer(x, query_mask=padding, return_attention_scores=True)
     weights = array(weights)
-    np.testing.assert_allclose(array(outputs), array(layer(x, mask=padding)), atol=1e-5)
+    np.testing.assert_allclose(array(outputs), array(layer(x, query_mask=padding)), atol=1e-5)
     np.testing.assert_allclose(weights.sum(-1)[0], 1, atol=1e-5)
     seen = array(local_mask(9, 4, causal)).astype(bool) & padding[:, None, :]
     np.testing.assert_array_equal(weights > 0, np.repeat(seen[:, None], 2, axis=1))
@@ -99,6 +101,6 @@ def test_wrong_settings_and_arguments_are_refused():
         local(0)
     layer, x = local(3), ops.array(vectors(2, 9, 8))
     with pytest.raises(ValueError, match=r"must have the shape \[batch, length\].*\(1, 9, 9\)"):
-        layer(x, mask=local_mask(9, 3))
-    with pytest.raises(ValueError, match="has no `memory`"):
+        layer(x, query_mask=local_mask(9, 3))
+    with pytest.raises(ValueError, match="has no `value`"):
         layer(x, x + 1)

@@ -37,9 +37,9 @@ def test_memory_and_masks_reach_the_sublayer_and_further_results_are_returned():
     layer = Residual(MultiHeadAttention(num_heads=2, d_model=8))
     x, memory = ops.array(vectors(2, 3, 8)), ops.array(vectors(2, 5, 8, seed=1))
     mask = np.array([[1, 1, 0, 0, 0], [1, 0, 0, 0, 0]], bool)
-    masked, weights = layer(x, memory, memory_mask=mask, return_weights=True)
+    masked, weights = layer(x, memory, value_mask=mask, return_attention_scores=True)
     assert tuple(weights.shape) == (2, 2, 3, 5)
-    np.testing.assert_array_equal(array(masked), array(layer(x, memory, memory_mask=mask)))
+    np.testing.assert_array_equal(array(masked), array(layer(x, memory, value_mask=mask)))
     np.testing.assert_allclose(array(masked)[1:], array(layer(x[1:], memory[1:, :1])), atol=1e-6)
     assert not np.allclose(array(masked), array(layer(x, memory)))
 

@@ -52,15 +52,12 @@ def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
 
 
 @pytest.mark.long
-def test_a_resumed_run_takes_the_batches_that_are_left(uninterrupted, tmp_path, caplog):
+def test_a_resumed_run_takes_the_batches_that_are_left(uninterrupted, tmp_path):
     _, _, state, _ = uninterrupted
     for steps in (4, 7):
         trainer = new_trainer(tmp_path, data=batches(), steps=steps, **SETTINGS)
         assert trainer.train() is None
     assert_same_bits(state_of(trainer.model), state)
-    assert "other batches" not in caplog.text
-    new_trainer(tmp_path, data=batches(seed=1), steps=8, **SETTINGS).train()
-    assert "The dataset has other batches than before the checkpoint" in caplog.text
 
 
 def test_replicas_share_the_rows_of_each_batch(replicas):
@@ -71,7 +68,7 @@ def test_replicas_share_the_rows_of_each_batch(replicas):
             [len(part) for part in strategy.experimental_local_results(labels)]
             for _, labels in itertools.islice(data.distributed(strategy), 2)
         ]
-        facts.append((data.tokens(2), data.state(), [sum(each) for each in rows]))
+        facts.append((data.tokens(2), [sum(each) for each in rows]))
     assert facts[0] == facts[1] and [len(each) for each in rows] == [2, 2]
 
 

@@ -92,12 +92,6 @@ def test_every_option_reaches_the_optimizer(model, name, text):
     assert {option: config[option] for option in options} == options
 
 
-def test_a_layer_that_muon_should_exclude_must_exist(model):
-    options = 'exclude_layers=["encoder","encodre"]'
-    with pytest.raises(ValueError, match=r"exclude_layers` must be patterns .*'encodre'"):
-        named_optimizer("muon", 0.1, options, model)
-
-
 def test_muon_leaves_embeddings_positions_and_vectors_to_adam():
     model = compiled_model(optimizer="muon")
     velocities = model.optimizer.adam_velocities
@@ -153,8 +147,6 @@ def test_a_checkpoint_fits_only_the_options_that_made_it(tmp_path):
         ("adam", "beta_1=1", "`optimizer_options: beta_1` must be .* at least 0 and below"),
         ("adam", "epsilon=0", "`optimizer_options: epsilon` must be a positive number"),
         ("muon", "ns_steps=2.5", "`optimizer_options: ns_steps` must be a whole number"),
-        ("muon", 'exclude_layers=["["]', "`optimizer_options: exclude_layers` must be a list"),
-        ("adafactor", "beta_2_decay=1", "`optimizer_options: beta_2_decay` must be a number below"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_created(name, options, message):

@@ -20,8 +20,7 @@ class OutputShapes:
     def compute_output_shape(self, *shapes, **named_shapes):
         """Returns the shape of the main output from the shapes that `build` takes."""
         if not shapes:
-            own_name = list(inspect.signature(type(self).build).parameters)[1]
-            names = own_name, "query_shape", *named_shapes  # the second is Keras' name
+            names = inspect.signature(type(self).build).parameters
             shapes = [named_shapes[name] for name in names if name in named_shapes]
         return self.output_shape_of(tuple(shapes[0]))
 

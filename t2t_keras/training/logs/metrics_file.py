@@ -1,16 +1,10 @@
-"""Files of metrics, one JSON object per line: `metrics.jsonl` and `training.jsonl`.
-
-Each line has a checksum of its other values, which is verified on reading.
-"""
+"""Files of metrics, one JSON object per line: `metrics.jsonl` and `training.jsonl`."""
 
 import contextlib
 import json
 import math
 import os
-import zlib
 from pathlib import Path
-
-CHECKSUM = "checksum"
 
 
 class MetricsFile:
@@ -54,11 +48,11 @@ class MetricsFile:
     def parsed(self, line, number):
         with contextlib.suppress(ValueError, RecursionError):
             metrics = json.loads(line, parse_constant=lambda name: None)
-            if isinstance(metrics, dict) and is_whole(metrics):
+            if isinstance(metrics, dict) and isinstance(metrics.get("step"), int):
                 return metrics
         raise ValueError(
-            f"{self.path} is damaged: line {number:,} is not a JSON object with a step and the "
-            "right checksum. Delete this line"
+            f"{self.path} is damaged: line {number:,} is not a JSON object with a step. Delete "
+            "this line"
         )
 
     def forget_after(self, step):
@@ -86,17 +80,4 @@ def line_of(metrics):
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in metrics.items()
     }
-    return json.dumps(values | {CHECKSUM: checksum_of(values)}, allow_nan=False) + "\n"
-
-
-def is_whole(metrics):
-    """Returns whether the dict of a line has a step and the right checksum.
-
-    Removes the checksum from the dict. Lines written by earlier versions have no checksum.
-    """
-    is_right = metrics.pop(CHECKSUM, None) in (None, checksum_of(metrics))
-    return is_right and isinstance(metrics.get("step"), int)
-
-
-def checksum_of(values):
-    return f"{zlib.crc32(json.dumps(values).encode()):08x}"
+    return json.dumps(values, allow_nan=False) + "\n"

@@ -12,7 +12,7 @@ import keras
 
 from t2t_keras.keras_losses import NoTokenLoss, check_takes_logits, token_loss
 from t2t_keras.sequence_model import SequenceModel
-from t2t_keras.training.step.block_recomputation import recompute_blocks
+from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
 # {option of the training step on TensorFlow: (default, advice for other backends)}
@@ -33,7 +33,7 @@ class CompileOptions:
     def compile(self, *args, recompute=False, **kwargs):
         """Configures training in the same way as Keras' `compile`.
 
-        `recompute` saves memory, see block_recomputation.py.
+        `recompute` saves memory, see recomputation.py.
 
         The additional options that TensorFlow has are rejected, with advice on how to get
         perplexity, accuracy and accumulated batches in Keras.

@@ -1,92 +1,70 @@
-"""Computes gradients with less memory: arrays are computed twice instead of being kept.
+"""Gradient checkpointing: the arrays inside a block are computed again instead of being kept.
 
-`gradients_with_recomputation` does so for cheap arrays, and `recomputed` for all arrays inside a
-function.
+The backward pass needs the arrays of the forward pass. With `recompute`, only the inputs of each
+block are kept, and the backward pass of a block begins with its forward pass (Chen et al. 2016,
+arXiv 1604.06174). Dropout draws the same numbers again.
 
-Automatic differentiation keeps z for the gradient of a layer norm, and γ z + β for the gradients of
-the products that follow. The second array can be computed from the first by two cheap operations.
-Similarly, the joined kernels of attention can be computed again from the weights.
+`keras.RematScope` does not suffice: on TensorFlow, Keras' dropout would draw different numbers, and
+on JAX, the states of its generators would leave the computation that is repeated.
 """
 
-import tensorflow as tf
+import functools
 
-# TensorFlow has no public function for this.
-from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_optimization_barrier
+import keras
 
-CHEAP = {
-    "AddV2": tf.add,
-    "Mul": tf.multiply,
-    "ConcatV2": lambda *values_and_axis: tf.concat(values_and_axis[:-1], values_and_axis[-1]),
-}
-REARRANGEMENTS = {"Reshape": tf.reshape, "Transpose": tf.transpose}
-COPIES = ("Identity", "IdentityN")
+from t2t_keras.checks import check, check_boolean
+from t2t_keras.layers.stack import Stack
+
+if keras.config.backend() == "tensorflow":
+    import tensorflow as tf
+
+    # TensorFlow has no public function for this.
+    from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_optimization_barrier
 
 
-def gradients_with_recomputation(tape, loss, sources):
-    """Returns `tape.gradient(loss, sources)`, with less memory in a graph without XLA.
+def recompute_blocks(model, is_on, xla=False):
+    """Sets whether the training of a model recomputes its blocks.
 
-    XLA merges equal operations, which would undo the change.
+    Args:
+        model: a `SequenceModel`.
+        is_on: whether it does.
+        xla: whether XLA compiles the gradients, on TensorFlow.
     """
-    if tf.executing_eagerly():
-        return tape.gradient(loss, sources)
-    forward = loss.graph.get_operations()
-    gradients = tape.gradient(loss, sources)
-    Recomputation(forward, loss.graph.get_operations()[len(forward) :]).rewire()
-    return gradients
+    check_boolean("recompute", is_on)
+    stacks = [layer for layer in model.layers if isinstance(layer, Stack)]
+    allowed = f"False for a {type(model).__name__}, which has no blocks of a Transformer"
+    check(stacks or not is_on, "recompute", is_on, allowed)
+    for stack in stacks:
+        stack.call_in_training = functools.partial(call_block, xla) if is_on else None
 
 
-class Recomputation:
-    """Rewires the operations of a backward pass whose inputs are cheap functions of kept arrays.
+def call_block(xla, block, *inputs, **masks):
+    """Calls a block in training. Its gradient computes the block again.
 
-    New operations compute these inputs again. They wait for the gradient of the first operation
-    that needs them; otherwise, TensorFlow would run them in the forward pass.
+    Args:
+        xla: see `recompute_blocks`.
+        block: the block.
+        *inputs, **masks: its tensors.
     """
+    variables = [*block.variables, *block.metrics_variables]
 
-    def __init__(self, forward, backward):
-        self.forward, self.backward = set(forward), backward
-        self.kept = {x.ref() for op in backward if op.type != "Shape" for x in op.inputs}
-        self.copies = {}
+    # All that changes outside is a result, and all that varies is an argument.
+    def function(values, inputs, masks):
+        mapping = zip(variables, values, strict=True)
+        with keras.StatelessScope(mapping, collect_losses=True) as scope:
+            before = [scope.get_current_value(variable) for variable in variables]
+            outputs = block(*inputs, **masks, training=True)
+        after = [scope.get_current_value(variable) for variable in variables]
+        changed = {i: new for i, new in enumerate(after) if new is not before[i]}
+        return outputs, changed, list(scope.losses)
 
-    def rewire(self):
-        for op in self.backward:
-            gradients = [x for x in op.inputs if x.op not in self.forward]
-            for index, x in enumerate(op.inputs):
-                if gradients and x.op in self.forward and self.is_cheap(x):
-                    with tf.control_dependencies(gradients):
-                        # TensorFlow has no public function for this.
-                        op._update_input(index, self.copy(x))
-
-    def is_cheap(self, x):
-        """Returns whether `x` is a sum, product or concatenation of kept arrays and weights."""
-        x = original(x)
-        if x.op.type in REARRANGEMENTS:
-            return self.is_cheap(x.op.inputs[0])
-        return x.op.type in CHEAP and all(map(self.is_available, x.op.inputs))
-
-    def is_available(self, x):
-        x = original(x)
-        if x.ref() in self.kept or x.op.type in ("Const", "ReadVariableOp"):
-            return True
-        if x.op.type in REARRANGEMENTS:
-            return self.is_available(x.op.inputs[0])
-        return self.is_cheap(x)
-
-    def copy(self, x):
-        """Returns `x`, computed again if it is cheap."""
-        x = original(x)
-        if not self.is_cheap(x):
-            return x
-        if x.ref() not in self.copies:
-            function = (CHEAP | REARRANGEMENTS)[x.op.type]
-            self.copies[x.ref()] = function(*map(self.copy, x.op.inputs))
-        return self.copies[x.ref()]
-
-
-def original(x):
-    """Returns the array that `x` is a copy of, following operations that only pass it on."""
-    while x.op.type in COPIES:
-        x = x.op.inputs[x.value_index]
-    return x
+    values = [variable.value for variable in variables]
+    outputs, changed, losses = recomputed(function, xla)(values, inputs, masks)
+    for index, value in changed.items():
+        variables[index].assign(value)
+    for loss in losses:
+        block.add_loss(loss)
+    return outputs
 
 
 def recomputed(function, xla):
@@ -97,6 +75,8 @@ def recomputed(function, xla):
             and without reading variables.
         xla: whether XLA compiles the gradient.
     """
+    if keras.config.backend() != "tensorflow":
+        return keras.remat(function)
 
     def call(*structures):
         leaves = tf.nest.flatten(structures)

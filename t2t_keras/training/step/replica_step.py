@@ -21,7 +21,6 @@ import tensorflow as tf
 from t2t_keras.checks import check, check_boolean, check_integer, check_not_negative
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.training.hardware.devices import choose_xla
-from t2t_keras.training.step.block_recomputation import recompute_blocks
 from t2t_keras.training.step.compile_options import (
     CompileOptions,
     dropout_seeds,
@@ -29,7 +28,7 @@ from t2t_keras.training.step.compile_options import (
     refuse_unused_options,
 )
 from t2t_keras.training.step.r_drop import r_drop_sums
-from t2t_keras.training.step.recomputation import gradients_with_recomputation
+from t2t_keras.training.step.recomputation import recompute_blocks
 from t2t_keras.training.step.token_sums import (
     TokenSums,
     chunked_token_sums,
@@ -69,7 +68,7 @@ class TrainingStep(CompileOptions):
             by_products: whether to report perplexity, which the loss yields at no extra cost, and
                 token accuracy in evaluations. Needs a loss that gives one value for each token.
             recompute: whether the backward pass computes each block again instead of keeping its
-                arrays, see block_recomputation.py.
+                arrays, see recomputation.py.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -262,8 +261,7 @@ class TrainingStep(CompileOptions):
                 penalties = [w.regularizer(w.value) for w in weights if w.regularizer is not None]
                 added = tf.add_n([*scope.losses, *penalties]) if scope.losses or penalties else 0.0
                 loss = (sums.loss + sums.count * tf.cast(added, tf.float32)) * scale
-            differentiate = tf.GradientTape.gradient if self.xla else gradients_with_recomputation
-            gradients = differentiate(tape, loss, [weight.value for weight in weights])
+            gradients = tape.gradient(loss, [weight.value for weight in weights])
             gradients = [None if g is None else tf.convert_to_tensor(g) for g in gradients]
             return sums, gradients, logits, [scope.get_current_value(state) for state in states]
 

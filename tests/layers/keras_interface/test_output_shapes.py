@@ -40,11 +40,8 @@ def test_the_shape_of_the_output_is_known_without_a_call(make, inputs):
 
 
 def test_shapes_may_have_names_in_any_order():
-    memory, queries = {"memory_shape": (2, 9, 8)}, (2, 5, 8)
-    attention, decoder = MultiHeadAttention(2, 8), Decoder(1, **BLOCK)
-    assert attention.compute_output_shape(**memory, queries_shape=queries) == queries
-    assert attention.compute_output_shape(value_shape=(2, 9, 8), query_shape=queries) == queries
-    assert decoder.compute_output_shape(**memory, x_shape=queries) == queries
+    shapes = {"value_shape": (2, 9, 8), "query_shape": (2, 5, 8)}
+    assert MultiHeadAttention(2, 8).compute_output_shape(**shapes) == (2, 5, 8)
 
 
 def summary(model):

@@ -45,7 +45,7 @@ class ParallelEncoderBlock(EncoderBlock):
     """Self-attention and the feed-forward network have the same input, as in GPT-J."""
 
     def call(self, x, mask=None, return_weights=False):
-        found = self.self_attention(x, mask=mask, return_weights=return_weights)
+        found = self.self_attention(x, query_mask=mask, return_attention_scores=return_weights)
         y, *weights = found if return_weights else (found,)
         y = y + self.feed_forward(x) - x  # each of them adds x
         return (y, {"self_attention": weights[0]}) if return_weights else y
@@ -66,20 +66,20 @@ class ParallelDecoderBlock(DecoderBlock):
         self.scale = self.add_weight(shape=(1,), initializer="ones", name="scale")
 
     def call(self, x, memory, x_mask=None, memory_mask=None, return_weights=False):
-        y = self.self_attention(x, mask=x_mask) + self.second(x, mask=x_mask)
+        y = self.self_attention(x, query_mask=x_mask) + self.second(x, query_mask=x_mask)
         y = y + self.scale * self.feed_forward(x) - 2 * x
-        over_memory = {"memory": memory, "memory_mask": memory_mask}
+        over_memory = {"value": memory, "value_mask": memory_mask}
         if not return_weights:
             return self.cross_attention(y, **over_memory)
-        _, own = self.self_attention(x, mask=x_mask, return_weights=True)
-        y, cross = self.cross_attention(y, **over_memory, return_weights=True)
+        _, own = self.self_attention(x, query_mask=x_mask, return_attention_scores=True)
+        y, cross = self.cross_attention(y, **over_memory, return_attention_scores=True)
         return y, {"self_attention": own, "cross_attention": cross}
 
     def decode_step(self, x, step, cache, memory, memory_mask):
         first, first_cache = self.self_attention(x, step=step, cache=cache[0])
         second, second_cache = self.second(x, step=step, cache=cache[1])
         y = first + second + self.scale * self.feed_forward(x) - 2 * x
-        y = self.cross_attention(y, step=step, cache=memory, memory_mask=memory_mask)
+        y = self.cross_attention(y, step=step, cache=memory, value_mask=memory_mask)
         return y, [first_cache, second_cache]
 
     def empty_cache(self, sentences, length, beams=1):

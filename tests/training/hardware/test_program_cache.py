@@ -2,8 +2,6 @@
 
 from t2t_keras.training.hardware.program_cache import cache_folder
 
-PROGRAM = b"\x08\x96\x01" + b"\x12\x03abc" + b"\x1a\x80\x01" + b"x" * 128
-
 
 def test_compilers_devices_and_flags_have_their_own_folders(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -13,19 +11,6 @@ def test_compilers_devices_and_flags_have_their_own_folders(monkeypatch, tmp_pat
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_autotune_level=0")
     others.append(cache_folder("tensorflow-1", "H100"))
     assert len({first, *others}) == 4
-
-
-def test_truncated_programs_are_removed(monkeypatch, tmp_path):
-    """XLA would end the training when it reads them."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    folder = cache_folder("tensorflow-1")
-    for length in range(len(PROGRAM) + 1):
-        (folder / f"{length:03}.pb").write_bytes(PROGRAM[:length])
-    (folder / "text.pb").write_text("not a program")
-    (folder / "long.pb").write_bytes(b"\x12" + b"\xff" * 9 + b"\x7f")
-    cache_folder("tensorflow-1")
-    # At these lengths, a field ends.
-    assert sorted(path.stem for path in folder.glob("*.pb")) == ["003", "008", f"{len(PROGRAM)}"]
 
 
 def test_a_folder_that_cannot_be_written_is_not_used(monkeypatch, tmp_path):

@@ -44,30 +44,19 @@ def test_a_last_line_with_a_changed_end_is_damaged(tmp_path):
 def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
     file = metrics_file(tmp_path)
     file.append({"step": 30, "loss": float("nan"), "perplexity": float("inf"), "bleu": 1.5})
-    with file.path.open("a") as stream:  # as an earlier version wrote it
-        stream.write('{"step": 40, "loss": NaN, "perplexity": -Infinity}\n')
-    nothing = {"loss": None, "perplexity": None}
-    expected = [*LINES, {"step": 30, **nothing, "bleu": 1.5}, {"step": 40, **nothing}]
+    expected = [*LINES, {"step": 30, "loss": None, "perplexity": None, "bleu": 1.5}]
     assert file.read() == expected
     file.forget_after(40)
     lines = file.path.read_text().splitlines()
     read = [json.loads(line, parse_constant=pytest.fail) for line in lines]
-    assert [{name: each[name] for name in each if name != "checksum"} for each in read] == expected
+    assert read == expected
 
 
 @pytest.mark.parametrize("line", [b'{"step": 5 "loss": 1}', b'{"loss": 1}', b"[{}"])
 def test_a_damaged_line_is_named(tmp_path, line):
     file = metrics_file(tmp_path)
     file.path.write_bytes(line.ljust(30, b"}") + b"\n" + file.path.read_bytes())
-    message = r"metrics.jsonl is damaged: line 1 is not a JSON object with a step .*Delete this"
+    message = r"metrics.jsonl is damaged: line 1 is not a JSON object with a step\. Delete this"
     for call in (file.read, lambda: file.forget_after(100)):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-@pytest.mark.parametrize("change", [("2.5", "2.7"), ("}", "|")])
-def test_a_changed_line_is_named(tmp_path, change):
-    file = metrics_file(tmp_path)
-    file.path.write_text(file.path.read_text().replace(*change, 1))
-    with pytest.raises(ValueError, match=r"damaged: line 1 is not .* the right checksum"):
-        file.read()

@@ -1,60 +1,75 @@
-"""Each array is kept once for the backward pass, and no array that is cheap to compute again."""
+"""Training that recomputes the blocks takes the same steps with less memory."""
 
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
-from keras import ops
-from support.models.helpers import pairs, tensors, tiny_model, vectors
-from support.models.kept_arrays import kept_arrays
+from support.models.helpers import TINY, pairs
+from support.models.rival_models import rival
 
-from t2t_keras.layers import EncoderBlock
-from t2t_keras.training.step.recomputation import gradients_with_recomputation
-
-
-def two_blocks(**settings):
-    """Returns a function: two encoder blocks."""
-    settings = {"d_model": 16, "d_ff": 40, "num_heads": 2, **settings}
-    blocks = [EncoderBlock(**settings, name=f"block_{i}") for i in range(2)]
-    for block in blocks:
-        block.build((None, None, 16))
-
-    def function(x):
-        mask = ops.ones(ops.shape(x)[:2], "bool")
-        for block in blocks:
-            x = block(x, mask=mask, training=True)
-        return x
-
-    return function
+from t2t_keras import LabelSmoothedCrossEntropy, TransformerConfig
+from t2t_keras.layers.stack import Stack
+from t2t_keras.training.step.trainable_models import Adam, TrainableTransformer, trainable
 
 
-def test_blocks_keep_one_array_for_each_factor_of_a_product():
-    x = vectors(3, 5, 16)
-    kept = kept_arrays(two_blocks(), x, differentiate=gradients_with_recomputation)
-    of_a_token = {shape: n for shape, n in kept.items() if shape[-1] > 1}
-    assert of_a_token == {
-        (3, 2, 5, 8): 2 * 3,  # queries, keys, values
-        (3, 2, 5, 5): 2,  # attention weights
-        (3, 5, 2, 8): 2,  # heads
-        (3, 5, 40): 2,  # inner layers
-        (3, 5, 16): 2 * 2,  # norms before γ and β
-    }
+def trained(recompute, dtype=None, steps=2, options=None, **settings):
+    """Returns the losses of a few steps with dropout, and the weights after each of them."""
+    keras.utils.set_random_seed(1)
+    settings = {**TINY, "dropout": 0.3, "attention_dropout": 0.2, **settings}
+    model = TrainableTransformer(TransformerConfig(**settings), dtype=dtype)
+    model.compile(Adam(0.01), LabelSmoothedCrossEntropy(), recompute=recompute, **(options or {}))
+    inputs, labels = pairs(), pairs(seed=7)["target"]
+    losses, weights = [], []
+    for _ in range(steps):
+        losses.append(float(model.train_on_batch(inputs, labels)))
+        weights.append(model.get_weights())
+    return losses, *weights
+
+
+@pytest.fixture
+def sums_in_order():
+    """TensorFlow does not reorder the terms of sums whose parts no gradient needs."""
+    import tensorflow as tf
+
+    tf.config.optimizer.set_experimental_options({"arithmetic_optimization": False})
+    yield
+    tf.config.optimizer.set_experimental_options({"arithmetic_optimization": True})
 
 
 @pytest.mark.long
-def test_gradients_are_equal_to_the_bit():
-    settings = {"num_layers": 1, "dropout": 0.0, "attention_dropout": 0.0}
-    model, inputs = tiny_model("mixed_bfloat16", **settings), tensors(pairs())
-
-    def gradients(differentiate):
-        with tf.GradientTape() as tape:
-            loss = tf.reduce_sum(tf.sin(model(inputs, training=True)))
-        weights = [weight.value for weight in model.trainable_variables]
-        return [tf.convert_to_tensor(g) for g in differentiate(tape, loss, weights)]
-
-    expected, results = (
-        tf.function(lambda d=differentiate: gradients(d), autograph=False)()
-        for differentiate in (tf.GradientTape.gradient, gradients_with_recomputation)
+@pytest.mark.parametrize(
+    ("settings", "exact"),
+    [
+        ({"dtype": "mixed_bfloat16", "options": {"accumulate": 2, "r_drop": 1.0}}, True),
+        ({"options": {"jit_compile": True}}, False),
+    ],
+    ids=["parts", "XLA"],
+)
+def test_losses_and_weights_are_the_same_with_dropout(settings, exact, sums_in_order):
+    (expected_losses, *expected), (losses, *weights) = (
+        trained(recompute, **settings, num_layers=1, positions="t5") for recompute in (False, True)
     )
-    for result, gradient in zip(results, expected, strict=True):
-        np.testing.assert_array_equal(keras.ops.convert_to_numpy(result), gradient)
+    assert losses[0] != losses[1]
+    np.testing.assert_allclose(losses, expected_losses, rtol=0 if exact else 1e-6)
+    for each in zip(weights, expected, strict=True):
+        for ours, theirs in zip(*each, strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=0 if exact else 1e-4)
+
+
+@pytest.mark.long
+@pytest.mark.jax
+def test_a_saved_model_recomputes_and_a_model_without_blocks_is_refused(tmp_path):
+    model = TrainableTransformer(TransformerConfig(**TINY))
+    model.compile(Adam(0.01), LabelSmoothedCrossEntropy(), recompute=True)
+    model.optimizer.build(model.trainable_variables)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    stacks = [layer for layer in loaded.layers if isinstance(layer, Stack)]
+    assert len(stacks) == 2 and all(stack.call_in_training is not None for stack in stacks)
+    loaded.compile(Adam(0.01), LabelSmoothedCrossEntropy())
+    assert all(stack.call_in_training is None for stack in stacks)
+    with pytest.raises(ValueError, match="`recompute` must be True or False"):
+        loaded.compile(Adam(0.01), LabelSmoothedCrossEntropy(), recompute="yes")
+    plain = rival("gnmt")
+    model = trainable(type(plain))(plain.config)
+    with pytest.raises(ValueError, match="`recompute` must be False for a GNMT"):
+        model.compile(Adam(0.01), LabelSmoothedCrossEntropy(), recompute=True)
