@@ -15,7 +15,7 @@ from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
 from t2t_keras.runs.reporting.test_results import LONGEST, calibration_of
 from t2t_keras.translating.translator import Translation
-from t2t_keras.translating.words import Words, words_of
+from t2t_keras.translating.words import Words, joined_words, words_of
 
 SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
 SOURCES += [f"The horse number {n} sleeps." for n in range(12)]
@@ -167,7 +167,8 @@ def translation(*parts):
     """Returns a `Translation` of three words, with a part for each text."""
     tokenizer = learned_tokenizer()
     parts = [(np.array([2]), np.append(ids, 2)) for ids in tokenizer.encode(parts)]
-    return Translation("", 0.0, parts, words_of(tokenizer, parts), [0.95, 0.95, 0.25])
+    words = joined_words([words_of(tokenizer, *part)[0] for part in parts])
+    return Translation("", 0.0, parts, words, [0.95, 0.95, 0.25])
 
 
 def test_words_of_all_parts_are_compared_with_the_words_of_their_reference():
