@@ -57,7 +57,7 @@ setup(
     package_data={
         "t2t_keras.cli": ["completion_scripts/*"],
         "t2t_keras.serving.page": ["page.html", "page.css", "page_*.js"],
-        "t2t_keras.visualization": ["attention.css", "attention.js", "page.html", "report.html"],
+        "t2t_keras.visualization": ["*.css", "*.html", "*.js"],
     },
     # What translates and serves with LiteRT; an extra cannot leave out TensorFlow.
     install_requires=[

@@ -339,6 +339,6 @@ class Run(RunFolder):
             path: the page to write. None: RUN/report.html.
             **options: see `report.write_report`.
         """
-        from t2t_keras.runs.report import write_report
+        from t2t_keras.runs.reporting.report import write_report
 
         return write_report(self, sources, references, path, **options)

@@ -1,6 +1,7 @@
 """HTML built from elements, so that text is always escaped."""
 
 import base64
+import io
 import re
 from xml.etree import ElementTree
 
@@ -14,13 +15,8 @@ def visible(text):
     >>> visible("a\x01b\x7f\x85")
     'a␁b␡�'
     """
-    return INVISIBLE.sub(lambda found: picture_of(ord(found[0])), text)
-
-
-def picture_of(code):
-    if code == 0x7F:
-        return "␡"
-    return chr(0x2400 + code) if code < 0x20 else "�"
+    pictures = {0x7F: "␡", **{code: chr(0x2400 + code) for code in range(0x20)}}
+    return INVISIBLE.sub(lambda found: pictures.get(ord(found[0]), "�"), text)
 
 
 def element(name, *children, **attributes):
@@ -56,6 +52,10 @@ def paragraph(*children, **attributes):
     return element("p", *children, **attributes)
 
 
+def code(text):
+    return element("code", text)
+
+
 def section(title, *children):
     return element("section", element("h2", title), *children)
 
@@ -69,24 +69,33 @@ def table(names, rows, numbers=()):
         numbers: indices of the columns with numbers, which are right-aligned.
     """
 
-    def cells(kind, row):
-        styles = ({"class_": "number"} if i in numbers else {} for i in range(len(row)))
-        return [element(kind, cell, **style) for cell, style in zip(row, styles, strict=True)]
+    kinds = [{"class_": "number"} if i in numbers else {} for i in range(len(names))]
 
-    head = element("thead", element("tr", *cells("th", names)))
-    body = element("tbody", *(element("tr", *cells("td", row)) for row in rows))
-    return element("div", element("table", head, body), class_="wide")
+    def line(kind, row):
+        cells = zip(row, kinds, strict=True)
+        return element("tr", *(element(kind, cell, **options) for cell, options in cells))
+
+    body = element("tbody", *(line("td", row) for row in rows))
+    return element(
+        "div", element("table", element("thead", line("th", names)), body), class_="wide"
+    )
 
 
 def bar(share):
     """Returns a horizontal bar that is filled to `share`, a number from 0 to 1."""
-    filled = element("span", "", style=f"width: {100 * min(max(share, 0), 1):.1f}%")
-    return element("span", filled, class_="bar")
+    return element("span", element("span", style=f"width: {100 * share:.1f}%"), class_="bar")
 
 
-def picture(png, description):
-    """Returns an image from the bytes of a PNG file, with a description for screen readers."""
-    data = base64.b64encode(png).decode()
+def picture(description, draw, *arguments):
+    """Returns an image, with a description for screen readers.
+
+    Args:
+        description: the description.
+        draw: function of a binary file and the arguments that draws a PNG image.
+    """
+    file = io.BytesIO()
+    draw(file, *arguments)
+    data = base64.b64encode(file.getvalue()).decode()
     return element("img", src=f"data:image/png;base64,{data}", alt=description)
 
 

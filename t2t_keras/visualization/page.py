@@ -1,5 +1,6 @@
-"""The attention page: a single HTML file that shows all heads and works offline."""
+"""Pages that work offline: a single HTML file each, for attention and for reports."""
 
+import html
 import json
 import re
 from pathlib import Path
@@ -12,10 +13,22 @@ TITLES = {
     "decoder-self": "Decoder self-attention",
     "decoder-cross": "Cross-attention",
 }
+SHOW_ATTENTION = """
+const page = JSON.parse(document.getElementById("data").textContent);
+document.getElementById("sentence").textContent = page.sentence;
+document.getElementById("translation").textContent = page.translation;
+document.title = `Attention: ${page.sentence}`;
+show(page.kinds);
+"""
+UNFOLD_FOR_PRINTING = """
+addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+"""
 
 
 def page(sub_layers, sentence, translation):
-    """Returns the HTML of the page, which contains all weights.
+    """Returns the HTML of the attention page, which contains all weights.
 
     Args:
         sub_layers: a list of `Heads`.
@@ -26,8 +39,19 @@ def page(sub_layers, sentence, translation):
         name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"
         words = {"queries": heads.queries, "keys": heads.keys}
         kind = data["kinds"].setdefault(name, {"title": TITLES[name], **words, "layers": []})
-        kind["layers"].append(thousandths(heads.weights))
-    return assembled(HERE / "page.html", data=script_safe(data))
+        # Integers in thousandths take a third of the space.
+        kind["layers"].append(np.rint(np.asarray(heads.weights) * 1000).astype(int).tolist())
+    body = filled(HERE / "attention.html", data=script_safe(data))
+    script = read("attention.js") + SHOW_ATTENTION
+    style = read("attention.css")
+    return filled(HERE / "page.html", title="Attention", style=style, body=body, script=script)
+
+
+def report_page(title, body):
+    """Returns the HTML of a report; `title` is text, `body` is HTML."""
+    style = read("attention.css") + read("report.css")
+    parts = {"title": html.escape(title), "style": style, "script": UNFOLD_FOR_PRINTING}
+    return filled(HERE / "page.html", body=body, **parts)
 
 
 def assembled(template, **parts):
@@ -38,9 +62,11 @@ def assembled(template, **parts):
             `{{script}}`.
         **parts: other texts, see `filled`.
     """
-    shared = {"style": HERE / "attention.css", "script": HERE / "attention.js"}
-    texts = {name: path.read_text(encoding="utf-8").rstrip() for name, path in shared.items()}
-    return filled(template, **texts, **parts)
+    return filled(template, style=read("attention.css"), script=read("attention.js"), **parts)
+
+
+def read(name):
+    return (HERE / name).read_text(encoding="utf-8")
 
 
 def filled(template, **parts):
@@ -50,11 +76,6 @@ def filled(template, **parts):
     """
     text = template.read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], text)
-
-
-def thousandths(weights):
-    """Returns weights as integers in thousandths, which take a third of the space."""
-    return np.rint(np.asarray(weights) * 1000).astype(int).tolist()
 
 
 def script_safe(data):

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from t2t_keras.evaluation.calibration import calibration
-from t2t_keras.visualization.confidence_report import panels
+from t2t_keras.runs.reporting.test_results import confidence_panels
 from t2t_keras.visualization.panels import Panel, draw_panels
 from t2t_keras.visualization.scores_over_costs import Point, scores_over_costs
 
@@ -55,7 +55,7 @@ def test_exponents_are_written_without_overlap(figures):
 
 
 def test_each_bin_of_words_has_a_bar(figures):
-    draw_panels(None, panels(calibration([0.55, 0.95, 0.96], [True, False, True]).bins))
+    draw_panels(None, confidence_panels(calibration([0.55, 0.95, 0.96], [True, False, True]).bins))
     shares, counts = figures[0].axes
     assert [bar.get_height() for bar in shares.patches] == [100, 50]
     assert [bar.get_height() for bar in counts.patches] == [1, 2]

@@ -13,9 +13,9 @@ from support.runs.untrained import QUICK, learned_tokenizer
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
-from t2t_keras.runs.report import LONGEST, calibration_of
+from t2t_keras.runs.reporting.test_results import LONGEST, calibration_of
 from t2t_keras.translating.translator import Translation
-from t2t_keras.translating.words import Words, words_of
+from t2t_keras.translating.words import Words, joined_words, words_of
 
 SOURCES = ["</script><script>alert(1)</script>", "A dog &amp; a <b>cat</b>.", "", "The {{body}} of"]
 SOURCES += [f"The horse number {n} sleeps." for n in range(12)]
@@ -77,9 +77,9 @@ def test_the_page_describes_test_set_training_and_settings(reported, page):
     ]
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
     text = " ".join(page.texts["p"])
-    assert "trained for 3 of 100,000 steps on 9.0 million tokens" in text
-    assert "5.00 at step 1 and 4.50 at the last evaluation, step 3" in text
-    assert "test.en (16 lines)" in text and "weights: averaged; beam 1" in text
+    assert "trained for 3 of 100,000 steps." in text and "9.0 M" in page.texts["strong"]
+    assert "5.00 at step 1 and 4.50 at step 3" in text
+    assert "test.en, 16 lines (weights: averaged; beam 1)" in text
     facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
     assert facts["languages"] == "English to German"
     assert facts["training text"] == "20,000 pairs of the built-in toy grammar"
@@ -167,7 +167,8 @@ def translation(*parts):
     """Returns a `Translation` of three words, with a part for each text."""
     tokenizer = learned_tokenizer()
     parts = [(np.array([2]), np.append(ids, 2)) for ids in tokenizer.encode(parts)]
-    return Translation("", 0.0, parts, words_of(tokenizer, parts), [0.95, 0.95, 0.25])
+    words = joined_words([words_of(tokenizer, *part)[0] for part in parts])
+    return Translation("", 0.0, parts, words, [0.95, 0.95, 0.25])
 
 
 def test_words_of_all_parts_are_compared_with_the_words_of_their_reference():

@@ -1,0 +1,213 @@
+"""The sections of a report on a run's data, hardware and training."""
+
+import math
+
+from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
+from t2t_keras.training.hardware.hardware_description import hardware_text
+from t2t_keras.visualization.curves import curves, finite, schedule_curve
+from t2t_keras.visualization.document import (
+    code,
+    element,
+    folded,
+    paragraph,
+    picture,
+    section,
+    table,
+)
+
+MOST_FILES = 6  # maximum number of files that are named for one corpus
+HISTORY_ROWS = 12  # maximum number of evaluations in the table; the plot shows all of them
+# {metric of an evaluation: format in the table}
+COLUMNS = {
+    "train_loss": "{:.3f}",
+    "loss": "{:.3f}",
+    "perplexity": "{:.2f}",
+    "token_accuracy": "{:.1%}",
+    "bleu": "{:.1f}",
+    "learning_rate": "{:.2e}",
+    "tokens_per_second": "{:,.0f}",
+}
+
+
+def data_and_hardware(data, record, languages, evaluation):
+    """Returns the section on the training text and the hardware.
+
+    Args:
+        data: the run's `DataConfig`.
+        record: the contents of config.json.
+        languages: the languages as text, or "".
+        evaluation: the last evaluation, or {}.
+    """
+    rows = [["languages", languages]] if languages else []
+    if not data.folder:
+        rows.append(["training text", f"{data.toy_pairs:,} pairs of the built-in toy grammar"])
+    for corpus in record["corpora"]:
+        rows.append(["training text", corpus_text(corpus)])
+        if corpus["files"]:
+            rows.append(["read from", list_of_files(corpus["files"])])
+    if passes := evaluation.get("passes"):
+        seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
+        rows.append(["seen", f"each pair on average {seen}"])
+    held_out = held_out_texts(data, record.get("held_out", {}))
+    rows += [["held-out text", text] for text in held_out]
+    rows.append(["hardware", hardware_course(record.get("hardware", []))])
+    items = (part for name, text in rows for part in (element("dt", name), element("dd", text)))
+    return section("Data and hardware", element("dl", *items, class_="facts"))
+
+
+def corpus_text(corpus):
+    """Describes a corpus, an item of the entry "corpora" of a config.json."""
+    text = f"{corpus['folder']}: {corpus['pairs']:,} sentence pairs"
+    if corpus["words"]:
+        source, target = corpus["words"]
+        text += f" with {source:,} source words and {target:,} target words"
+    return text
+
+
+def list_of_files(files):
+    """Returns the names of the first files, each in its own line."""
+    shown = [code(name) for name in files[:MOST_FILES]]
+    if len(files) > MOST_FILES:
+        shown.append(f"and {len(files) - MOST_FILES:,} more")
+    return element("div", *(element("div", each) for each in shown))
+
+
+def held_out_texts(data, counts):
+    """Returns a description of each held-out set, or of the lack of one.
+
+    Args:
+        data: a `DataConfig`.
+        counts: {name of a set: number of pairs}.
+    """
+    if files := data.held_out_files():
+        texts = []
+        for each in files:
+            name = f"{each.name}: " if each.name else ""
+            size = f"{counts[each.name]:,} pairs of " if each.name in counts else ""
+            texts.append(f"{name}{size}{each.source} and {each.target}")
+        return texts
+    if data.folder:
+        return ["none"]
+    size = f"{counts['']:,} pairs with " if "" in counts else ""
+    return [f"{size}combinations of words that are not in the training text"]
+
+
+def hardware_course(hardware):
+    """Describes on which hardware a run was trained, and from which step on.
+
+    Args:
+        hardware: the entry "hardware" of a config.json, in ascending order of steps.
+    """
+    texts = []
+    for each in hardware:
+        start = f"from step {each['from_step'] + 1:,} on: " if each["from_step"] else ""
+        texts.append(start + hardware_text(each))
+    return element("div", *(element("div", text) for text in texts)) if texts else "none yet"
+
+
+def learning(name, experiment, evaluations, intervals, comparison):
+    """Returns the section on the course of the training.
+
+    Args:
+        name: name of the run.
+        experiment: its `Experiment`.
+        evaluations, intervals: the lines of `metrics.jsonl` and `training.jsonl`.
+        comparison: text about the weights that were compared at the end, or None.
+    """
+    title = "Training"
+    if not evaluations and not intervals:
+        every = experiment.training.evaluate_every
+        text = f"The run has no evaluation yet: the first comes after {every:,} steps."
+        return section(title, paragraph(text))
+    description = "Loss, perplexity, token accuracy, BLEU, learning rate and speed over the steps"
+    return section(
+        title,
+        paragraph(loss_text(evaluations, intervals)),
+        picture(description, curves, {name: (evaluations, intervals)}),
+        paragraph(
+            "A perplexity of k means that the model is as uncertain, on average, as if it chose "
+            "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "
+            "in this picture was measured on greedy translations of held-out sentences. Training "
+            "metrics are means over the steps since the previous point.",
+            class_="note",
+        ),
+        paragraph(f"The weights were compared when training ended. {comparison}.")
+        if comparison
+        else None,
+        folded("Table", history(evaluations)) if evaluations else None,
+    )
+
+
+def loss_text(evaluations, intervals):
+    """Describes the course of the losses: the held-out ones if there are any."""
+    sets = {f"held-out loss of {name}": of_set(evaluations, name) for name in names_in(evaluations)}
+    courses = {
+        title: {line["step"]: line["loss"] for line in lines if finite(line.get("loss"))}
+        for title, lines in (sets or {"held-out loss": evaluations}).items()
+    }
+    if not any(courses.values()):
+        losses = {line["step"]: line["loss"] for line in intervals if finite(line.get("loss"))}
+        courses = {"training loss": losses}
+    texts = (course(title, losses) for title, losses in courses.items() if losses)
+    return " ".join(texts) or "No loss was recorded."
+
+
+def course(title, losses):
+    first, last, best = min(losses), max(losses), min(losses, key=losses.get)
+    text = f"The {title} was {losses[first]:.2f} at step {first:,}"
+    if last != first:
+        text += f" and {losses[last]:.2f} at step {last:,}"
+    return f"{text}; the lowest was {losses[best]:.2f}, at step {best:,}."
+
+
+def history(evaluations):
+    """Returns a table of the evaluations, thinned, with the last one."""
+    every = math.ceil(len(evaluations) / HISTORY_ROWS)
+    kept = evaluations[::-every][::-1]
+    of_sets = {}
+    for name in names_in(kept):
+        of_sets |= {f"{name}/{metric}": COLUMNS[metric] for metric in ("loss", "bleu")}
+    forms = {"step": "{:,}", **COLUMNS, **of_sets}
+    rows = [without_sets(each) | {name: each.get(name) for name in of_sets} for each in kept]
+    names = [name for name in forms if any(row.get(name) is not None for row in rows)]
+    cells = [
+        ["–" if row.get(name) is None else forms[name].format(row[name]) for name in names]
+        for row in rows
+    ]
+    titles = [name.replace("/", " ") if "/" in name else name.replace("_", " ") for name in names]
+    return table(titles, cells, numbers=range(len(names)))
+
+
+def schedule(experiment, reached):
+    """Returns the section on the learning rate; `reached` is the last step, or None."""
+    training, rate = experiment.training, experiment.schedule()
+    # Keras counts steps from 0; the paper and this report count them from 1.
+    rates = {step: float(rate(step - 1)) for step in (1, training.warmup_steps, training.steps)}
+    texts = (f"{value:.2e} at step {step:,}" for step, value in sorted(rates.items()))
+    return section(
+        "Learning rate",
+        paragraph(code(formula(experiment))),
+        paragraph(
+            f"The warm-up has {training.warmup_steps:,} steps. The rate is {', '.join(texts)}."
+        ),
+        picture("The learning rate over the steps", schedule_curve, rate, training.steps, reached),
+    )
+
+
+def formula(experiment):
+    """Returns the formula of the learning rate at a step, as text."""
+    training, warmup = experiment.training, f"{experiment.training.warmup_steps:,}"
+    rate = f"{training.learning_rate:g}"
+    if training.schedule == "paper":
+        scale = "" if training.learning_rate == 1 else f"{rate} · "
+        return f"{scale}{experiment.model.d_model}^−0.5 · min(step^−0.5, step · {warmup}^−1.5)"
+    end = f"{training.steps + 1:,}"  # the first step with a learning rate of 0
+    decays = {
+        "constant": "1",
+        "linear": f"({end} − step) / ({end} − {warmup})",
+        "inverse_sqrt": f"(step / {warmup})^−0.5",
+    }
+    if training.schedule not in decays:  # a plug-in's schedule
+        options = training.schedule_options
+        return f"{training.schedule}({options}), {rate}, warm-up {warmup}".replace("()", "")
+    return f"{rate} · min(step / {warmup}, {decays[training.schedule]})"

@@ -1,0 +1,152 @@
+"""The training sections of a report state what was recorded."""
+
+import re
+
+import pytest
+
+from pipelines.data_config import DataConfig
+from t2t_keras.experiment import Experiment
+from t2t_keras.runs.reporting.training_sections import (
+    HISTORY_ROWS,
+    data_and_hardware,
+    formula,
+    held_out_texts,
+    history,
+    learning,
+    list_of_files,
+    loss_text,
+    schedule,
+)
+from t2t_keras.schedules import DECAYS
+from t2t_keras.training.training_config import TrainingConfig
+from t2t_keras.visualization.document import html_of
+
+SETS = [
+    {"step": 1, "loss": 5.0, "train_loss": 6.0},  # before the sets had names
+    {"step": 2, "loss": 4.0, "general/loss": 4.0, "general/bleu": 20.0, "my_own/loss": 3.0},
+    {"step": 3, "loss": 4.5, "general/loss": 4.5, "general/bleu": 19.0, "my_own/loss": 2.0},
+]
+
+
+def experiment_of(**settings):
+    return Experiment(training=TrainingConfig(**settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"steps": 16_000}, "6.99e-04 at step 4,000, 3.49e-04 at step 16,000."),
+        (
+            {"steps": 1000},
+            "4,000 steps. The rate is 1.75e-07 at step 1, 1.75e-04 at step 1,000",
+        ),
+    ],
+)
+def test_the_schedule_is_described(settings, text):
+    assert text in html_of(schedule(experiment_of(**settings), None))
+
+
+@pytest.mark.parametrize("name", ["paper", *DECAYS])
+def test_the_formula_is_that_of_the_schedule(name):
+    rate = {} if name == "paper" else {"learning_rate": 0.002}
+    experiment = experiment_of(schedule=name, steps=400, warmup_steps=100, **rate)
+    written = formula(experiment)
+    for sign, operator in (("·", "*"), ("−", "-"), ("^", "**")):
+        written = written.replace(sign, operator)
+    for step in (1, 90, 100, 400):
+        expected = float(experiment.schedule()(step - 1))  # Keras counts from 0
+        assert eval(written, {"step": step}) == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("losses", "text"),
+    [
+        ([5.0], "The held-out loss was 5.00 at step 1; the lowest was 5.00, at step 1."),
+        ([5.0, 4.0, 4.5], "5.00 at step 1 and 4.50 at step 3; the lowest was 4.00, at step 2."),
+        ([5.0, float("nan")], "The held-out loss was 5.00 at step 1; the lowest"),
+        ([None], "No loss was recorded."),
+    ],
+)
+def test_the_course_of_the_loss_is_described(losses, text):
+    evaluations = [{"step": step, "loss": loss} for step, loss in enumerate(losses, 1)]
+    assert text in loss_text(evaluations, [])
+
+
+def test_the_course_of_each_named_set_is_described():
+    assert loss_text(SETS, []) == (
+        "The held-out loss of general was 4.00 at step 2 and 4.50 at step 3; the lowest was 4.00, "
+        "at step 2. The held-out loss of my_own was 3.00 at step 2 and 2.00 at step 3; the lowest "
+        "was 2.00, at step 3."
+    )
+
+
+def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
+    html = html_of(history([{"step": step, "loss": 1.0} for step in range(1, 101)]))
+    assert html.count("<tr>") - 1 <= HISTORY_ROWS
+    assert '<td class="number">100</td>' in html and "bleu" not in html
+
+
+def test_the_history_has_columns_for_each_named_set():
+    html = html_of(history(SETS))
+    cells = re.findall("<t[hd][^>]*>([^<]*)</t[hd]>", html)
+    assert cells[:6] == [
+        "step",
+        "train loss",
+        "loss",
+        "general loss",
+        "general bleu",
+        "my_own loss",
+    ]
+    assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
+
+
+def test_a_run_without_an_evaluation_is_described_by_its_training_loss():
+    intervals = [{"step": step, "loss": 6.0 - step, "tokens": 9} for step in (1, 2)]
+    text = html_of(learning("run", experiment_of(), [], intervals, None))
+    assert "The training loss was 5.00 at step 1 and 4.00 at step 2" in text
+    assert "<img" in text and "<table" not in text
+    assert "no evaluation yet" in html_of(learning("run", experiment_of(), [], [], None))
+
+
+@pytest.mark.parametrize(
+    ("settings", "counts", "texts"),
+    [
+        (
+            {"dev_source": "a.en", "dev_target": "a.de"},
+            {"": 1014},
+            ["1,014 pairs of a.en and a.de"],
+        ),
+        (
+            {"folder": "x", "dev": ["general=a.en,a.de", "mine=b.en,b.de"]},
+            {},
+            ["general: a.en and a.de", "mine: b.en and b.de"],
+        ),
+        ({}, {"": 300}, ["300 pairs with combinations of words that are not in the training text"]),
+        ({"folder": "x"}, {}, ["none"]),
+    ],
+)
+def test_the_held_out_files_are_named(settings, counts, texts):
+    assert held_out_texts(DataConfig(**settings), counts) == texts
+
+
+def test_many_files_are_not_all_named():
+    html = html_of(list_of_files([f"{n}.en" for n in range(100)]))
+    assert html.count("<code>") == 6 and "and 94 more" in html
+    assert "more" not in html_of(list_of_files(["a.en", "a.de"]))
+
+
+def test_corpora_and_hardware_are_described():
+    corpus = {"folder": "data/x", "pairs": 28_997, "words": [1000, 2000], "files": ["a.en"]}
+    machine = {"processor": "A", "cores": 2, "memory_gib": 8, "accelerators": [], "machines": 1}
+    hardware = [{"from_step": 0, **machine}, {"from_step": 400, **machine}]
+    record = {"corpora": [corpus, {**corpus, "words": None, "files": []}], "hardware": hardware}
+    evaluation = {"passes": {"general": 0.4181, "mine": 12.0}}
+    html = html_of(data_and_hardware(DataConfig(folder="x"), record, "a to b", evaluation))
+    for text in (
+        "<dd>a to b</dd>",
+        "<dd>data/x: 28,997 sentence pairs with 1,000 source words and 2,000 target words</dd>",
+        "<dd>data/x: 28,997 sentence pairs</dd>",
+        "each pair on average 0.418 times for general, 12 times for mine",
+        "<div>from step 401 on: ",
+    ):
+        assert text in html
