@@ -13,6 +13,7 @@ TRAIN = [
     "importlib-resources>=6,<8",  # an undeclared dependency of tensorflow-datasets 4.9
     "keras>=3.15,<3.16",
     "matplotlib>=3.10,<4",
+    "pyyaml>=6,<7",
     "sacrebleu>=2.5,<3",
     "tensorboard>=2.20,<3",  # holds tf.summary; TensorFlow no longer requires it
     "tensorflow>=2.21,<2.22",

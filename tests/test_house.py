@@ -137,7 +137,7 @@ def test_the_command_line_is_read_in_cli_alone():
 
 def test_declared_dependencies_are_those_imported():
     declared = set(re.findall(r'^(?: {4}){1,2}"([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
-    names = {"absl-py": "absl", "pytest": None}
+    names = {"absl-py": "absl", "pyyaml": "yaml", "pytest": None}
     declared = {names.get(name, name.replace("-", "_")) for name in declared}
     used = {module.split(".")[0] for path in sources() for module in imports(path)}
     used |= {m.split(".")[0] for path in ROOT.glob("configs/*.py") for m in imports(path)}

@@ -3,7 +3,6 @@
 import json
 import re
 
-CODE = re.compile(">>.+<<")  # a language code at the beginning of a text
 NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
 
 
@@ -36,35 +35,6 @@ def read_lines(path):
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}") from error
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-
-
-def sentencepiece_fields(folder, side, pieces):
-    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} if there is none.
-
-    Args:
-        folder: path of the folder.
-        side: "source" or "target".
-        pieces: the pieces of this side.
-    """
-    for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
-        if (folder / name).exists():
-            model, processor = read_sentencepiece(folder / name)
-            codes = (piece for piece in pieces if CODE.fullmatch(piece))
-            # SentencePiece itself recognizes codes that it was trained with.
-            apart = any(processor.piece_to_id(code) == processor.unk_id() for code in codes)
-            return {"kind": "sentencepiece", "model": model, "codes": side == "source" and apart}
-    return {}
-
-
-def read_sentencepiece(path):
-    """Returns a SentencePiece model as bytes and as a processor."""
-    import sentencepiece
-
-    model = path.read_bytes()
-    try:
-        return model, sentencepiece.SentencePieceProcessor(model_proto=model)
-    except RuntimeError as error:
-        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error
 
 
 def read_json_file(path, default, kind=dict):

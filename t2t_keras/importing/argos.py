@@ -8,9 +8,8 @@ settings in the model's folder are complete.
 import re
 
 from t2t_keras.importing import ctranslate2
-from t2t_keras.importing.accompanying_files import read_json_file, sentencepiece_fields
-from t2t_keras.importing.common_pieces import compared
-from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.accompanying_files import read_json_file
+from t2t_keras.importing.sentencepiece_models import compared, sentencepiece_fields
 
 MODEL = "model"  # folder of CTranslate2 in a package
 SENTENCEPIECE, BPE = "sentencepiece.model", "bpe.model"
@@ -81,7 +80,7 @@ def refuse_others(folder, metadata):
 def check_sentencepiece(folder, imported):
     """Raises the error about a SentencePiece model that was not used because it does not fit."""
     for side, pieces in (("source", imported.source.pieces), ("target", imported.target.pieces)):
-        found = compared(Pieces(pieces, **sentencepiece_fields(folder, side, pieces)))
+        found = compared(sentencepiece_fields(folder, side, pieces)["model"], pieces)
         if not found.fits:
             raise ValueError(
                 f"{folder}: {found} ({side}). {SENTENCEPIECE} and {MODEL} do not belong together"

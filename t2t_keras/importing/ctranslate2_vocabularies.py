@@ -1,9 +1,9 @@
 """The vocabularies in a CTranslate2 folder, and the begin and end tokens of its model."""
 
-from t2t_keras.importing.accompanying_files import read_json_file, read_lines, sentencepiece_fields
-from t2t_keras.importing.common_pieces import compared
+from t2t_keras.importing.accompanying_files import read_json_file, read_lines
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.sentencepiece_models import compared, sentencepiece_fields
 
 BEGIN = 1
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
@@ -190,7 +190,7 @@ class Vocabularies:
             return fields
         above = self.folder.absolute().parent
         fields = sentencepiece_fields(above, side, pieces)
-        if fields and not (found := compared(Pieces(pieces, **fields))).fits:
+        if fields and not (found := compared(fields["model"], pieces)).fits:
             self.notes.append(f"the SentencePiece model in {above} is not used: {found} ({side})")
             return {}
         return fields

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from t2t_keras.checks import check_choice
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.common_pieces import compare_pieces
+from t2t_keras.importing.sentencepiece_models import compare_pieces
 
 BESIDE = ("*.json", "*.txt", "*.yml", "*.yaml", "*.spm", "*.model", "*.vocab", "*vocab*")
 

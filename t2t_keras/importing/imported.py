@@ -52,37 +52,3 @@ class Imported:
     notes: list = dataclasses.field(default_factory=list)
     languages: Any = None
     origin: dict = dataclasses.field(default_factory=dict)
-
-
-class ImportedWeights:
-    """Collects {path of a weight of our model: `Tensor`}. Kernels are `[in, out]`."""
-
-    def __init__(self):
-        self.by_path = {}
-
-    def norm(self, path, gamma, beta):
-        self.by_path |= {f"{path}/gamma": gamma, f"{path}/beta": beta}
-
-    def dense(self, path, kernel, bias=None):
-        self.by_path[f"{path}/kernel"] = kernel
-        if bias is not None:
-            self.by_path[f"{path}/bias"] = bias
-
-    def attention(self, path, norm, query, key, value, output):
-        """Adds an attention sub-layer.
-
-        Args:
-            path: such as "encoder/block_0/self_attention".
-            norm: (gamma, beta).
-            query, key, value, output: (kernel, bias or None).
-        """
-        self.norm(f"{path}/norm", *norm)
-        parts = {"query": query, "key": key, "value": value, "output": output}
-        for name, (kernel, bias) in parts.items():
-            self.dense(f"{path}/attention/{name}", kernel, bias)
-
-    def feed_forward(self, path, norm, inner, outer):
-        """Adds a feed-forward sub-layer. `inner` and `outer` are (kernel, bias)."""
-        self.norm(f"{path}/norm", *norm)
-        self.dense(f"{path}/network/inner", *inner)
-        self.dense(f"{path}/network/outer", *outer)

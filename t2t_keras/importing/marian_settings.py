@@ -1,39 +1,39 @@
-"""The settings of Marian, and a parser for the part of YAML that Marian uses.
-
-A line is `name: value`, where a value is a scalar or a list of scalars. Nested settings become
-None, because no importer needs them.
-"""
+"""The settings of Marian, which are YAML."""
 
 import re
 
-from t2t_keras.importing.marian_vocabulary import unquoted
-
-BOOLEANS = {"true": True, "false": False}
+import yaml
 
 
 class Settings:
     """Settings as text, with a method for each type of value.
 
     Args:
-        text: lines of YAML.
+        text: contents of a YAML file.
         origin: name of the file, for error messages.
     """
 
     def __init__(self, text, origin):
-        self.values, self.origin = parsed(text), origin
+        self.origin = origin
+        try:
+            values = yaml.load(text, yaml.BaseLoader)  # makes strings, lists and dicts alone
+        except (yaml.YAMLError, RecursionError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            raise ValueError(f"{origin} is not a YAML file: {reason}") from error
+        self.values = values if isinstance(values, dict) else {}
 
     def text(self, name, default=""):
         """Returns a setting as a string."""
-        value = self.values.get(name)
-        if isinstance(value, list):
+        value = self.values.get(name, "")
+        if not isinstance(value, str):
             raise self.wrong(name, "a single value")
-        return default if value is None else value
+        return default if value in ("", "~", "null") else value
 
     def flag(self, name):
-        value = self.text(name, "false")
-        if value.lower() not in BOOLEANS:
+        value = self.text(name, "false").lower()
+        if value not in ("true", "false"):
             raise self.wrong(name, "true or false")
-        return BOOLEANS[value.lower()]
+        return value == "true"
 
     def number(self, name, default=0):
         value = self.text(name, str(default))
@@ -44,7 +44,10 @@ class Settings:
     def list(self, name):
         """Returns a setting as a list of strings, which is empty if the setting is absent."""
         value = self.values.get(name)
-        return [] if value is None else value if isinstance(value, list) else [value]
+        value = value if isinstance(value, list) else [self.text(name)]
+        if not all(isinstance(each, str) for each in value):
+            raise self.wrong(name, "a list of single values")
+        return [each for each in value if each]
 
     def numbers(self, name):
         values = self.list(name)
@@ -53,40 +56,6 @@ class Settings:
         return [int(value) for value in values]
 
     def wrong(self, name, allowed):
-        return ValueError(
-            f"{self.origin}: {name} must be {allowed}. Received: {self.values.get(name)!r}"
-        )
-
-
-def parsed(text):
-    """Returns {name: string, list of strings, or None}."""
-    values, name = {}, None
-    for line in text.split("\n"):
-        content = line.strip(" \r")
-        if not content or content.startswith("#"):
-            continue
-        belongs_to_name = line.startswith((" ", "-")) and name is not None
-        if not belongs_to_name:
-            name, colon, value = content.partition(":")
-            name = unquoted(name) if colon else None
-            if colon:
-                values[name] = value_of(value.strip(" "))
-        elif content.startswith("- ") and isinstance(values[name], list | None):
-            values[name] = [*(values[name] or []), scalar(content[2:])]
-        elif content.startswith("[") and values[name] is None:
-            values[name] = value_of(content)
-    return values
-
-
-def value_of(text):
-    if text in ("", "~", "null"):
-        return None
-    if text.startswith("[") and text.endswith("]"):
-        return [scalar(item) for item in text[1:-1].split(",") if item.strip()]
-    return scalar(text)
-
-
-def scalar(text):
-    if not text.startswith(("'", '"')):
-        text = re.split(r"\s#", text)[0]
-    return unquoted(text)
+        value = self.values.get(name)
+        received = value if isinstance(value, str) else type(value).__name__
+        return ValueError(f"{self.origin}: {name} must be {allowed}. Received: {received!r}")

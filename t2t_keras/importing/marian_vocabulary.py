@@ -4,24 +4,22 @@ YAML files are parsed line by line, because YAML loaders change or lose some tok
 U+0085 as the end of a line, and do not read `~`, `no` and `1` as strings.
 """
 
+import contextlib
 import json
 import re
 from typing import NamedTuple
 
-from t2t_keras.importing.accompanying_files import read_sentencepiece
+import yaml
+
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.sentencepiece_models import read_sentencepiece
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
 # (current name, old name) of the special tokens; old vocabularies give them ids 0 and 1.
 END = ("</s>", "eos")
 UNKNOWN = ("<unk>", "UNK")
 LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
-ESCAPES = {
-    **{"0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"},
-    **{"e": "\x1b", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029"},
-}
-ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 
 
 class Vocabulary(NamedTuple):
@@ -116,16 +114,10 @@ def unquoted(scalar):
     if len(scalar) > 1 and scalar[0] == scalar[-1] == "'":
         return scalar[1:-1].replace("''", "'")
     if len(scalar) > 1 and scalar[0] == scalar[-1] == '"':
-        return ESCAPE.sub(unescaped, scalar[1:-1])
+        with contextlib.suppress(yaml.YAMLError):
+            text = yaml.load(scalar, yaml.BaseLoader)
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return scalar
-
-
-def unescaped(match):
-    *codes, letter = match.groups()
-    if letter is not None:
-        return ESCAPES.get(letter, letter)
-    code = int(next(filter(None, codes)), 16)
-    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
 
 
 def list_of_ids(pairs, path):

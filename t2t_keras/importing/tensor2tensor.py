@@ -2,6 +2,7 @@
 
 import re
 
+from t2t_keras.importing.converter import STACKS, Converter, Names, require
 from t2t_keras.importing.files.tensor2tensor_files import (
     read_hparams,
     read_vocabularies,
@@ -9,9 +10,8 @@ from t2t_keras.importing.files.tensor2tensor_files import (
 )
 from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Imported, ImportedWeights, Pieces
+from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
-from t2t_keras.transformer_config import TransformerConfig
 
 # {setting: values of the paper's model}. Other values are rejected.
 REQUIRED = {
@@ -59,6 +59,27 @@ def read(folder, target_space=0):
     return Tensor2TensorFolder(folder).imported(target_space)
 
 
+def names_of(pre_norm):
+    """Returns the `Names` of the tensors of a model."""
+    place = "layer_prepostprocess" if pre_norm else "layer_postprocess"
+    norm = "layer_norm/layer_norm_{part}"
+    return Names(
+        block="{stack}/layer_{number}",
+        attentions=("self_attention", "encdec_attention"),
+        projections=tuple(
+            f"{{block}}/{{attention}}/multihead_attention/{part}/{{part}}"
+            for part in ("q", "k", "v", "output_transform")
+        ),
+        network=("{block}/ffn/conv1/{part}", "{block}/ffn/conv2/{part}"),
+        norms=(
+            f"{{block}}/{{attention}}/{place}/{norm}",
+            f"{{block}}/ffn/{place}/{norm}",
+            f"{{stack}}/layer_prepostprocess/{norm}",
+        ),
+        norm=("scale", "bias"),
+    )
+
+
 class Tensor2TensorFolder:
     """A folder with a checkpoint of tensor2tensor."""
 
@@ -67,18 +88,13 @@ class Tensor2TensorFolder:
         prefix = checkpoint_prefix(folder, CHECKPOINTS)
         self.hparams = read_hparams(folder)
         for name, allowed in REQUIRED.items():
-            value = self.hparams.get(name, allowed[0])
-            if value not in allowed:
-                raise ValueError(
-                    f"{folder} has {name}={value!r}. Models are imported with: "
-                    f"{', '.join(map(str, allowed))}"
-                )
+            require(folder, name, self.hparams.get(name, allowed[0]), allowed)
         tensors = {}
         for name, tensor in read_checkpoint(prefix, version=1).items():
             if TRAINING.search(name):
                 continue
             weight = WEIGHT.search(name)
-            weight = weight[1] if weight else name
+            weight, tensor = self.as_kernel(weight[1] if weight else name, tensor)
             if weight in tensors:
                 raise ValueError(f"{weight} occurs twice in {prefix}, in several models")
             tensors[weight] = tensor
@@ -95,23 +111,46 @@ class Tensor2TensorFolder:
                     "norm after each stack (pre-norm), or 'none' and 'dan' without (post-norm)"
                 )
 
+    def as_kernel(self, name, tensor):
+        """Returns the usual name and form of a tensor: a kernel has two axes."""
+        name = name.replace("/conv_hidden_relu/", "/")  # its place in some models
+        match = re.fullmatch(r"(.*/multihead_attention/)([qkvo])", name)
+        if match and len(tensor.shape) == 3:  # an axis for heads
+            first, second, third = tensor.shape
+            is_output = match[2] == "o"
+            shape = (first * second, third) if is_output else (first, second * third)
+            heads = first if is_output else second
+            if self.hparams.setdefault("num_heads", heads) != heads:
+                raise ValueError(
+                    f"{self.folder}: {name} has {heads} heads, not {self.hparams['num_heads']}"
+                )
+            part = "output_transform" if is_output else match[2]
+            return f"{match[1]}{part}/kernel", tensor.reshaped(*shape)
+        if re.search("/conv[12]/kernel$", name):  # a convolution over one position
+            while len(tensor.shape) > 2 and tensor.shape[0] == 1:
+                tensor = tensor.reshaped(*tensor.shape[1:])
+        return name, tensor
+
     def imported(self, target_space):
+        hparams = self.hparams
         source, target, output = self.matrices()
-        self.d_model = target.shape[1]
-        scaled = self.hparams.get("multiply_embedding_mode", "sqrt_depth") == "sqrt_depth"
-        divisor = self.hparams.get("vocab_divisor", 1)
+        d_model = target.shape[1]
+        scaled = hparams.get("multiply_embedding_mode", "sqrt_depth") == "sqrt_depth"
+        divisor = hparams.get("vocab_divisor", 1)
         pieces = read_vocabularies(self.folder, source.shape[0], target.shape[0], divisor)
         # In tensor2tensor, id 0 is padding and id 1 is the end token. It has no begin token and no
         # unknown token.
-        source_order, target_order = (Ids(m.shape[0], padding=0, end=1) for m in (source, target))
-        target_text = Pieces(target_order.ordered(pieces[1]), kind="subwords")
-        source_text = target_text
-        if pieces[0] is not pieces[1]:
-            source_text = Pieces(source_order.ordered(pieces[0]), kind="subwords")
+        orders = [Ids(matrix.shape[0], padding=0, end=1) for matrix in (source, target)]
+        texts = [
+            Pieces(order.ordered(side), kind="subwords")
+            for order, side in zip(orders, pieces, strict=True)
+        ]
+        if pieces[0] is pieces[1]:
+            texts[0] = texts[1]
         notes = []
         embedded = source
-        if table := self.tensors.find("target_space_embedding/kernel", None, self.d_model):
-            factor = self.d_model**0.5 if scaled else 1.0
+        if table := self.tensors.find("target_space_embedding/kernel", None, d_model):
+            factor = d_model**0.5 if scaled else 1.0
             embedded = with_target_space(source, table, target_space, factor)
             notes.append(
                 f"target space {target_space} is a part of the source embeddings; for another "
@@ -121,28 +160,26 @@ class Tensor2TensorFolder:
             raise ValueError(
                 f"{self.folder} has no target spaces. Received: target_space={target_space}"
             )
-        weights = ImportedWeights()
-        config = self.config(weights)
-        weights.by_path["embedding/matrix"] = target_order.input_matrix(target)
-        if embedded is not target:
-            config["source_vocab_size"] = len(source_order)
-            weights.by_path["source_embedding/matrix"] = source_order.input_matrix(embedded)
-        config |= {"vocab_size": len(target_order), "tie_output": output is target}
-        name = "embedding"
-        if output is not target:
-            name = "output_embedding"
-            weights.by_path[f"{name}/matrix"] = target_order.output_matrix(output)
-        weights.by_path[f"{name}/bias"] = target_order.output_bias()
-        config["embedding_scale"] = None if scaled else 1.0
-        self.tensors.check_all_used()
-        return Imported(
+        converter = Converter(self.tensors, names_of(self.pre_norm))
+        depth = hparams.get("num_hidden_layers")  # flags.txt may omit it
+        layers = [hparams.get(f"num_{stack}_layers") or depth for stack in STACKS]
+        layers = layers if all(layers) else ()
+        heads = hparams.get("num_heads")
+        converter.blocks(d_model, heads, self.pre_norm, attention_bias=False, layers=layers)
+        converter.embeddings((embedded, target, output), orders, embedded is target)
+        names = [f"{side}_positional_embedding" for side in ("inputs", "targets")]
+        find = self.tensors.take if hparams.get("pos") == "emb" else self.tensors.find
+        if not converter.positions([find(name, None, d_model) for name in names]):
+            converter.settings["positions"] = "concatenated"
+        return converter.imported(
             "tensor2tensor",
-            TransformerConfig(**config),
-            weights.by_path,
-            source_text,
-            target_text,
-            search={"beam": 4, "alpha": 0.6, "extra_length": 50},
-            notes=notes,
+            texts,
+            {"beam": 4, "alpha": 0.6, "extra_length": 50},
+            notes,
+            embedding_scale=None if scaled else 1.0,
+            norm_epsilon=hparams.get("norm_epsilon", 1e-6),
+            dropout=hparams.get("layer_prepostprocess_dropout", 0.1),
+            attention_dropout=hparams.get("attention_dropout", 0.0),
         )
 
     def matrices(self):
@@ -197,113 +234,6 @@ class Tensor2TensorFolder:
         if len(matrices) == 2 and by_rows.keys() == set(rows.values()):
             return {side: by_rows[size] for side, size in rows.items()}
         return None
-
-    def config(self, weights):
-        """Returns settings of the `TransformerConfig`, and collects the weights of all blocks."""
-        self.widths, layers = set(), []
-        for stack in ("encoder", "decoder"):
-            numbers = (re.match(rf"{stack}/layer_(\d+)/", name) for name in self.tensors.names())
-            layers.append(max((int(match[1]) + 1 for match in numbers if match), default=0))
-            expected = self.hparams.get(f"num_{stack}_layers") or self.hparams.get(
-                "num_hidden_layers", layers[-1]
-            )
-            if layers[-1] != expected or not 1 <= expected <= 1000:
-                raise ValueError(
-                    f"{self.folder}: the {stack} has {layers[-1]} layers, and must have as many "
-                    f"as the hparams say. Received: {expected!r}"
-                )
-            for i in range(expected):
-                self.block(f"{stack}/layer_{i}", f"{stack}/block_{i}", weights)
-            if self.pre_norm:
-                norm = self.norm(f"{stack}/layer_prepostprocess")
-                weights.norm(f"{stack}/norm", *norm)
-        heads = self.hparams.get("num_heads")
-        if not isinstance(heads, int) or heads < 1:
-            raise ValueError(f"{self.folder}: num_heads must be a whole number. Received: {heads}")
-        if len(self.widths) > 1:
-            raise ValueError(
-                f"{self.folder}: all layers must have the same d_ff and the same widths of "
-                f"attention. Received: {sorted(self.widths)}"
-            )
-        ((d_ff, keys, values),) = self.widths
-        if keys % heads or values % heads:
-            raise ValueError(
-                f"{self.folder}: {heads} heads cannot share attention of width {keys} and {values}"
-            )
-        return {
-            **{"num_layers": layers[0], "decoder_layers": layers[1], "num_heads": heads},
-            **{"d_model": self.d_model, "d_ff": d_ff, "pre_norm": self.pre_norm},
-            **{"d_k": keys // heads, "d_v": values // heads, **self.positions(weights)},
-            **{"norm_epsilon": self.hparams.get("norm_epsilon", 1e-6), "output_bias": True},
-            "dropout": self.hparams.get("layer_prepostprocess_dropout", 0.1),
-            "attention_dropout": self.hparams.get("attention_dropout", 0.0),
-        }
-
-    def positions(self, weights):
-        if self.hparams.get("pos", "timing") == "timing":
-            return {"positions": "concatenated"}
-        tables = {
-            side: self.tensors.take(f"{name}_positional_embedding", None, self.d_model)
-            for side, name in (("source", "inputs"), ("target", "targets"))
-        }
-        rows = {table.shape[0] for table in tables.values()}
-        if len(rows) > 1:
-            raise ValueError(f"{self.folder}: the tables of positions must have the same length")
-        weights.by_path |= {f"{side}_positions/table": table for side, table in tables.items()}
-        return {"positions": "learned", "max_length": rows.pop()}
-
-    def block(self, theirs, path, weights):
-        kinds = {"self_attention": "self_attention"}
-        if theirs.startswith("decoder"):
-            kinds["encdec_attention"] = "cross_attention"
-        place = "layer_prepostprocess" if self.pre_norm else "layer_postprocess"
-        ffn = f"{theirs}/ffn"
-        convolutions = f"{ffn}/conv_hidden_relu"  # exists if ffn_layer is conv_hidden_relu
-        inside = convolutions if f"{convolutions}/conv1/kernel" in self.tensors else ffn
-        inner = self.dense(f"{inside}/conv1", self.d_model, None)
-        outer = self.dense(f"{inside}/conv2", inner[0].shape[1], self.d_model)
-        for kind, ours in kinds.items():
-            attention = f"{theirs}/{kind}/multihead_attention"
-            query, key, value = (self.kernel(f"{attention}/{part}") for part in "qkv")
-            name = "o" if f"{attention}/o" in self.tensors else "output_transform"
-            output = self.kernel(f"{attention}/{name}", inward=True)
-            layers = [(kernel, None) for kernel in (query, key, value, output)]
-            weights.attention(f"{path}/{ours}", self.norm(f"{theirs}/{kind}/{place}"), *layers)
-            self.widths.add((inner[0].shape[1], key.shape[1], value.shape[1]))
-        weights.feed_forward(f"{path}/feed_forward", self.norm(f"{ffn}/{place}"), inner, outer)
-
-    def kernel(self, path, inward=False):
-        """Returns an attention kernel as a matrix. In the file, it may have an axis for heads."""
-        if path not in self.tensors:
-            shape = (None, self.d_model) if inward else (self.d_model, None)
-            return self.tensors.take(f"{path}/kernel", *shape)
-        if inward:
-            tensor = self.tensors.take(path, None, None, self.d_model)
-            heads, width, _ = tensor.shape
-            tensor = tensor.reshaped(heads * width, self.d_model)
-        else:
-            tensor = self.tensors.take(path, self.d_model, None, None)
-            _, heads, width = tensor.shape
-            tensor = tensor.reshaped(self.d_model, heads * width)
-        if self.hparams.setdefault("num_heads", heads) != heads:
-            raise ValueError(
-                f"{self.folder}: {path} has {heads} heads, not {self.hparams['num_heads']}"
-            )
-        return tensor
-
-    def dense(self, path, width, units):
-        tensor = self.tensors.take(f"{path}/kernel")
-        if tensor.shape[:-2] in ((1,), (1, 1)):  # a convolution over one position
-            tensor = tensor.reshaped(*tensor.shape[-2:])
-        else:
-            self.tensors.take(f"{path}/kernel", width, units)
-        return tensor, self.tensors.take(f"{path}/bias", tensor.shape[1])
-
-    def norm(self, path):
-        return [
-            self.tensors.take(f"{path}/layer_norm/layer_norm_{part}", self.d_model)
-            for part in ("scale", "bias")
-        ]
 
 
 def with_target_space(matrix, table, id, factor):

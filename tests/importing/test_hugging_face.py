@@ -152,12 +152,12 @@ def check_refusal(folder, message):
     ("settings", "message"),
     [
         ({"model_type": "m2m_100"}, "'m2m_100'.*'marian'"),
-        ({"encoder_layers": 3}, r"no tensor model.encoder.layers.2"),
-        ({"decoder_ffn_dim": 48}, "same ffn_dim. Received: 24 and 48"),
+        ({"encoder_layers": 3}, r"has 2 \+ 1 layers .* settings say 3 \+ 1"),
+        ({"decoder_attention_heads": 2}, "same attention_heads. Received: 4 and 2"),
         ({"activation_function": "tanh"}, "activation_function.*'relu'.*'tanh'"),
         ({"decoder_start_token_id": 41}, "decoder_start_token_id 41"),
         ({"tie_word_embeddings": False}, OUTPUT),
-        ({"share_encoder_decoder_embeddings": False}, SOURCE),
+        ({"share_encoder_decoder_embeddings": False}, TARGET),
     ],
 )
 def test_refused_settings_are_named(tied, settings, message):

@@ -1,14 +1,47 @@
-"""Checks that a SentencePiece model belongs to the vocabulary of a translation model.
+"""SentencePiece models next to a vocabulary, and checks that they belong together.
 
 A wrong SentencePiece model raises no error: it splits texts into pieces that the vocabulary mostly
 lacks, so that nearly every token is unknown.
 """
 
+import re
 from typing import NamedTuple
 
-import sentencepiece
-
+CODE = re.compile(">>.+<<")  # a language code at the beginning of a text
 SPECIAL = 4  # padding, begin, end and unknown come first in `Pieces`
+
+
+def read_sentencepiece(path):
+    """Returns a SentencePiece model as bytes and as a processor."""
+    model = path.read_bytes()
+    try:
+        return model, processor_of(model)
+    except RuntimeError as error:
+        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error
+
+
+def processor_of(model):
+    import sentencepiece
+
+    return sentencepiece.SentencePieceProcessor(model_proto=model)
+
+
+def sentencepiece_fields(folder, side, pieces):
+    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} if there is none.
+
+    Args:
+        folder: path of the folder.
+        side: "source" or "target".
+        pieces: the pieces of this side.
+    """
+    for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
+        if (folder / name).exists():
+            model, processor = read_sentencepiece(folder / name)
+            codes = (piece for piece in pieces if CODE.fullmatch(piece))
+            # SentencePiece itself recognizes codes that it was trained with.
+            apart = any(processor.piece_to_id(code) == processor.unk_id() for code in codes)
+            return {"kind": "sentencepiece", "model": model, "codes": side == "source" and apart}
+    return {}
 
 
 class Comparison(NamedTuple):
@@ -36,13 +69,13 @@ class Comparison(NamedTuple):
         )
 
 
-def compared(side):
-    """Returns the `Comparison` of `Pieces` that SentencePiece splits."""
-    processor = sentencepiece.SentencePieceProcessor(model_proto=side.model)
+def compared(model, pieces):
+    """Returns the `Comparison` of a SentencePiece model and a side's pieces."""
+    processor = processor_of(model)
     special = processor.is_control, processor.is_unknown, processor.is_unused
     ids = range(processor.get_piece_size())
     known = {processor.id_to_piece(i) for i in ids if not any(test(i) for test in special)}
-    tokens = set(side.pieces[SPECIAL:])
+    tokens = set(pieces[SPECIAL:])
     return Comparison(len(known), len(tokens), len(known & tokens))
 
 
@@ -57,7 +90,7 @@ def compare_pieces(imported, folder):
     for name, side in sides.items():
         if side.model is None:
             continue
-        found = compared(side)
+        found = compared(side.model, side.pieces)
         if not found.fits:
             raise ValueError(
                 f"{folder}: {found} ({name}). They do not belong together: give the SentencePiece "
