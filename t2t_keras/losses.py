@@ -1,33 +1,27 @@
 """The losses of `training.loss`, among them the paper's (§5.4): label-smoothed cross-entropy.
 
 A loss is one class whose `call(labels, logits)` returns the loss of each position: a
-`keras.losses.Loss`, or a `TokenLoss` if it also changes how tokens are counted or summed.
+`keras.losses.Loss`, or a `TokenLoss` if it also changes how tokens are counted.
 """
 
 import inspect
 
 import keras
+from keras import ops
 
-from t2t_keras.checks import check, check_choice, check_rate
-from t2t_keras.chunked_loss import chunked_loss, chunked_sums
-from t2t_keras.keras_losses import check_takes_logits
-from t2t_keras.options import call_with_options, checked_options, read_options
-from t2t_keras.token_loss import (
-    TokenLoss,
-    check_labels,
-    inherits,
-    token_cross_entropy,
-    token_losses,
-    weighted_sum,
-)
+from t2t_keras.checks import check, check_rate
+from t2t_keras.cross_entropy import Unprojected, chunked_sums, token_cross_entropy, token_losses
+from t2t_keras.layers.shared_embedding import SharedEmbedding
+from t2t_keras.options import made
+from t2t_keras.token_loss import TokenLoss, TokenSums, check_takes_logits, token_weights
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class LabelSmoothedCrossEntropy(TokenLoss):
     """Cross-entropy with a smoothed target distribution; the mean over the real tokens of a batch.
 
-    A subclass may override `call`, which returns the loss of each position, `sum_and_count`, or
-    `__call__`. Training then uses them, with the logits of all tokens instead of chunks.
+    A subclass may override what `TokenLoss` allows. It is then computed from the logits of all
+    tokens instead of in chunks.
 
     Args:
         label_smoothing: ε. The paper uses 0.1.
@@ -52,36 +46,20 @@ class LabelSmoothedCrossEntropy(TokenLoss):
         """Returns the loss of each position, `[batch, length]`, including padding."""
         return token_cross_entropy(y_true, y_pred, self.label_smoothing)
 
-    def sums(self, labels, logits, sample_weight=None):
-        """Returns the sum of losses, their sum without smoothing (for perplexity) and the count."""
-        if not inherits(self, LabelSmoothedCrossEntropy, "call", "sum_and_count"):
-            return super().sums(labels, logits, sample_weight)
-        check_labels(labels, logits)
-        weights, count = self.weights_and_count(labels, sample_weight)
-        losses = token_losses(labels, logits, self.label_smoothing)
-        total, unsmoothed = (weighted_sum(each, weights) for each in losses)
-        return total, unsmoothed, count
+    def losses(self, labels, logits):
+        if type(self).call is not LabelSmoothedCrossEntropy.call:
+            return super().losses(labels, logits)
+        return token_losses(labels, logits, self.label_smoothing)
 
-    @property
-    def has_chunks(self):
-        overridable = "call", "weights_and_count", "sum_and_count", "sums"
-        return inherits(self, LabelSmoothedCrossEntropy, *overridable)
-
-    def sums_in_chunks(
-        self, x, projection, labels, weights, count_right, training, trained=True, half_product=None
-    ):
-        """Returns `chunked_sums`; in training, the first sum can be differentiated.
-
-        Args:
-            x, projection, labels, weights, count_right: see `chunked_sums`.
-            training: whether it is needed for training.
-            trained: in training, whether the projection is trained.
-            half_product: in training, see `chunked_loss`.
-        """
-        arguments = x, projection, labels, weights, self.label_smoothing, count_right
-        if training:
-            return chunked_loss(*arguments, train_projection=trained, half_product=half_product)
-        return chunked_sums(*arguments)
+    def sums(self, outputs, labels, sample_weight=None, count_right=False):
+        in_chunks = isinstance(outputs, Unprojected) and type(outputs.layer) is SharedEmbedding
+        if not in_chunks or type(self) is not LabelSmoothedCrossEntropy:
+            return super().sums(outputs, labels, sample_weight, count_right)
+        weights = token_weights(labels, sample_weight)
+        sums = chunked_sums(outputs, labels, weights, self.label_smoothing, count_right)
+        loss, unsmoothed, *right = (ops.cast(each, "float32") for each in sums)
+        tokens = ops.sum(weights)
+        return TokenSums(loss, tokens, unsmoothed, tokens, *(right or [ops.zeros(())]))
 
     def get_config(self):
         return {"name": self.name, "label_smoothing": self.label_smoothing}
@@ -101,21 +79,10 @@ def named_loss(name, options="", label_smoothing=0.1):
         label_smoothing: ε, for losses with an argument of this name. Other losses accept only the
             default, 0.1, and 0.
     """
-    check_choice("loss", name, LOSSES)
-    make, options = LOSSES[name], read_options("loss_options", options)
-    smoothing = {}
-    if "label_smoothing" in inspect.signature(make).parameters:
-        smoothing = {"label_smoothing": label_smoothing}
-        if "label_smoothing" in options:
-            raise ValueError(
-                "`loss_options` must not contain label_smoothing: it is a setting, "
-                "training.label_smoothing"
-            )
-    elif label_smoothing not in (0, 0.1):
-        allowed = f"0 (or 0.1, the default) with loss={name!r}, which has no label smoothing"
-        check(False, "label_smoothing", label_smoothing, allowed)
-    options = checked_options("loss_options", make, options, given=(*smoothing, "name"), of=name)
-    loss = call_with_options("loss_options", make, smoothing, options)
+    loss = made("loss", LOSSES, name, options, label_smoothing=label_smoothing)
     check(callable(loss), f"LOSSES[{name!r}]", loss, "a function or class that returns a loss")
+    if "label_smoothing" not in inspect.signature(LOSSES[name]).parameters:
+        allowed = f"0 (or 0.1, the default) with loss={name!r}, which has no label smoothing"
+        check(label_smoothing in (0, 0.1), "label_smoothing", label_smoothing, allowed)
     check_takes_logits(loss)
     return loss

@@ -3,7 +3,8 @@
 import keras
 from keras import ops
 
-from t2t_keras.token_loss import check_labels, token_cross_entropy, token_weights
+from t2t_keras.cross_entropy import right_tokens, token_cross_entropy
+from t2t_keras.token_loss import check_labels, token_weights
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -29,11 +30,6 @@ class TokenAccuracy(keras.metrics.Mean):
     def update_with_mean(self, accuracy, count):
         """Adds `count` tokens with a known accuracy."""
         super().update_state(accuracy, sample_weight=count)
-
-
-def right_tokens(labels, logits):
-    """Returns a boolean for each token: whether its label has the largest logit."""
-    return ops.equal(ops.cast(labels, "int32"), ops.cast(ops.argmax(logits, axis=-1), "int32"))
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

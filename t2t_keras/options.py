@@ -6,10 +6,9 @@ function of that name is called.
 
 import ast
 import inspect
-import numbers
 import sys
 
-from t2t_keras.checks import check, nearest
+from t2t_keras.checks import check, check_choice, nearest
 
 WORDS = {"true": True, "false": False, "none": None}
 
@@ -53,6 +52,28 @@ def value_of(node):
     return value
 
 
+def made(setting, table, name, text, **facts):
+    """Calls the function that a setting chooses by name, with options and the facts that it takes.
+
+    Args:
+        setting: the setting, such as "loss". `{setting}_options` has the options.
+        table: {name: function or class}.
+        name: value of the setting.
+        text: value of `{setting}_options`.
+        **facts: arguments that are no options, because they are settings of their own.
+    """
+    check_choice(setting, name, table)
+    options = f"{setting}_options"
+    values = checked_options(options, table[name], read_options(options, text), facts, name)
+    parameters = inspect.signature(table[name]).parameters
+    arguments = {fact: value for fact, value in facts.items() if fact in parameters}
+    try:
+        return table[name](**arguments, **values)
+    except (TypeError, ValueError) as error:
+        message = str(error).rstrip(".")
+        raise ValueError(f"`{options}`: {message}. Received: {values}") from error
+
+
 def checked_options(setting, function, options, given=(), of=""):
     """Returns the options with which a function will be called, checked against its parameters.
 
@@ -67,40 +88,24 @@ def checked_options(setting, function, options, given=(), of=""):
         of: the name by which the function was chosen, for error messages.
     """
     parameters = inspect.signature(function).parameters.values()
-    known = {p.name: p for p in parameters if p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD)}
     takes_any = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    known = {name: p for name, p in known.items() if name not in given}
+    kinds = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    known = {p.name: p.default for p in parameters if p.kind in kinds and p.name not in given}
+    checked = dict(options)
     for name, value in options.items():
         if name not in known and (name in given or not takes_any):
             of = f" of {of!r}" if of else ""
             has = f"The options{of} are: {', '.join(known)}" if known else f"No option{of} is known"
             raise ValueError(f"`{setting}` has no option {name!r}{nearest(name, known)}. {has}")
-        if name in known:
-            check_type(f"{setting}: {name}", value, known[name].default)
-    for name, parameter in known.items():
-        if parameter.default is parameter.empty and name not in options:
+        default = known.get(name)
+        if isinstance(default, bool | str):
+            allowed = "true or false" if isinstance(default, bool) else "text"
+            check(isinstance(value, type(default)), f"{setting}: {name}", value, allowed)
+        elif isinstance(default, int | float):
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            check(is_number, f"{setting}: {name}", value, "a number")
+            checked[name] = float(value) if isinstance(default, float) else value
+    for name, default in known.items():
+        if default is inspect.Parameter.empty and name not in options:
             raise ValueError(f"`{setting}` must give the option {name!r}, which has no default")
-    return {
-        name: float(value) if name in known and isinstance(known[name].default, float) else value
-        for name, value in options.items()
-    }
-
-
-def check_type(name, value, default):
-    """Checks that a value has the type of a default value."""
-    if isinstance(default, bool):
-        check(isinstance(value, bool), name, value, "true or false")
-    elif isinstance(default, numbers.Real):
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        check(is_number, name, value, "a number")
-    elif isinstance(default, str):
-        check(isinstance(value, str), name, value, "text")
-
-
-def call_with_options(setting, function, arguments, options):
-    """Calls a function with options; a value that it refuses is named with the setting."""
-    try:
-        return function(**arguments, **options)
-    except (TypeError, ValueError) as error:
-        message = str(error).rstrip(".")
-        raise ValueError(f"`{setting}`: {message}. Received: {options}") from error
+    return checked

@@ -1,12 +1,10 @@
 """Learning rate schedules: the paper's (§5.3), one with a given peak, and all by name."""
 
-import inspect
-
 import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_choice, check_integer, check_positive
-from t2t_keras.options import call_with_options, checked_options, read_options
+from t2t_keras.options import made
 
 DECAYS = ("inverse_sqrt", "linear", "constant")
 
@@ -136,12 +134,7 @@ def named_schedule(name, options="", **facts):
         options: "NAME=VALUE,NAME=VALUE".
         **facts: d_model, learning_rate, warmup_steps and steps.
     """
-    check_choice("schedule", name, SCHEDULES)
-    make, options = SCHEDULES[name], read_options("schedule_options", options)
-    options = checked_options("schedule_options", make, options, given=tuple(facts), of=name)
-    parameters = inspect.signature(make).parameters
-    arguments = {fact: value for fact, value in facts.items() if fact in parameters}
-    schedule = call_with_options("schedule_options", make, arguments, options)
+    schedule = made("schedule", SCHEDULES, name, options, **facts)
     allowed = "a function that returns a keras.optimizers.schedules.LearningRateSchedule"
     is_schedule = isinstance(schedule, keras.optimizers.schedules.LearningRateSchedule)
     check(is_schedule, f"SCHEDULES[{name!r}]", schedule, allowed)

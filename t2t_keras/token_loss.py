@@ -1,15 +1,28 @@
-"""A loss that is a mean over the real tokens of a batch, and the cross-entropy of a token.
+"""A loss that is a mean over the real tokens of a batch; any loss of Keras becomes one.
 
-Training asks a `TokenLoss` for sums over tokens, which add up over replicas and parts of a batch,
-and if it has them, for sums that are computed in chunks.
+Training asks a `TokenLoss` for sums over tokens, which add up over replicas and parts of a batch.
 """
+
+import inspect
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
-from t2t_keras.chunked_loss import put_along_last_axis
+from t2t_keras.checks import check
+from t2t_keras.cross_entropy import Unprojected, right_tokens, token_cross_entropy
 from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
+from t2t_keras.layers.numerics import at_least_float32
+
+
+class TokenSums(NamedTuple):
+    """Sums over the real tokens of a batch, each token with its weight."""
+
+    loss: Any
+    count: Any  # divisor of the loss: the number of tokens, unless a loss counts differently
+    unsmoothed: Any  # the negative log-likelihood of the labels, for perplexity
+    tokens: Any
+    right: Any  # number of tokens whose label has the largest logit; 0 if they are not counted
 
 
 class TokenLoss(keras.losses.Loss):
@@ -17,15 +30,13 @@ class TokenLoss(keras.losses.Loss):
 
     `loss(labels, logits)`, for `model.compile(loss=…)`, is the sum over the tokens of the batch,
     divided once by their number. Padding (label 0) is ignored. For a batch that is spread over
-    replicas or accumulated from parts, add up the results of `sum_and_count` and divide at the end,
-    because the mean of the parts' means is a different value. Keras' own training step reports the
-    mean of the batches' means as `loss`; `Perplexity` is exact over all tokens.
+    replicas or accumulated from parts, add up `sums` and divide at the end, because the mean of the
+    parts' means is a different value. Keras' own training step reports the mean of the batches'
+    means as `loss`; `Perplexity` is exact over all tokens.
 
-    A subclass defines `call`. It may override `weights_and_count` or `sum_and_count`, which
-    training obeys, or `__call__`, with which training is Keras' own step.
+    A subclass defines `call`. It may override `weights_and_count`, which training obeys, or
+    `__call__`, with which training is Keras' own step.
     """
-
-    has_chunks = False  # whether there is a method `sums_in_chunks`
 
     def __init__(self, name=None):
         super().__init__(name=name, reduction="sum")
@@ -39,6 +50,10 @@ class TokenLoss(keras.losses.Loss):
         """
         raise NotImplementedError("A TokenLoss defines `call(labels, logits)`")
 
+    def losses(self, labels, logits):
+        """Returns the loss and the negative log-likelihood of each position."""
+        return self.call(labels, logits), token_cross_entropy(labels, logits)
+
     def padded(self, labels):
         """Returns labels with padding, 0, in place of tokens that no loss or metric counts."""
         return labels
@@ -51,43 +66,143 @@ class TokenLoss(keras.losses.Loss):
         weights = token_weights(labels, sample_weight)
         return weights, ops.sum(weights)
 
-    def sum_and_count(self, labels, logits, sample_weight=None):
-        """Returns the sum of the real tokens' losses, and the number of real tokens.
+    def sums(self, outputs, labels, sample_weight=None, count_right=False):
+        """Returns the `TokenSums` of a batch.
 
-        With `sample_weight`, the losses are weighted, and the number is the sum of the weights.
+        Args:
+            outputs: logits `[batch, length, vocabulary]`, or `Unprojected`.
+            labels: `[batch, length]`.
+            sample_weight: see `token_weights`.
+            count_right: whether to count the tokens whose label has the largest logit.
         """
+        logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
         check_labels(labels, logits)
         labels = self.padded(labels)
-        weights, count = self.weights_and_count(labels, sample_weight)
-        losses = self.call(labels, logits)
+        losses, unsmoothed = self.losses(labels, logits)
         check_losses(losses, labels)
-        return weighted_sum(losses, weights), count
-
-    def sums(self, labels, logits, sample_weight=None):
-        """Returns the sum of losses, the sum of negative log-likelihoods (for perplexity), and the
-        count.
-        """
-        labels = self.padded(labels)
-        total, count = self.sum_and_count(labels, logits, sample_weight)
-        weights = token_weights(labels, sample_weight)
-        return total, weighted_sum(token_cross_entropy(labels, logits), weights), count
-
-    @property
-    def count_is_known(self):
-        """Whether the divisor follows from the labels alone, before the loss is computed."""
-        return inherits(self, TokenLoss, "sum_and_count")
+        weights, count = self.weights_and_count(labels, sample_weight)
+        # The losses of a subclass may have any dtype, and its count may be an integer.
+        total, count = (
+            ops.cast(weighted_sum(losses, weights), "float32"),
+            ops.cast(count, "float32"),
+        )
+        weights, right = token_weights(labels, sample_weight), ops.zeros(())
+        if count_right:
+            right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
+        return TokenSums(total, count, weighted_sum(unsmoothed, weights), ops.sum(weights), right)
 
     def __call__(self, y_true, y_pred, sample_weight=None):
-        total, count = self.sum_and_count(y_true, y_pred, sample_weight)
-        return Quotient(dtype=keras.backend.standardize_dtype(total.dtype))(total, count)
+        total, count, *_ = self.sums(y_pred, y_true, sample_weight)
+        return Quotient()(total, count)
 
     def get_config(self):
         return {"name": self.name}
 
 
-def inherits(loss, base, *methods):
-    """Returns whether a loss has these methods unchanged from a base class."""
-    return all(getattr(type(loss), name) is getattr(base, name) for name in methods)
+class Quotient(keras.losses.Loss):
+    """The quotient of two numbers, with Keras' convention for several replicas.
+
+    Keras sums gradients over the replicas of a `tf.distribute` strategy. So there, its reduction of
+    losses also divides by the number of replicas.
+    """
+
+    def __init__(self):
+        super().__init__(reduction="mean", dtype="float32")
+
+    def call(self, y_true, y_pred):
+        return ops.divide_no_nan(y_true, y_pred)[None]
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class TokenMean(TokenLoss):
+    """The mean over real tokens of a loss of Keras, or of a function (labels, logits) → losses.
+
+    As in Keras, sample weights do not count in the divisor, unless the reduction of the loss is
+    "mean_with_sample_weight". Tokens of its `ignore_class` count nowhere.
+
+    Args:
+        loss: a `keras.losses.Loss` or a function that returns the loss of each position.
+    """
+
+    def __init__(self, loss, name=None):
+        super().__init__(name=name or getattr(loss, "name", None))
+        self.loss = loss
+        self.call = loss.call if isinstance(loss, keras.losses.Loss) else loss
+
+    def padded(self, labels):
+        ignored = getattr(self.loss, "ignore_class", None)
+        if ignored is None:
+            return labels
+        is_ignored = ops.equal(ops.cast(labels, "int32"), ignored)
+        return ops.where(is_ignored, ops.zeros_like(labels), labels)
+
+    def weights_and_count(self, labels, sample_weight=None):
+        weights, count = super().weights_and_count(labels, sample_weight)
+        by_weight = getattr(self.loss, "reduction", None) == "mean_with_sample_weight"
+        return weights, count if by_weight else ops.sum(token_weights(labels))
+
+    def get_config(self):
+        return {**super().get_config(), "loss": keras.saving.serialize_keras_object(self.loss)}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(keras.saving.deserialize_keras_object(config["loss"]), config["name"])
+
+
+class NoTokenLoss(ValueError):
+    """A loss gives no value for each token, so it is left to Keras' own training step."""
+
+
+def token_loss(loss, vocab_size):
+    """Returns a loss of Keras as a `TokenLoss`. Raises `NoTokenLoss` if it cannot be one.
+
+    Args:
+        loss: a `keras.losses.Loss`, its name, or a function (labels, logits) → losses.
+        vocab_size: number of logits.
+    """
+    loss = keras.losses.get(loss)
+    if is_token_loss(loss):
+        return loss
+    check_takes_logits(loss)
+    if isinstance(loss, keras.losses.Loss):
+        if type(loss).__call__ is not keras.losses.Loss.__call__:
+            raise NoTokenLoss(
+                "it overrides `__call__`; define `call`, for the loss of each position"
+            )
+        if loss.reduction in ("sum", "none", None):
+            mean = "the loss of a batch is the mean over its tokens"
+            raise NoTokenLoss(f"its reduction is {loss.reduction!r}; {mean}")
+    labels = ops.ones((2, 5), "int32")
+    made = TokenMean(loss)
+    try:
+        check_losses(made.call(labels, ops.zeros((2, 5, vocab_size))), labels)
+    except Exception as error:  # a user's function may raise any
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise NoTokenLoss(
+            "it must take ids [batch, length] and logits [batch, length, vocabulary], and return "
+            f"the loss of each position, [batch, length]. For zeros, it failed: {first}"
+        ) from error
+    return made
+
+
+def is_token_loss(loss):
+    """Returns whether a loss is a `TokenLoss` whose value follows from its `sums`."""
+    return isinstance(loss, TokenLoss) and type(loss).__call__ is TokenLoss.__call__
+
+
+def check_takes_logits(loss):
+    """Rejects a loss of Keras that takes probabilities, because the model returns logits."""
+    from_logits = getattr(loss, "from_logits", True)
+    if not isinstance(loss, keras.losses.Loss):
+        parameter = inspect.signature(loss).parameters.get("from_logits")
+        from_logits = parameter is None or parameter.default
+    check(
+        from_logits,
+        "loss",
+        getattr(loss, "__name__", type(loss).__name__),
+        "a loss of logits, such as keras.losses.SparseCategoricalCrossentropy(from_logits=True): "
+        "the model returns logits, and this loss has from_logits=False",
+    )
 
 
 def weighted_sum(losses, weights):
@@ -109,72 +224,6 @@ def token_weights(labels, sample_weight=None):
     if len(sample_weight.shape) == len(weights.shape) - 1:
         sample_weight = sample_weight[..., None]
     return weights * sample_weight
-
-
-def token_cross_entropy(labels, logits, label_smoothing=0.0):
-    """Computes the loss of each position in nats, including padding; see `token_losses`."""
-    return token_losses(labels, logits, label_smoothing)[0]
-
-
-def token_losses(labels, logits, label_smoothing):
-    """Computes the smoothed and the unsmoothed loss of each position in nats, including padding.
-
-    The target distribution q is 1 − ε on the label, with ε spread evenly over the other V − 1
-    tokens. The code never builds q. With `log p = z − log Σ exp z`, the cross-entropy is
-
-        log Σ exp z − (1 − ε) z_label − ε / (V − 1) · (Σ z − z_label)
-
-    Its gradient, p − q, is written out because automatic differentiation would process an array of
-    the size of the logits once for each of these terms.
-
-    Args:
-        labels: integers `[...]`.
-        logits: z, `[..., V]`.
-        label_smoothing: ε.
-
-    Returns:
-        Two arrays `[...]` in float32: the smoothed loss, and the negative log-likelihood of the
-        label, from which perplexity is computed.
-    """
-    labels = ops.cast(labels, "int32")[..., None]
-    share = label_smoothing / (logits.shape[-1] - 1)  # q of each token except the label
-
-    @ops.custom_gradient
-    def losses(logits):
-        log_normalizer = ops.logsumexp(logits, axis=-1, keepdims=True)
-        label_logit = ops.take_along_axis(logits, labels, axis=-1)
-        unsmoothed = log_normalizer - label_logit
-        smoothed = unsmoothed
-        if label_smoothing:
-            others = ops.sum(logits, axis=-1, keepdims=True) - label_logit
-            smoothed = unsmoothed + label_smoothing * label_logit - share * others
-
-        def gradient(*args, upstream=None):
-            upstream = upstream_gradient(args, upstream)
-            d_smoothed, d_unsmoothed = upstream[..., :1], upstream[..., 1:]
-            d_both = d_smoothed + d_unsmoothed
-            p = ops.exp(logits - log_normalizer)
-            at_label = d_both * ops.exp(-unsmoothed) - d_both + label_smoothing * d_smoothed
-            return put_along_last_axis(p * d_both - share * d_smoothed, labels, at_label)
-
-        return ops.concatenate([smoothed, unsmoothed], axis=-1), gradient
-
-    both = losses(at_least_float32(logits))
-    return both[..., 0], both[..., 1]
-
-
-class Quotient(keras.losses.Loss):
-    """The quotient of two numbers, with Keras' convention for several replicas.
-
-    Keras sums gradients over the replicas of a `tf.distribute` strategy. So there, its reduction of
-    losses also divides by the number of replicas.
-    """
-
-    def __init__(self, dtype):
-        super().__init__(reduction="mean", dtype=dtype)
-
-    def call(self, y_true, y_pred):
-        return ops.divide_no_nan(y_true, y_pred)[None]
 
 
 def check_losses(losses, labels):

@@ -5,7 +5,7 @@ from keras import ops
 from support.models.helpers import array, gradients, ids, vectors
 
 from t2t_keras import LabelSmoothedCrossEntropy
-from t2t_keras.token_loss import token_cross_entropy
+from t2t_keras.cross_entropy import token_cross_entropy
 
 
 def expected_losses(labels, logits, smoothing):
@@ -27,7 +27,7 @@ def test_the_loss_equals_the_formula():
         losses = token_cross_entropy(ops.array(labels), ops.array(logits), smoothing)
         np.testing.assert_allclose(array(losses), expected, rtol=1e-5)
         loss = LabelSmoothedCrossEntropy(smoothing)
-        total, count = loss.sum_and_count(ops.array(labels), ops.array(logits))
+        total, count, *_ = loss.sums(ops.array(logits), ops.array(labels))
         assert float(count) == real.sum() == 8
         assert float(total) == pytest.approx(expected[real].sum(), rel=1e-5)
         assert float(loss(labels, logits)) == pytest.approx(expected[real].mean(), rel=1e-5)
@@ -98,8 +98,9 @@ def test_a_subclass_may_compute_the_loss_of_each_position():
     usual, ours, weights = LabelSmoothedCrossEntropy(), Tenfold(), np.array([1, 0.5, 2, 1])
     for arguments in ((labels, logits), (labels, logits, weights)):
         assert float(ours(*arguments)) == pytest.approx(10 * float(usual(*arguments)), rel=1e-5)
-        total, unsmoothed, count = map(float, usual.sums(*arguments))
-        found = [float(x) for x in ours.sums(*arguments)]
-        assert found == pytest.approx([10 * total, unsmoothed, count], rel=1e-5)
+        labels, logits, *weight = arguments
+        total, *others = map(float, usual.sums(logits, labels, *weight))
+        found = [float(x) for x in ours.sums(logits, labels, *weight)]
+        assert found == pytest.approx([10 * total, *others], rel=1e-5)
     with pytest.raises(ValueError, match=r"one loss for each position.*losses of shape \(4,\)"):
         OfSentences()(labels, logits)

@@ -2,7 +2,7 @@ import functools
 
 import pytest
 
-from t2t_keras.options import call_with_options, checked_options, read_options
+from t2t_keras.options import checked_options, made, read_options
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,9 @@ def test_a_value_that_the_function_refuses_is_named_with_the_setting():
     def fail(x):
         raise TypeError(f"no {x}")
 
-    assert call_with_options("o", make, {"rate": 1}, {"decay": 2})[:2] == (1, 2)
-    with pytest.raises(ValueError, match=r"`o`: no 3. Received: \{'x': 3\}"):
-        call_with_options("o", fail, {}, {"x": 3})
+    table = {"f": make, "fail": fail}
+    assert made("o", table, "f", "decay=2", rate=1, other=3)[:2] == (1, 2)
+    with pytest.raises(ValueError, match=r"`o_options`: no 3. Received: \{'x': 3\}"):
+        made("o", table, "fail", "x=3")
+    with pytest.raises(ValueError, match=r"`o` must be one of 'f', 'fail'"):
+        made("o", table, "g", "")

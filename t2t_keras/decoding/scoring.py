@@ -2,8 +2,8 @@
 
 from keras import ops
 
+from t2t_keras.cross_entropy import token_cross_entropy
 from t2t_keras.decoding.rows import BEGIN, PADDING
-from t2t_keras.token_loss import token_cross_entropy
 
 
 def log_probabilities(model, source, target):

@@ -102,9 +102,7 @@ def check_arguments(teachers, tests, engines, threads):
     check(teachers and are_lists, "teachers", teachers, "a list of lists of one or more folders")
     check(bool(tests), "tests", tests, "a dict of at least one set")
     for name in tests:
-        check(
-            name == Path(name).name, "tests", name, "a dict whose keys are file names"
-        )
+        check(name == Path(name).name, "tests", name, "a dict whose keys are file names")
     for engine in engines or ():
         check_choice("engines", engine, SHOWN)
         if engine == "ctranslate2":

@@ -17,7 +17,7 @@ from t2t_keras.checks import (
     check_positive,
     check_rate,
 )
-from t2t_keras.options import call_with_options, checked_options, read_options
+from t2t_keras.options import checked_options, made, read_options
 
 if keras.config.backend() == "tensorflow":
     from t2t_keras.training.adam import Adam
@@ -122,9 +122,10 @@ def named_optimizer(name, schedule, options, model):
         options: "NAME=VALUE,NAME=VALUE".
         model: the model that will be trained.
     """
-    options, make = optimizer_options(name, options), OPTIMIZERS[name]
+    optimizer_options(name, options)  # checks their values
+    make = OPTIMIZERS[name]
     rate = next(iter(inspect.signature(make).parameters))
-    optimizer = call_with_options("optimizer_options", make, {rate: schedule}, options)
+    optimizer = made("optimizer", OPTIMIZERS, name, options, **{rate: schedule})
     check(
         isinstance(optimizer, keras.optimizers.Optimizer),
         f"OPTIMIZERS[{name!r}]",

@@ -29,7 +29,6 @@ from t2t_keras.training.hardware.training_cost import TrainingCost
 from t2t_keras.training.logs.records import Records
 from t2t_keras.training.optimizers import refuse_moving_average
 from t2t_keras.training.signals import stopping_on_signals
-from t2t_keras.training.step.token_sums import is_overridden
 
 
 class Trainer:
@@ -91,7 +90,10 @@ class Trainer:
         self.callbacks_of_steps = [
             callback
             for callback in callbacks
-            if any(is_overridden(callback, hook, keras.callbacks.Callback) for hook in hooks)
+            if any(
+                getattr(type(callback), h) is not getattr(keras.callbacks.Callback, h)
+                for h in hooks
+            )
         ]
         self.callbacks = keras.callbacks.CallbackList(
             [*self.records.callbacks(), *callbacks],

@@ -10,8 +10,8 @@ import warnings
 
 import keras
 
-from t2t_keras.keras_losses import NoTokenLoss, check_takes_logits, token_loss
 from t2t_keras.sequence_model import SequenceModel
+from t2t_keras.token_loss import NoTokenLoss, token_loss
 from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
@@ -61,7 +61,6 @@ class CompileOptions:
         # logits.
         if isinstance(loss, list | tuple | dict) or type(self).call is not SequenceModel.call:
             return loss
-        check_takes_logits(loss)
         with contextlib.suppress(NoTokenLoss):
             return token_loss(loss, self.config.vocab_size)
         return loss

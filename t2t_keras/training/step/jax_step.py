@@ -4,14 +4,13 @@ import keras
 from keras import ops
 
 from t2t_keras.metrics import TokenAccuracy
+from t2t_keras.token_loss import TokenSums
 from t2t_keras.training.step.compile_options import CompileOptions
 from t2t_keras.training.step.token_sums import (
-    TokenSums,
-    chunked_token_sums,
-    has_chunks,
     has_sums,
-    is_overridden,
     metrics_of_sums,
+    outputs_without_logits,
+    update_metrics,
 )
 
 
@@ -47,9 +46,10 @@ class TrainingStep(CompileOptions):
         count_right = any(isinstance(metric, TokenAccuracy) for metric in metrics)
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
-            sums = chunked_token_sums(self, x, y, sample_weight, count_right, training)
+            outputs = outputs_without_logits(self, x, training)
+            sums = self.loss.sums(outputs, y, sample_weight, count_right)
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
-        loss = scaled = ops.divide_no_nan(sums.loss, sums.tokens)
+        loss = scaled = ops.divide_no_nan(sums.loss, sums.count)
         if training:
             mapping = zip(self.optimizer.variables, optimizer_variables, strict=True)
             with keras.StatelessScope(mapping):
@@ -61,14 +61,14 @@ class TrainingStep(CompileOptions):
         if not isinstance(y_pred, TokenSums):
             y = self.loss.padded(y) if has_sums(self) else y
             return super().compute_metrics(x, y, y_pred, sample_weight)
-        y_pred.update(self.metrics_of_sums(sample_weight))
+        update_metrics(self.metrics_of_sums(sample_weight), y_pred)
         return self.get_metrics_result()
 
     def metrics_of_sums(self, sample_weight):
         """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
         needs_logits = (
-            not (has_sums(self) and has_chunks(self))
-            or is_overridden(self, "compute_metrics", TrainingStep)
+            not has_sums(self)
+            or type(self).compute_metrics is not TrainingStep.compute_metrics
             or any(weight.regularizer is not None for weight in self.trainable_variables)
         )
         return None if needs_logits else metrics_of_sums(self, sample_weight)

@@ -9,8 +9,7 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
-from t2t_keras.token_loss import token_weights
-from t2t_keras.training.step.token_sums import TokenSums, token_sums_of_logits
+from t2t_keras.token_loss import TokenSums, token_weights
 
 
 def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
@@ -30,7 +29,7 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
     )
     # One pass over the batch and its copy. Each row has its own dropout.
     logits = model(inputs, training=True)
-    sums = token_sums_of_logits(model.loss, both_labels, logits, both_weights, count_right)
+    sums = model.loss.sums(logits, both_labels, both_weights, count_right)
     first, second = ops.split(logits, 2)
     weights = token_weights(labels, sample_weight)
     divergence = ops.sum(weights * symmetric_divergence(first, second))

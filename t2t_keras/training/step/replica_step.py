@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_not_negative
 from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.token_loss import TokenSums
 from t2t_keras.training.hardware.devices import choose_xla
 from t2t_keras.training.step.compile_options import (
     CompileOptions,
@@ -30,13 +31,10 @@ from t2t_keras.training.step.compile_options import (
 from t2t_keras.training.step.r_drop import r_drop_sums
 from t2t_keras.training.step.recomputation import recompute_blocks
 from t2t_keras.training.step.token_sums import (
-    TokenSums,
-    chunked_token_sums,
-    has_chunks,
     has_sums,
-    is_overridden,
     metrics_of_sums,
-    token_sums_of_logits,
+    outputs_without_logits,
+    update_metrics,
 )
 
 
@@ -135,14 +133,10 @@ class TrainingStep(CompileOptions):
             return super().train_step(data)
         refuse_scaled_loss(self)
         labels = self.loss.padded(labels)
-        scale = 1.0
-        if self.loss.count_is_known:
-            _, count = self.loss.weights_and_count(labels, weights)
-            scale = tf.math.reciprocal_no_nan(sum_over_replicas([count])[0])
+        _, count = self.loss.weights_and_count(labels, weights)
+        scale = tf.math.reciprocal_no_nan(sum_over_replicas([tf.cast(count, tf.float32)])[0])
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
         total = TokenSums(*sum_over_replicas(sums))
-        if not self.loss.count_is_known:
-            gradients = scaled(gradients, tf.math.reciprocal_no_nan(total.count))
         self.apply(gradients)
         results = self.updated_metrics(total, inputs, labels, logits, weights, training=True)
         for metric in self.by_products.metrics:
@@ -166,19 +160,18 @@ class TrainingStep(CompileOptions):
         count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
         if training and self.r_drop:
             sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
-        elif metrics is not None and has_chunks(self):
-            sums = chunked_token_sums(self, inputs, labels, weights, count_right, training)
-            return sums, None
+        elif metrics is not None:
+            outputs = outputs_without_logits(self, inputs, training)
+            return self.loss.sums(outputs, labels, weights, count_right), None
         else:
             logits = self(inputs, training=training)
-            sums = token_sums_of_logits(self.loss, labels, logits, weights, count_right)
+            sums = self.loss.sums(logits, labels, weights, count_right)
         return sums, None if metrics is not None else logits
 
     def metrics_of_sums(self, weights):
         """Returns the metrics given to `compile`, or None if they need the logits."""
-        if is_overridden(self, "compute_metrics", keras.Model):
-            return None
-        return metrics_of_sums(self, weights)
+        is_keras = type(self).compute_metrics is keras.Model.compute_metrics
+        return metrics_of_sums(self, weights) if is_keras else None
 
     def by_products_of(self, training):
         """Returns the by-products to update. Accuracy is computed only in evaluations."""
@@ -202,10 +195,10 @@ class TrainingStep(CompileOptions):
         """
         loss = next(metric for metric in self.metrics if metric.name == "loss")
         loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
-        total.update(self.by_products_of(training))
+        update_metrics(self.by_products_of(training), total)
         if logits is not None:
             return self.compute_metrics(inputs, labels, logits, weights)
-        total.update(self.metrics_of_sums(weights))
+        update_metrics(self.metrics_of_sums(weights), total)
         return self.get_metrics_result()
 
     def replica_step(self, inputs, labels, weights, scale):

@@ -166,10 +166,9 @@ def test_evaluation_metrics_are_means_over_all_tokens_of_all_replicas(replicas):
         model = new_model()
         model.compile(loss=LabelSmoothedCrossEntropy(0.1), by_products=True)
     logits = model(inputs)
-    totals, counts = zip(
-        *(model.loss.sum_and_count(y, logits) for y in (labels, short)), strict=True
-    )
-    expected = {"loss": float(sum(totals) / sum(counts))}
+    sums = [model.loss.sums(logits, y) for y in (labels, short)]
+    total, count = (sum(each[i] for each in sums) for i in (0, 1))
+    expected = {"loss": float(total / count)}
     for metric in (TokenAccuracy(), Perplexity()):
         for y in (labels, short):
             metric.update_state(y, logits)
@@ -204,9 +203,9 @@ def test_dropout_differs_by_replica_and_by_part_and_repeats_itself(request, spre
 class SumOfSentences(LabelSmoothedCrossEntropy):
     """Counts sentences instead of tokens."""
 
-    def sum_and_count(self, labels, logits, sample_weight=None):
-        total, _ = super().sum_and_count(labels, logits, sample_weight)
-        return total, tf.reduce_sum(tf.cast(tf.reduce_any(labels > 0, axis=1), tf.float32))
+    def weights_and_count(self, labels, sample_weight=None):
+        weights, _ = super().weights_and_count(labels, sample_weight)
+        return weights, tf.reduce_sum(tf.cast(tf.reduce_any(labels > 0, axis=1), tf.float32))
 
 
 class WithUnusedLayer(Transformer):

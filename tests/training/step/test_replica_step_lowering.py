@@ -16,7 +16,7 @@ from support.models.helpers import TINY, ids
 from support.models.rival_models import RIVALS
 from support.models.searches import model_that_ends
 
-from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, chunked_loss
+from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, cross_entropy
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.layers.attention_scores import SCORES
@@ -144,7 +144,7 @@ def test_every_kind_of_step_is_lowered(options, exact):
 
 @pytest.mark.long
 def test_a_loss_in_several_chunks_is_lowered_as_a_loop(monkeypatch):
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
+    monkeypatch.setattr(cross_entropy, "MOST_LOGITS", 5 * 50)
     assert " while(" in lowered_step(transformer())
 
 

@@ -8,15 +8,9 @@ import pytest
 from keras import ops
 from support.models.helpers import array, compiled, gradients, ids, pairs, tiny_model, vectors
 
-from t2t_keras import (
-    LabelSmoothedCrossEntropy,
-    Perplexity,
-    TokenAccuracy,
-    chunked_loss,
-)
+from t2t_keras import LabelSmoothedCrossEntropy, Perplexity, TokenAccuracy, cross_entropy
+from t2t_keras.cross_entropy import Unprojected
 from t2t_keras.layers.shared_embedding import SharedEmbedding
-from t2t_keras.metrics import right_tokens
-from t2t_keras.token_loss import token_weights
 
 LABELS = ids(3, 5, [5, 3, 0])
 SENTENCE_WEIGHTS = np.array([1.0, 0.5, 2.0], "float32")
@@ -35,15 +29,11 @@ class Projected(keras.layers.Layer):
             weight.assign(vectors(*weight.shape, seed=seed))
 
     def sums(self, smoothing, sample_weight, chunked):
-        labels, x = ops.array(LABELS), ops.reshape(self.vectors, (3, 5, 8))
-        weights = token_weights(labels, sample_weight)
-        if chunked:
-            projection = self.embedding.projection
-            return chunked_loss.chunked_loss(x, projection, labels, weights, smoothing, True)
-        logits = self.embedding.project(x)
+        outputs = Unprojected(ops.reshape(self.vectors, (3, 5, 8)), self.embedding, training=True)
+        if not chunked:
+            outputs = outputs.logits()
         loss = LabelSmoothedCrossEntropy(smoothing)
-        total, unsmoothed, _ = loss.sums(labels, logits, sample_weight)
-        return total, unsmoothed, ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
+        return loss.sums(outputs, ops.array(LABELS), sample_weight, count_right=True)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +49,7 @@ class Projected(keras.layers.Layer):
 def test_sums_and_gradients_are_those_of_all_logits(
     monkeypatch, tokens_per_chunk, smoothing, output_bias, sample_weight, dtype, tolerance
 ):
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * tokens_per_chunk)
+    monkeypatch.setattr(cross_entropy, "MOST_LOGITS", 50 * tokens_per_chunk)
     layer = Projected(output_bias, dtype)
     expected, sums = (layer.sums(smoothing, sample_weight, chunked) for chunked in (False, True))
     np.testing.assert_allclose([float(s) for s in sums], [float(s) for s in expected], rtol=1e-5)
@@ -78,31 +68,33 @@ def test_sums_and_gradients_are_those_of_all_logits(
 
 
 def test_evaluations_have_the_same_sums_in_a_compiled_function(monkeypatch):
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 50 * 4)
+    monkeypatch.setattr(cross_entropy, "MOST_LOGITS", 50 * 4)
     layer = Projected(output_bias=True)
     expected = layer.sums(0.1, None, chunked=False)
     labels = ops.array(LABELS)
 
-    def sums(x, *projection):
-        weights = token_weights(labels)
-        return chunked_loss.chunked_sums(x, projection, labels, weights, 0.1, count_right=True)
+    def sums(x):
+        outputs = Unprojected(x, layer.embedding)
+        return tuple(LabelSmoothedCrossEntropy(0.1).sums(outputs, labels, count_right=True))
 
-    arguments = [ops.convert_to_tensor(weight) for weight in layer.trainable_weights]
-    results = compiled(sums)(*arguments)
+    results = compiled(sums)(ops.convert_to_tensor(layer.vectors))
     np.testing.assert_allclose([float(r) for r in results], [float(e) for e in expected], rtol=1e-5)
 
 
 def test_large_logits_do_not_overflow():
-    x, matrix = ops.array([[1e4]]), ops.array([[1.0], [-1.0], [0.0], [0.0]])
-    loss, _ = chunked_loss.chunked_sums(x, (matrix, None), ops.array([1]), ops.ones(1), 0.0)
-    assert float(loss) == pytest.approx(2e4)
+    embedding = SharedEmbedding(4, 1)
+    embedding.build()
+    embedding.matrix.assign([[1.0], [-1.0], [0.0], [0.0]])
+    outputs = Unprojected(ops.array([[[1e4]]]), embedding)
+    sums = LabelSmoothedCrossEntropy(0.0).sums(outputs, ops.array([[1]]))
+    assert float(sums.loss) == pytest.approx(2e4)
 
 
 @pytest.mark.skipif(keras.backend.backend() == "jax", reason="reads TensorFlow's graph")
 def test_no_array_of_all_logits_is_created_and_the_matrix_is_transposed_once(monkeypatch):
     import tensorflow as tf
 
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 4 * 50)
+    monkeypatch.setattr(cross_entropy, "MOST_LOGITS", 4 * 50)
     layer = Projected(output_bias=False)
 
     def gradients_of_chunks():
@@ -128,7 +120,7 @@ def test_no_array_of_all_logits_is_created_and_the_matrix_is_transposed_once(mon
 
 @pytest.mark.long
 def test_fit_and_evaluate_give_the_same_results_if_a_metric_reads_logits(monkeypatch):
-    monkeypatch.setattr(chunked_loss, "MOST_LOGITS", 5 * 50)
+    monkeypatch.setattr(cross_entropy, "MOST_LOGITS", 5 * 50)
     inputs, labels = pairs(), pairs()["target"]
 
     def results(*more):
