@@ -78,13 +78,25 @@ def test_relative_links_lead_somewhere():
     assert not [(path.name, link) for link, path in links if is_dead(link, path)]
 
 
+def test_every_page_is_reached_from_the_page_of_tasks():
+    seen, next_pages = set(), [ROOT / "t2t_keras" / "TASKS.md"]
+    while next_pages:
+        page = next_pages.pop()
+        if page not in seen:
+            seen.add(page)
+            links = (link.partition("#")[0] for link in LINK.findall(page.read_text("utf-8")))
+            targets = ((page.parent / link).resolve() for link in links if link)
+            next_pages += [target for target in targets if target in READMES]
+    assert not set(READMES) - seen
+
+
 def test_the_long_description_has_no_relative_links():
     source = (ROOT / "setup.py").read_text(encoding="utf-8").partition("\nsetup(")[0]
     names = {"__file__": str(ROOT / "setup.py")}
     exec(compile(source, "setup.py", "exec"), names)
     text = names["long_description"]()
     assert not [link for link in LINK.findall(text) if "://" not in link]
-    assert "[data]" not in text and "| data |" in text
+    assert "[configs]" not in text and "see configs" in text
 
 
 @pytest.fixture(scope="module")
