@@ -18,6 +18,8 @@ length limit. Since log P ≤ 0 and α ≥ 0, no continuation of a live hypothes
 The search for a sentence stops when this bound, computed for its most likely live hypothesis, is
 not above the score of its `n_best`-th best finished hypothesis. No later step can then change the
 result.
+
+lone_search.py repeats this search for one sentence, for speed; a test holds both equal.
 """
 
 from typing import Any, NamedTuple
@@ -30,8 +32,7 @@ from t2t_keras.decoding.hypotheses import (
     newest_tokens,
     with_token,
 )
-from t2t_keras.decoding.rows import END, Hypotheses
-from t2t_keras.decoding.tree_constraint import tree_logits
+from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.decoding_cache import extended
 from t2t_keras.ops import map_structure, ops
 
@@ -44,7 +45,8 @@ class BeamState(NamedTuple):
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    # Optional entries: "prefix" (see `next_tokens`), "leaves", those of `ConstrainedBeamSearch`.
+    # Optional entries: "prefix" and options, see `BeamSearch.start`; "leaves" of a tree; those of
+    # `ConstrainedBeamSearch`.
     extras: dict
     memory: Any
     cache: Any
@@ -80,7 +82,12 @@ class BeamSearch:
             room: initial capacity of the arrays, in tokens.
             longest: maximum output length, including the end token. None: no maximum. Each
                 sentence also has its own limit: its source length plus `config.extra_length`.
-            extras: {"prefix": see `next_tokens`}, or None.
+            extras: None, or a dict with "prefix" (see `next_tokens`) and options of each sentence:
+                "n_best", "alpha" and "no_repeat_ngram", perhaps also "beam", each `[sentences]`.
+                The width `config.beam` is the largest. A narrower beam of width k uses the first k
+                places and the 2k most likely continuations, so its results are those of a search
+                with this width; a beam of 1 is greedy, as in `search.method_of`. With "beam", there
+                must be a "prefix".
         """
         beam = self.config.beam
         limits, extras = length_limits(source, longest, self.config), extras or {}
@@ -108,13 +115,16 @@ class BeamSearch:
         limits, best_live = state.limits, state.live.scores[:, 0]
         open_sentences = (state.position < limits) & (best_live > IMPOSSIBLE)
         if self.config.early_stopping:
-            bound = best_live / length_penalty(limits, self.config)
+            bound = best_live / length_penalty(limits, self.config, state.extras.get("alpha"))
             open_sentences = open_sentences & (bound > self.worst_result(state))
         return open_sentences
 
     def worst_result(self, state):
         """Returns the score of each sentence's worst result so far, or −∞: `[sentences]`."""
-        return state.finished.scores[:, self.config.n_best - 1]
+        n_best = state.extras.get("n_best")
+        if n_best is None:
+            return state.finished.scores[:, self.config.n_best - 1]
+        return ops.take_along_axis(state.finished.scores, n_best[:, None] - 1, axis=1)[:, 0]
 
     def step(self, state):
         """Returns the state after one more token."""
@@ -135,12 +145,20 @@ class BeamSearch:
         ends = (newest == END) & may_end & (candidates.scores > IMPOSSIBLE)
         none = ~ops.any(ends, axis=1, keepdims=True) & (finished.scores[:, :1] == IMPOSSIBLE)
         ended = (ends | (at_limit & none & may_end)) & (position <= limits)
-        scores = candidates.scores / length_penalty(position, self.config)
+        alpha = state.extras.get("alpha")
+        alpha = None if alpha is None else alpha[:, None]
+        scores = candidates.scores / length_penalty(position, self.config, alpha)
         ended = Hypotheses(candidates.tokens, ops.where(ended, scores, IMPOSSIBLE))
         finished, _ = best(concatenated(finished, ended), beam)
         continues = (newest != END) & ~at_limit
         scores = ops.where(continues, candidates.scores, IMPOSSIBLE)
         live, chosen = best(Hypotheses(candidates.tokens, scores), beam)
+        if "beam" in state.extras:
+            widths = state.extras["beam"][:, None]
+            live, finished = only_first(live, widths), only_first(finished, widths)
+            # Greedy search stops at the first end token; a wider beam goes on while it can improve.
+            has_ended = (widths == 1) & (finished.scores[:, :1] > IMPOSSIBLE)
+            live = live._replace(scores=ops.where(has_ended, IMPOSSIBLE, live.scores))
         origin = ops.take_along_axis(parents, chosen, axis=1)
         visible = ops.take_along_axis(visible, origin[..., None], axis=1)
         extras = state.extras | map_structure(
@@ -165,12 +183,28 @@ class BeamSearch:
         Returns:
             `Candidates`, most likely first. Only the first `beam` may end.
         """
-        beam, live, position = self.config.beam, state.live, state.position
-        prefix = state.extras.get("prefix")
-        constrained = self.constraint(state)
-        log_p, tokens = next_tokens(
-            logits, 2 * beam, live.tokens, position, self.config, prefix, constrained
+        if "beam" not in state.extras:
+            return self.likeliest(state, logits)
+        prefix, beam = state.extras["prefix"], state.extras["beam"][:, None]
+        here = ops.arange(ops.shape(prefix)[1], dtype="int32") == state.position
+        masks = ops.any(here & (prefix != PADDING)) | ops.any(state.extras["no_repeat_ngram"] > 0)
+        without = {name: each for name, each in state.extras.items() if name != "prefix"}
+        without["no_repeat_ngram"] = 0
+        candidates = ops.cond(  # masking is expensive, and prefixes are short
+            masks,
+            lambda: self.likeliest(state, logits),
+            lambda: self.likeliest(state._replace(extras=without), logits),
         )
+        newest, (tokens, scores) = candidates.newest, candidates.hypotheses
+        rank = ops.arange(newest.shape[1], dtype="int32")
+        allowed = (rank < 2 * beam) & ((rank < beam) | (newest != END))
+        scores = ops.where(allowed, scores, IMPOSSIBLE)
+        return candidates._replace(hypotheses=Hypotheses(tokens, scores))
+
+    def likeliest(self, state, logits):
+        """Returns the `Candidates` of the widest beam."""
+        beam, live = self.config.beam, state.live
+        log_p, tokens = next_tokens(self, logits, 2 * beam, live.tokens, state)
         per_hypothesis = tokens.shape[-1]
         log_p = ops.reshape(log_p + live.scores[..., None], (-1, beam * per_hypothesis))
         scores, chosen = ops.top_k(log_p, min(2 * beam, beam * per_hypothesis))
@@ -180,10 +214,6 @@ class BeamSearch:
         hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
         may_end = ops.arange(newest.shape[1], dtype="int32") < beam
         return Candidates(hypotheses, parents, newest, may_end, {})
-
-    def constraint(self, state):
-        """Returns a function that applies a further constraint to logits, or None."""
-        return tree_logits(self.trees, state, state.live.tokens)
 
     def continued(self, state, parents, newest):
         """Returns the tokens of the live hypotheses `parents`, extended by the tokens `newest`."""
@@ -203,10 +233,19 @@ class BeamSearch:
     def hypotheses(self, state):
         """Returns the `config.n_best` best hypotheses of each sentence.
 
-        Hypotheses that were cut off at the limit are included only if none has ended.
+        Hypotheses that were cut off at the limit are included only if none has ended. With an
+        "n_best" of each sentence, there are `config.beam`, and those beyond it have the score −∞.
         """
+        if "n_best" in state.extras:
+            return only_first(state.finished, state.extras["n_best"][:, None])
         tokens, scores = state.finished
         return Hypotheses(tokens[:, : self.config.n_best], scores[:, : self.config.n_best])
+
+
+def only_first(hypotheses, count):
+    """Returns `Hypotheses` with the score −∞ beyond the first `count`, `[sentences, 1]`."""
+    rank = ops.arange(hypotheses.scores.shape[1], dtype="int32")
+    return hypotheses._replace(scores=ops.where(rank < count, hypotheses.scores, IMPOSSIBLE))
 
 
 def concatenated(first, second):

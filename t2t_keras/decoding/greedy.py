@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 from t2t_keras.decoding.constraints import next_tokens
 from t2t_keras.decoding.hypotheses import length_limits, length_penalty, newest_tokens, with_token
 from t2t_keras.decoding.rows import END, PADDING, Hypotheses
-from t2t_keras.decoding.tree_constraint import tree_logits
 from t2t_keras.decoding_cache import extended, own_slots
 from t2t_keras.ops import ops
 
@@ -82,12 +81,7 @@ class Greedy:
 
     def choose(self, logits, state):
         """Returns log P and id of the next token of each hypothesis."""
-        prefix = state.extras.get("prefix")
-        tokens = state.hypotheses.tokens
-        constrained = tree_logits(self.trees, state, tokens)
-        log_p, ids = next_tokens(
-            logits, 1, tokens, state.position, self.config, prefix, constrained
-        )
+        log_p, ids = next_tokens(self, logits, 1, state.hypotheses.tokens, state)
         log_p, best = ops.top_k(log_p, 1)  # LiteRT lacks some operations of argmax
         return log_p[..., 0], ops.take_along_axis(ids, best, axis=-1)[..., 0]
 

@@ -11,10 +11,16 @@ def length_limits(source, longest, config):
     return limits if longest is None else ops.minimum(limits, longest)
 
 
-def length_penalty(length, config):
-    """Returns the length penalty, by which log P is divided; `length` includes the end token."""
+def length_penalty(length, config, alpha=None):
+    """Returns the length penalty, by which log P is divided.
+
+    Args:
+        length: number of tokens, including the end token.
+        config: a `SearchConfig`.
+        alpha: an array of exponents in place of `config.alpha`.
+    """
     length = ops.cast(length, "float32")
-    return config.length_penalty(ops.maximum(length, 1.0))  # a row of padding has length 0
+    return config.length_penalty(ops.maximum(length, 1.0), alpha)  # a row of padding has length 0
 
 
 def best(hypotheses, count):

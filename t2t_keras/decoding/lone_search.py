@@ -1,8 +1,9 @@
 """Search for one sentence without constraints, in as few operations as possible.
 
 A step of a small model takes as long as a hundred NumPy operations. So this module implements the
-steps of `BeamSearch` and `Greedy` again for a single sentence. It skips work that a step does not
-need: for example, most steps finish no hypothesis. The results are bit-for-bit the same.
+steps of `BeamSearch` and `Greedy` again for a single sentence; beam_search.py and greedy.py say
+what each does. It skips work that a step does not need: for example, most steps finish no
+hypothesis. The results are bit-for-bit the same, which test_lone_search.py checks.
 """
 
 import math

@@ -5,7 +5,6 @@ import numpy as np
 from t2t_keras.decoding.constraints import mask_forbidden
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.hypotheses import best
-from t2t_keras.decoding.tree_constraint import tree_logits
 from t2t_keras.ops import ops
 
 
@@ -24,9 +23,7 @@ class Sampling(Greedy):
 
     def choose(self, logits, state):
         normalizer, ids = ops.logsumexp(logits, axis=-1), None
-        tokens, prefix = state.hypotheses.tokens, state.extras.get("prefix")
-        constrained = tree_logits(self.trees, state, tokens)
-        logits = mask_forbidden(logits, tokens, state.position, self.config, prefix, constrained)
+        logits = mask_forbidden(self, logits, state.hypotheses.tokens, state)
         logits = logits / self.config.temperature
         if self.config.top_k or self.config.top_p < 1:
             vocabulary = logits.shape[-1]

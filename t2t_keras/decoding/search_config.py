@@ -90,16 +90,16 @@ class SearchConfig:
         """Returns the settings of greedy search."""
         return self.changed(beam=1, n_best=1, constrain="")
 
-    def length_penalty(self, length):
+    def length_penalty(self, length, alpha=None):
         """Returns the length penalty, by which log P is divided.
 
         Args:
             length: tokens of a hypothesis, including the end token: a float or an array of floats,
                 at least 1.
+            alpha: exponent. None: the setting.
         """
-        if self.penalty == "marian":
-            return length**self.alpha
-        return ((5.0 + length) / 6.0) ** self.alpha
+        alpha = self.alpha if alpha is None else alpha
+        return (length if self.penalty == "marian" else (5.0 + length) / 6.0) ** alpha
 
     def validate(self):
         """Raises `ValueError` for the first invalid setting.

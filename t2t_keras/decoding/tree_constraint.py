@@ -186,20 +186,6 @@ class TreeConstraint:
         return ops.where(inside_leaf[..., None], any_text, ops.maximum(own, any_text - SURPRISE))
 
 
-def tree_logits(trees, state, tokens):
-    """Returns a function that applies a tree constraint to the logits of a search, or None.
-
-    Args:
-        trees: a `TreeConstraint`, or None.
-        state: the state of the search.
-        tokens: tokens of the search's hypotheses.
-    """
-    if trees is None:
-        return None
-    of_state = state.extras["leaves"], tokens, state.position, state.limits
-    return lambda logits: trees.constrained(logits, *of_state)
-
-
 def last_of(booleans, index):
     """Returns the last index along the last axis where `booleans` are true, or 0."""
     return ops.max(ops.where(booleans, index, 0), axis=-1)

@@ -7,10 +7,8 @@ import tensorflow as tf
 from keras import ops
 
 from t2t_keras.decoding.alignment import all_attention, attention_between
-from t2t_keras.decoding.beam_search_with_options import (
-    BeamSearchWithOptions,
-    ConstrainedBeamSearchWithOptions,
-)
+from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
@@ -54,7 +52,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     """
     method, longest = method_of(model, config, trees), model.longest
     has_options = config.method == "beam"
-    options = BeamSearchWithOptions(model, config, trees)
+    options = BeamSearch(model, config, trees)
 
     def search(source):
         return search_in_stages(method, source, longest)._asdict()
@@ -92,7 +90,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     if has_options:
         functions[IDS_WITH_OPTIONS] = (with_options, SOURCE, PREFIX, *OPTIONS)
     if has_options and follows is not None and trees is None:
-        constrained = ConstrainedBeamSearchWithOptions(model, config, follows)
+        constrained = ConstrainedBeamSearch(model, config, follows)
         phrases = rows("phrases", axes=3)
         functions[IDS_PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
     if any(model.config.attention_layers):

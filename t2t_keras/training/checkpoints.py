@@ -1,10 +1,9 @@
 """Writes, reads and averages checkpoints (§6.1).
 
 A checkpoint is one file of arrays, `checkpoints/step-00001000.npz`. It contains the weights, the
-optimizer's moments, the seeds of the dropout layers and the run's progress. It is written under a
-temporary name, synced to disk and renamed, so that older checkpoints stay usable whenever
-the process dies. Every array has a checksum, which is verified on reading. The average of
-checkpoints, `averaged.npz`, is such a file, without the optimizer.
+optimizer's moments, the seeds of the dropout layers and the run's progress. Older checkpoints stay
+usable whenever the process dies. Every array has a checksum, which is verified on reading. The
+average of checkpoints, `averaged.npz`, is such a file, without the optimizer.
 """
 
 import contextlib
@@ -12,26 +11,14 @@ import hashlib
 import json
 import os
 import re
-import struct
-import tokenize
 import zipfile
-import zlib
 from pathlib import Path
 
 import numpy as np
 
 from t2t_keras.checks import check_integer
-from t2t_keras.training.state_fit import check_fits, has_optimizer, named
 
-# Errors of `zipfile` and NumPy for an altered file, or for a file that claims a huge array.
-UNREADABLE = (
-    *(OSError, ValueError, KeyError, EOFError, RuntimeError, MemoryError, OverflowError),
-    *(zipfile.BadZipFile, zlib.error, struct.error),
-    *(TypeError, SyntaxError, tokenize.TokenError),  # a header is parsed as a Python literal
-)
-
-
-NOTES = ("step", "previous", "keep", "arrays", "on_schedule")  # that every checkpoint has
+NOTES = ("step", "previous", "keep", "shapes", "on_schedule")  # that every checkpoint has
 
 
 class DamagedCheckpoint(ValueError):
@@ -86,11 +73,7 @@ class Checkpoints:
         self.delete_old()
 
     def delete_old(self):
-        """Deletes all checkpoints except the newest `keep` and the best.
-
-        `keep` and the best step are in the notes of the newest checkpoint. Unfinished files of
-        killed processes and older checkpoints off schedule are also deleted.
-        """
+        """Deletes all but the newest `keep` checkpoints on schedule and the best; see `save`."""
         for unfinished in self.folder.glob("step-*.unfinished"):
             unfinished.unlink()
         steps = self.steps()
@@ -102,14 +85,14 @@ class Checkpoints:
             self.path(old).unlink()
 
     def on_schedule(self, steps):
-        """Returns the steps whose checkpoints an uninterrupted run would also write."""
-        return [step for step in steps if self.is_on_schedule(step)]
+        """Returns the steps whose checkpoints are damaged, or an uninterrupted run also writes."""
 
-    def is_on_schedule(self, step):
-        """Returns whether a checkpoint is on schedule. Damaged checkpoints count as on schedule."""
-        with contextlib.suppress(DamagedCheckpoint):
-            return self.notes(step)["on_schedule"]
-        return True
+        def is_on_schedule(step):
+            with contextlib.suppress(DamagedCheckpoint):
+                return self.notes(step)["on_schedule"]
+            return True
+
+        return [step for step in steps if is_on_schedule(step)]
 
     def counted(self, steps):
         """Returns the newest step and the earlier steps on schedule, oldest first."""
@@ -125,9 +108,7 @@ class Checkpoints:
 
     def shapes(self, step):
         """Returns {name: shape} of a checkpoint's arrays without reading them."""
-        with damage_reported(self.path(step)), zipfile.ZipFile(self.path(step)) as file:
-            names = [name.removesuffix(".npy") for name in file.namelist() if name != "notes.npy"]
-            return {name: shape_in(file, name) for name in names}
+        return {name: tuple(shape) for name, shape in self.notes(step)["shapes"].items()}
 
     def digest(self, step):
         """Returns a digest of a checkpoint's state."""
@@ -185,17 +166,20 @@ class Checkpoints:
 
 
 def write_state(path, state, notes):
-    """Writes a file of arrays and notes. Its name is only ever that of a complete file.
+    """Writes a file of arrays and notes; see `Checkpoints.save`.
 
-    Args:
-        path: the file.
-        state, notes: see `Checkpoints.save`.
+    Its name is only ever that of a complete file.
     """
-    unfinished = path.with_suffix(".unfinished")
-    notes = json.dumps(notes | {"arrays": len(state)}).encode()
+    unfinished, shapes = path.with_suffix(".unfinished"), {}
     try:
         with open(unfinished, "wb") as file:
-            write_arrays(file, {"notes": np.frombuffer(notes, "uint8")}, state)
+            with zipfile.ZipFile(file, "w") as archive:
+                for name in state:  # unlike `np.savez`, one at a time
+                    array = np.asanyarray(state[name])
+                    shapes[name] = array.shape
+                    write_array(archive, name, array)
+                contents = json.dumps(notes | {"shapes": shapes}).encode()
+                write_array(archive, "notes", np.frombuffer(contents, "uint8"))
             file.flush()
             os.fsync(file.fileno())
     except OSError:
@@ -205,6 +189,11 @@ def write_state(path, state, notes):
     unfinished.rename(path)
 
 
+def write_array(archive, name, array):
+    with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+        np.lib.format.write_array(member, array)
+
+
 def read_state(path, names=NOTES):
     """Returns the state and the notes in a file that `write_state` has written.
 
@@ -212,16 +201,11 @@ def read_state(path, names=NOTES):
         path: the file.
         names: names that the notes must have.
     """
-    with damage_reported(path):
-        with zipfile.ZipFile(path) as file:
-            check_stored(file)
-            if damaged := file.testzip():
-                raise ValueError(f"wrong checksum of {damaged}")
-        with opened(path) as file:
-            state = {name: numbers(name, file[name]) for name in file.files}
+    with damage_reported(path), opened(path) as file:
+        state = {name: file[name] for name in file.files}  # compares the checksums
         notes = parsed_notes(state.pop("notes"), names)
-        if (arrays := notes["arrays"]) != len(state):
-            raise ValueError(f"it has {len(state)} of {arrays} arrays")
+        if missing := notes["shapes"].keys() - state.keys():
+            raise ValueError(f"it has no {min(missing)}")
     return state, notes
 
 
@@ -239,15 +223,6 @@ def state_digest(path):
     return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
 
 
-def write_arrays(file, *mappings):
-    """Writes {name: array} like `np.savez`, but reads the arrays one at a time."""
-    with zipfile.ZipFile(file, "w") as archive:
-        for arrays in mappings:
-            for name in arrays:
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                    np.lib.format.write_array(member, np.asanyarray(arrays[name]))
-
-
 @contextlib.contextmanager
 def opened(path):
     """Yields the arrays of a file. `np.load` alone would leave a damaged file open."""
@@ -261,22 +236,6 @@ def check_stored(file):
     for member in file.infolist():
         if member.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{member.filename} is compressed")
-
-
-def numbers(name, array):
-    """Returns the array. Raises `ValueError` if it does not contain numbers."""
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} is not an array of numbers")
-    return array
-
-
-def shape_in(archive, name):
-    """Returns the shape of an array, which its header states."""
-    with archive.open(f"{name}.npy") as member:
-        version = np.lib.format.read_magic(member)
-        if version != (1, 0):  # `write_array` chooses it for all arrays of numbers
-            raise ValueError(f"{name} has a header of version {version}")
-        return np.lib.format.read_array_header_1_0(member)[0]
 
 
 def parsed_notes(array, names):
@@ -298,14 +257,14 @@ def damage_reported(path):
     """Raises `DamagedCheckpoint` instead of the errors of a file that cannot be read."""
     try:
         yield
-    except UNREADABLE as error:
+    except Exception as error:  # `zipfile` and NumPy raise a dozen kinds for an altered file
         raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
 
 
 def state_of(model):
     """Returns everything that training changes, as {name: array}."""
-    optimizer = named("optimizer", model.optimizer.variables)
-    return model_state(model) | {name: each.numpy() for name, each in optimizer.items()}
+    variables = variables_for(model, ["optimizer/"])
+    return {name: each.numpy() for name, each in variables.items()}
 
 
 def model_state(model):
@@ -321,11 +280,40 @@ def restore(model, state):
         state: {name: array}, see `state_of`. The arrays of the optimizer may be missing.
     """
     check_fits(model, {name: array.shape for name, array in state.items()})
-    variables = named("model", model.variables)
-    if has_optimizer(state):
-        variables |= named("optimizer", model.optimizer.variables)
-    for name, variable in variables.items():
+    for name, variable in variables_for(model, state).items():
         variable.assign(state[name])
+
+
+def check_fits(model, shapes):
+    """Raises `ValueError` for the first array of a state that does not fit a model.
+
+    `shapes` is {name: shape}. The arrays of the optimizer may be missing.
+    """
+    own = {name: tuple(each.shape) for name, each in variables_for(model, shapes).items()}
+    of_optimizer = {name: shape for name, shape in shapes.items() if name.startswith("optimizer/")}
+    for name in own | of_optimizer:
+        ours, theirs = (each.get(name, "missing") for each in (own, shapes))
+        if ours != theirs:
+            other = "a different model"
+            if name.startswith("optimizer/"):
+                other = "an optimizer with different options (training.optimizer_options)"
+            raise ValueError(
+                f"{name} does not fit: it is {ours} in the model and {theirs} in the checkpoint, "
+                f"which belongs to {other}"
+            )
+
+
+def variables_for(model, names):
+    """Returns {name: variable} for a state, given the names of its arrays."""
+    variables = named("model", model.variables)
+    if any(name.startswith("optimizer/") for name in names):
+        variables |= named("optimizer", model.optimizer.variables)
+    return variables
+
+
+def named(kind, variables):
+    """Names variables by index, because Keras' own names differ between equal models."""
+    return {f"{kind}/{index:04}": variable for index, variable in enumerate(variables)}
 
 
 def average(checkpoints, last):

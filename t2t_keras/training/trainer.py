@@ -26,7 +26,10 @@ from t2t_keras.training.finite_checks import FiniteChecks, shortened
 from t2t_keras.training.hardware.devices import tf32
 from t2t_keras.training.hardware.machines import Machines
 from t2t_keras.training.hardware.training_cost import TrainingCost
-from t2t_keras.training.logs.records import Records
+from t2t_keras.training.logs.console import Console
+from t2t_keras.training.logs.interval_log import IntervalLog
+from t2t_keras.training.logs.metrics_file import MetricsFile
+from t2t_keras.training.logs.summaries import Summaries
 from t2t_keras.training.optimizers import refuse_moving_average
 from t2t_keras.training.signals import stopping_on_signals
 
@@ -73,13 +76,11 @@ class Trainer:
         self.checkpoints = Checkpoints(self.folder / "checkpoints", config.keep)
         self.finite = FiniteChecks(model, self.data, self.checkpoints)
         self.early_stopping = early_stopping(config, self.held_out)
-        self.records = Records(
-            *(self.folder, config, model, self.strategy),
-            names=[each.name for each in self.held_out],
-            is_chief=self.is_chief,
-            progress=lambda: (self.step, self.tokens, self.passes),
-        )
-        self.console = self.records.console
+        progress, logs = lambda: (self.step, self.tokens, self.passes), self.folder / "logs"
+        self.console = Console(config, progress, self.is_chief, logs=logs)
+        self.metrics_file = MetricsFile(self.folder / "metrics.jsonl")
+        self.intervals = IntervalLog(self.folder / "training.jsonl", model, self.strategy)
+        self.summaries = Summaries(logs, [each.name for each in self.held_out])
         self.cost = TrainingCost(rate)
         self.step, self.tokens = 0, 0
         self.seen = collections.Counter()  # pairs from each corpus of a mix
@@ -96,7 +97,7 @@ class Trainer:
             )
         ]
         self.callbacks = keras.callbacks.CallbackList(
-            [*self.records.callbacks(), *callbacks],
+            [*([self.summaries] if self.is_chief else []), self.console, *callbacks],
             add_history=True,
             model=model,
             verbose=1,
@@ -152,8 +153,10 @@ class Trainer:
                 self.finite.check_losses(unchecked_losses, self.step)
                 unchecked_losses = []
             if log_is_due:
-                seconds = self.cost.seconds_so_far()
-                self.records.interval(logs, self.step, self.tokens, seconds)
+                if self.is_chief:
+                    seconds = self.cost.seconds_so_far()
+                    values = self.intervals.append(logs, self.step, self.tokens, seconds)
+                    self.summaries.write_interval(values)
                 self.model.reset_metrics()
             if evaluation_is_due or save_is_due:
                 with self.cost.paused():
@@ -262,7 +265,12 @@ class Trainer:
         }
         if corpora := self.data.corpora:
             results["passes"] = {name: self.seen[name] / size for name, size in corpora.items()}
-        self.records.evaluation(results, examples, self.early_stopping.metric if is_best else None)
+        if self.is_chief:
+            self.metrics_file.append(results)
+            self.summaries.write_evaluation(results, examples)
+            best_metric = self.early_stopping.metric if is_best else None
+            self.console.show_evaluation(results, best_metric)
+            self.console.show_examples(examples)
         # Callbacks expect numbers; BLEU's signature is text.
         numbers = {n: value for n, value in results.items() if isinstance(value, int | float)}
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
@@ -281,7 +289,7 @@ class Trainer:
             self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.early_stopping.state()
-            progress |= {"interval": self.records.intervals.state()}
+            progress |= {"interval": self.intervals.state()}
             progress |= {"learning_rate": self.learning_rate}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
@@ -299,9 +307,10 @@ class Trainer:
         if self.is_chief:
             self.checkpoints.set_aside_after(step)
             self.checkpoints.delete_old()  # an earlier process may have ended before doing so
-            self.records.forget_after(step)
+            for file in (self.metrics_file, self.intervals.file):
+                file.forget_after(step)  # these lines will be written again
         if newest is None:
-            self.records.intervals.restore(None, self.tokens, self.cost.seconds)
+            self.intervals.restore(None, self.tokens, self.cost.seconds)
             return
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
@@ -311,7 +320,7 @@ class Trainer:
         self.tokens = notes["tokens"]
         self.seen = collections.Counter(notes.get("seen", {}))
         self.cost.restore(notes)
-        self.records.intervals.restore(notes.get("interval"), self.tokens, self.cost.seconds)
+        self.intervals.restore(notes.get("interval"), self.tokens, self.cost.seconds)
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
 

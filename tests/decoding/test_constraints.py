@@ -1,11 +1,14 @@
 """Constraints on given logits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from keras import ops
 from support.models.helpers import array
 
-from t2t_keras.decoding.constraints import next_tokens, repeats_ngram, without_repeats
+from t2t_keras.decoding.constraints import next_tokens, repeats_ngram
+from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.search_config import SearchConfig
 
 LOGITS = np.random.default_rng(0).normal(size=(2, 3, 12)).astype("float32")
@@ -19,9 +22,10 @@ def allowed_tokens(position=3, prefix=None, **settings):
     tokens = ops.array(
         np.where(np.arange(5) < position, np.pad(TOKENS, [(0, 0), (0, 0), (0, 2)]), 0)
     )
-    prefix = None if prefix is None else ops.array(prefix)
-    config = SearchConfig(**settings)
-    log_p, ids = next_tokens(ops.array(LOGITS), 12, tokens, ops.array(position), config, prefix)
+    extras = {} if prefix is None else {"prefix": ops.array(prefix)}
+    state = SimpleNamespace(position=ops.array(position), extras=extras)
+    search = Greedy(None, SearchConfig(**settings))
+    log_p, ids = next_tokens(search, ops.array(LOGITS), 12, tokens, state)
     log_p, ids = array(log_p), array(ids).astype("int32")
     expected = np.take_along_axis(LOG_P, ids, axis=-1)
     np.testing.assert_allclose(log_p[np.isfinite(log_p)], expected[np.isfinite(log_p)], atol=1e-5)
@@ -68,14 +72,12 @@ def test_repeated_ngrams_are_those_found_by_comparing_all(n):
 def test_each_sentence_has_its_own_length_of_ngrams():
     tokens = np.random.default_rng(1).integers(3, 6, (5, 2, 9)).astype("int32")
     for position in (0, 1, 4, 9):
-        masked = without_repeats(
-            ops.zeros((5, 2, 6)), ops.array(tokens), ops.array(position), ops.arange(5)
-        )
+        found = array(repeats_ngram(ops.array(tokens), ops.array(position), ops.arange(5), 6))
         for n in range(1, 5):
             own = ops.array(tokens[n : n + 1])
             marks = array(repeats_ngram(own, ops.array(position), n, 6))[0]
-            assert (np.isneginf(array(masked)[n])[:, 1:] == marks[:, 1:]).all(), "0 is padding"
-        assert not np.isneginf(array(masked)[0][:, 1:]).any()
+            assert (found[n][:, 1:] == marks[:, 1:]).all(), "0 is padding"
+        assert not found[0][:, 1:].any()
     unused = ops.array(np.full(5, 2**31 - 1, "int32"))
-    masked = without_repeats(ops.zeros((5, 2, 6)), ops.array(tokens), ops.array(9), unused)
-    assert not np.isneginf(array(masked)[..., 1:]).any(), "outputs are shorter"
+    found = array(repeats_ngram(ops.array(tokens), ops.array(9), unused, 6))
+    assert not found[..., 1:].any(), "outputs are shorter"

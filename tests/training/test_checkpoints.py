@@ -37,7 +37,8 @@ def saved(folder, steps, keep=5, on_schedule=True, **notes):
 def test_a_saved_checkpoint_is_loaded(tmp_path):
     state, notes = saved(tmp_path, [3]).load(3)
     np.testing.assert_array_equal(state["model/0000"], np.full((64, 64), 3, "float32"))
-    expected = {"tokens": 30, "step": 3, "previous": None, "keep": 5, "arrays": 2}
+    expected = {"tokens": 30, "step": 3, "previous": None, "keep": 5}
+    expected["shapes"] = {"model/0000": [64, 64], "optimizer/0": [1]}
     assert notes == expected | {"on_schedule": True}
 
 
@@ -124,14 +125,14 @@ def test_a_models_state_is_restored_bit_for_bit():
 def test_the_state_of_a_different_model_is_refused_and_changes_nothing():
     model, wider = compiled_model(), compiled_model(d_ff=24)
     before = state_of(model)
-    message = r"in the model and .* in the checkpoint: it belongs to a different model"
+    message = r"in the model and .* in the checkpoint, which belongs to a different model"
     with pytest.raises(ValueError, match=message):
         restore(model, state_of(wider))
     for name, array in state_of(model).items():
         np.testing.assert_array_equal(array, before[name])
     state = state_of(model)
     state.pop(next(iter(state)))
-    with pytest.raises(ValueError, match="The checkpoint has no model/0000"):
+    with pytest.raises(ValueError, match=r"model/0000 .* missing in the checkpoint"):
         restore(model, state)
 
 
@@ -212,7 +213,6 @@ def notes_file(text):
     ("notes", "array", "message"),
     [
         ("3", npy([1.0]), "notes are not an object"),
-        ("{}", npy(["x"]), "not an array of num"),
         ("{}", npy([1.0], (10**13,)), "allocate"),
     ],
 )

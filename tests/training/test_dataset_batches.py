@@ -39,7 +39,7 @@ def uninterrupted(tmp_path_factory):
 @pytest.mark.long
 def test_a_dataset_trains_as_fit_does_on_the_same_batches(uninterrupted):
     trainer, initial, state, printed = uninterrupted
-    first, second = trainer.records.metrics_file.read()
+    first, second = trainer.metrics_file.read()
     real = sum(int((ids > 0).sum()) for x, _ in batches().as_numpy_iterator() for ids in x.values())
     assert first["tokens"] <= real < second["tokens"] < 2 * real
     assert re.search(r"step 7/7  epoch 1\.40  loss .* tokens/s", printed)

@@ -68,7 +68,7 @@ def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch):
     message = r"The held-out loss \(general\) after step 6 is nan, although all weights are finite"
     with pytest.raises(NonFiniteLoss, match=message):
         trainer.train()
-    assert trainer.checkpoints.steps() == [4] and trainer.records.metrics_file.read() == []
+    assert trainer.checkpoints.steps() == [4] and trainer.metrics_file.read() == []
     trainer.finite.check_held_out({"loss": 1.0}, 6)
     embedding(trainer.model).assign(embedding(trainer.model) * float("nan"))
     with pytest.raises(NonFiniteLoss, match="After step 6 the model is no longer finite"):

@@ -46,7 +46,7 @@ def test_checkpoints_are_saved_and_count_tokens(finished):
 
 
 def test_each_evaluation_writes_a_line_of_metrics(finished):
-    first, second = finished.trainer.records.metrics_file.read()
+    first, second = finished.trainer.metrics_file.read()
     assert (first["step"], second["step"]) == (10, 20)
     assert second["loss"] < first["loss"]
     assert second["tokens"] > first["tokens"] > 0
@@ -103,7 +103,7 @@ def test_progress_evaluations_and_examples_are_printed(finished):
 def test_every_interval_is_recorded(finished):
     lines = MetricsFile(finished.folder / "training.jsonl").read()
     assert [line["step"] for line in lines] == [5, 10, 15, 20]
-    evaluations = finished.trainer.records.metrics_file.read()
+    evaluations = finished.trainer.metrics_file.read()
     for line, evaluation in zip(lines[1::2], evaluations, strict=True):
         for name in ("loss", "perplexity"):
             assert line[name] == evaluation[f"train_{name}"]
@@ -156,7 +156,7 @@ def watched(tmp_path_factory):
 
 
 def test_named_held_out_sets_are_measured_each(watched):
-    line = watched.trainer.records.metrics_file.read()[0]
+    line = watched.trainer.metrics_file.read()[0]
     names = ("loss", "perplexity", "token_accuracy")
     assert [line[name] for name in names] == [line[f"general/{name}"] for name in names]
     assert (line["bleu"], line["general/bleu"], line["mine/bleu"]) == (12.5, 12.5, 20.0)
@@ -170,7 +170,7 @@ def test_named_held_out_sets_are_measured_each(watched):
 @pytest.mark.long
 def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched, tmp_path, caplog):
     """The BLEU stays the same, although the loss falls."""
-    losses = [each["mine/loss"] for each in watched.trainer.records.metrics_file.read()]
+    losses = [each["mine/loss"] for each in watched.trainer.metrics_file.read()]
     assert losses == sorted(losses, reverse=True)
     assert watched.why == "no higher mine/bleu in 2 evaluations"
     assert watched.trainer.step == 6 and watched.trainer.checkpoints.best() == 2
@@ -211,7 +211,7 @@ def test_evaluating_and_saving_are_no_training_time(tmp_path, monkeypatch):
     resumed = new_trainer(tmp_path, steps=8, **settings)
     resumed.cost.rate = 500.0
     resumed.train()
-    lines = resumed.records.metrics_file.read()
+    lines = resumed.metrics_file.read()
     assert [(each["step"], each["seconds"]) for each in lines] == [(3, 3), (6, 6), (8, 8)]
     assert [each["flops"] for each in lines] == [30, 60, 60 + 2 * 500]
     assert lines[-1]["tokens_per_second"] == lines[-1]["tokens"] / 8

@@ -120,7 +120,7 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
     assert names == expected_names
     assert [line["step"] for line in intervals(tmp_path / "killed")] == [3, 4]
     assert intervals(tmp_path / "killed") == intervals(tmp_path / "whole")
-    ours, theirs = trainer.records.metrics_file.read(), whole.records.metrics_file.read()
+    ours, theirs = trainer.metrics_file.read(), whole.metrics_file.read()
     for name in ("step", "tokens", "loss", "bleu", "learning_rate", "train_loss"):
         assert [each[name] for each in ours] == [each[name] for each in theirs], name
 

@@ -34,7 +34,7 @@ class ConstrainedBeamSearch(BeamSearch):
 
     `start` takes `extras["phrases"]`: ids `[sentences, phrases, length]`, padded at the end.
     Phrases that consist of padding are ignored. Phrases must not contain banned ids. For a sentence
-    without phrases, the search is equivalent to `BeamSearch`.
+    without phrases, the search is equivalent to `BeamSearch`. All sentences use the widest beam.
 
     Args:
         model: a `Transformer` or an `Ensemble`.
@@ -49,7 +49,8 @@ class ConstrainedBeamSearch(BeamSearch):
         self.follows = follows
 
     def start(self, source, room, longest=None, extras=None):
-        extras, phrases = dict(extras), phrases_of(extras["phrases"])
+        extras = {name: value for name, value in extras.items() if name != "beam"}
+        phrases = phrases_of(extras["phrases"])
         limits, deadlines = length_limits(source, None, self.config), lengths_of(source)
         if "prefix" in extras:
             limits, deadlines = (
@@ -99,11 +100,7 @@ class ConstrainedBeamSearch(BeamSearch):
             most likely continuations, which come before the phrase tokens.
         """
         beam, live = self.config.beam, state.live
-        prefix = state.extras.get("prefix")
-        constrained = self.constraint(state)
-        log_p, likely = next_tokens(
-            logits, 2 * beam, live.tokens, state.position, self.config, prefix, constrained
-        )
+        log_p, likely = next_tokens(self, logits, 2 * beam, live.tokens, state)
         # Without a prefix, `next_tokens` returns two more tokens, which would change the choice.
         rank = ops.cumsum(ops.cast(log_p > IMPOSSIBLE, "int32"), axis=-1)
         log_p = ops.where(rank <= 2 * beam, log_p, IMPOSSIBLE)

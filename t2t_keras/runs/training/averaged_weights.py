@@ -21,7 +21,7 @@ from t2t_keras.training.checkpoints import (
 )
 
 NAME = "averaged.npz"
-FIELDS = ("arrays", "steps", "newest_checkpoint")
+FIELDS = ("shapes", "steps", "newest_checkpoint")
 
 
 class AveragedWeights:
@@ -42,7 +42,10 @@ class AveragedWeights:
     def record(self):
         """Returns the record of the weights, or None if there are none."""
         with advised():
-            return read_notes(self.path, FIELDS) if self.path.exists() else None
+            if not self.path.exists():
+                return None
+            notes = read_notes(self.path, FIELDS)
+            return {name: notes[name] for name in notes if name != "shapes"}
 
     def state(self):
         """Returns the weights, see `restore`."""

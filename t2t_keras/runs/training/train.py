@@ -40,10 +40,9 @@ from t2t_keras.runs.training.run_start import (
     record_hardware,
 )
 from t2t_keras.runs.tree_search import tree_constraint_for
-from t2t_keras.training.checkpoints import DamagedCheckpoint
+from t2t_keras.training.checkpoints import DamagedCheckpoint, check_fits
 from t2t_keras.training.hardware.devices import tf32
 from t2t_keras.training.hardware.machines import Machines, find_strategy
-from t2t_keras.training.state_fit import check_fits
 from t2t_keras.training.trainer import Trainer
 
 SECONDS = 0.05  # minimum duration of a measurement of the sustained rate

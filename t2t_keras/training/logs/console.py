@@ -19,11 +19,11 @@ from absl import logging
 from pipelines.printable import printable
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.schedules import rate_of_last_update
-from t2t_keras.training.logs.colors import Colors
 
 REDRAW_SECONDS = 0.2  # seconds between two updates of the progress line
 SILENT_SECONDS = 30.0  # maximum number of seconds between two lines of a log file
 BAR_WIDTH = 5, 30  # minimum and maximum width of the progress bar, in columns
+CODES = {"quiet": "2", "title": "1", "good": "1;32"}  # parameters of the escape sequence
 # {name of a held-out metric: its title}
 SHOWN_METRICS = {
     "loss": "loss",
@@ -258,3 +258,29 @@ def example_lines(examples, paint=lambda kind, text: text):
         for example in examples
         for name in ("source", "reference", "output")
     ]
+
+
+class Colors:
+    """Colors text for a stream, or leaves it as it is.
+
+    https://no-color.org and https://force-color.org define the environment variables:
+    NO_COLOR turns colors off, and FORCE_COLOR turns them on where the output is not a terminal.
+    If both are set, NO_COLOR wins.
+
+    Args:
+        stream: the stream that the text is written to.
+        environment: the environment variables. None: those of this process.
+    """
+
+    def __init__(self, stream, environment=None):
+        environment = os.environ if environment is None else environment
+        if environment.get("NO_COLOR"):
+            self.are_on = False
+        elif environment.get("FORCE_COLOR", "0") not in ("", "0"):
+            self.are_on = True
+        else:
+            self.are_on = stream.isatty() and environment.get("TERM") != "dumb"
+
+    def paint(self, kind, text):
+        """Returns the text with the escape sequences of a kind in `CODES`."""
+        return f"\x1b[{CODES[kind]}m{text}\x1b[0m" if self.are_on and text else text

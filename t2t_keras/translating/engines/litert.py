@@ -10,10 +10,7 @@ import numpy as np
 
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
 from t2t_keras.decoding.batches import stacked
-from t2t_keras.decoding.beam_search_with_options import (
-    BeamSearchWithOptions,
-    ConstrainedBeamSearchWithOptions,
-)
+from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
@@ -127,8 +124,8 @@ class LiteRTEngine(Engine):
             extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
             config = config.changed(beam=self.width)
             if follows is None:
-                return BeamSearchWithOptions(model, config)
-            return ConstrainedBeamSearchWithOptions(model, config, follows)
+                return BeamSearch(model, config)
+            return ConstrainedBeamSearch(model, config, follows)
         if needs_draws(config):
             extras["draws"] = draws_of(rows.index, length + config.extra_length, config)
         if follows is None:

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from t2t_keras.training.logs.colors import Colors
+from t2t_keras.training.logs.console import Colors
 
 
 class Terminal(io.StringIO):

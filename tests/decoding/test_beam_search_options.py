@@ -7,10 +7,7 @@ from keras import ops
 from support.models.searches import as_graph
 from support.models.table_model import TableModel, found, padded, search_table
 
-from t2t_keras.decoding.beam_search_with_options import (
-    BeamSearchWithOptions,
-    ConstrainedBeamSearchWithOptions,
-)
+from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search import advance
@@ -45,7 +42,7 @@ def inputs(seed):
 def test_each_sentence_has_the_results_of_a_search_with_its_options(seed):
     model = TableModel(seed, 12, end=-99 if seed == 0 else 0)
     source, extras = inputs(seed)
-    method = BeamSearchWithOptions(model, SearchConfig(beam=BEAM, extra_length=0))
+    method = BeamSearch(model, SearchConfig(beam=BEAM, extra_length=0))
     results = found(*numpy_search(method, source, max(LIMITS), extras))
     for row, hypotheses in enumerate(results):
         own = {name: extras[name][row].item() for name in ROW_OPTIONS}
@@ -58,7 +55,7 @@ def test_each_sentence_has_the_results_of_a_search_with_its_options(seed):
 @pytest.mark.jax
 @pytest.mark.long
 def test_the_search_with_keras_finds_the_same():
-    method = BeamSearchWithOptions(TableModel(3, 12), SearchConfig(beam=BEAM, extra_length=0))
+    method = BeamSearch(TableModel(3, 12), SearchConfig(beam=BEAM, extra_length=0))
     source, extras = inputs(seed=3)
 
     def search(source, extras):
@@ -81,15 +78,15 @@ def test_sentences_with_phrases_have_the_results_of_a_search_with_their_options(
     }
     phrases = np.array([[[5, 4], [6, 0]]] * 4, "int32")
 
-    def hypotheses(method_class, extras=None, **settings):
-        method = method_class(model, SearchConfig(beam=3, **settings), follows)
+    def hypotheses(extras=None, **settings):
+        method = ConstrainedBeamSearch(model, SearchConfig(beam=3, **settings), follows)
         extras = {"phrases": phrases, **(extras or {})}
         return found(*numpy_search(method, padded([[2] * 4] * 4), 20, extras))
 
-    results = hypotheses(ConstrainedBeamSearchWithOptions, options)
+    results = hypotheses(options)
     for row, ours in enumerate(results):
         own = {name: values[row].item() for name, values in options.items()}
-        theirs = hypotheses(ConstrainedBeamSearch, **own)[row]
+        theirs = hypotheses(**own)[row]
         assert [tokens for _, tokens in ours] == [tokens for _, tokens in theirs]
         scores, expected_scores = ([score for score, _ in each] for each in (ours, theirs))
         np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)
