@@ -71,10 +71,6 @@ class Job(NamedTuple):
     terms: list = ()  # the `Term`s, whose target phrases are among the phrases
     others: list = ()  # the phrases that no term accounts for
 
-    def without_terms(self):
-        """Returns the job of a translation without the terms."""
-        return self._replace(phrases=self.others) if self.terms else self
-
 
 def texts_of(requests, engine, tokenizer_for):
     """Returns the `Text` of each `Request`.
@@ -149,10 +145,11 @@ def jobs_of(texts, longest):
         longest: maximum tokens of a source, including the end token.
     """
     encoded = [iter(sentences) for sentences in encoded_sentences(texts)]
-    starts = encoded_prefixes(texts)
+    prefixes = [text.request.prefix for text in texts]
+    starts = texts[0].tokenizer.target.encode(prefixes) if any(prefixes) else [()] * len(texts)
     jobs = []
     for index, text in enumerate(texts):
-        start, encoder, source = starts[index], text.search.phrases, text.tokenizer.source
+        start, encoder, source = [*starts[index]], text.search.phrases, text.tokenizer.source
         for sentence, matches in enumerate(text.matches):
             with in_text(index):
                 own = next(encoded[index]), text.phrases(sentence), matches, text.glossary
@@ -180,14 +177,6 @@ def encoded_sentences(texts):
         for index in indices:
             results[index] = [next(ids) for _ in texts[index].sentences]
     return results
-
-
-def encoded_prefixes(texts):
-    """Returns the ids of each text's prefix, an empty list if it has none."""
-    prefixes = [text.request.prefix for text in texts]
-    if not any(prefixes):
-        return [[]] * len(texts)
-    return [list(ids) for ids in texts[0].tokenizer.target.encode(prefixes)]
 
 
 def alike(items, key):

@@ -166,7 +166,7 @@ class Translator:
 
     def translated(self, texts, jobs, first_index):
         """Yields `Call`s; returns the `Translation`s of each job, with its terms, best first."""
-        drafts = [job.without_terms() for job in jobs]
+        drafts = [job._replace(phrases=job.others) if job.terms else job for job in jobs]
         drafts = yield from self.searched(texts, drafts, first_index)
         results = yield from with_terms(self.engine, texts, jobs, drafts, self.is_long)
         counts = [texts[job.text_index].search.config.n_best for job in jobs]
