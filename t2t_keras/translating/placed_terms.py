@@ -46,15 +46,15 @@ class Draft(NamedTuple):
 
     def limit(self):
         """Returns the maximum length of a translation with the terms."""
-        search = self.text.search
-        limit = len(self.source) + search.config.extra_length + sum(map(len, self.job.phrases))
-        longest = search.engine.longest
+        engine, phrases = self.text.engine, self.job.phrases
+        limit = len(self.source) + engine.config.extra_length + sum(map(len, phrases))
+        longest = engine.longest
         return limit if longest is None else min(limit, longest)
 
     def rewritten(self, ids, log_p):
         """Returns the `Translation` with other ids, given log P of each."""
         (text,) = self.text.tokenizer.target.decode([ids])
-        penalty = self.text.search.config.length_penalty(float(len(ids)))
+        penalty = self.text.engine.config.length_penalty(float(len(ids)))
         score = float(np.sum(log_p, dtype="float64") / penalty)
         return self.translation._replace(text=text, score=score, parts=[(self.source, ids)])
 
@@ -150,7 +150,7 @@ def ids_with_terms(draft, log_p, weights):
         ids += [id for index in sorted(place.terms) for id in job.terms[index].ids]
         at = place.stop
     ids = np.array([*ids, *target[at:]], target.dtype)
-    first = draft.text.search.config.first
+    first = draft.text.engine.config.first
     may_begin = job.prefix or not first or ids[0] in first
     is_complete = contains(ids, job.phrases, tokenizer.ends_phrase(ids))
     return ids if may_begin and is_complete and len(ids) <= draft.limit() else None
