@@ -22,6 +22,7 @@ import functools
 import importlib.metadata
 import itertools
 import json
+import math
 import sys
 from pathlib import Path
 
@@ -200,15 +201,23 @@ def line_of(pair, score, tokenizer):
 
 
 def line_of_both(pair, forward, backward):
-    from t2t_keras.translating.dual_cross_entropy import adequacy
-
     entropies = forward.cross_entropy, backward.cross_entropy
+    score = math.exp(-dual_cross_entropy(*entropies))  # from 0 to 1, best
     if not JSON.value:
-        return "\t".join([f"{adequacy(*entropies):.6g}", *(f"{each:.4f}" for each in entropies)])
+        return "\t".join([f"{score:.6g}", *(f"{each:.4f}" for each in entropies)])
     source, target = pair
-    contents = {"source": source, "target": target, "score": adequacy(*entropies)}
+    contents = {"source": source, "target": target, "score": score}
     contents |= zip(("cross_entropy", "reverse_cross_entropy"), entropies, strict=True)
     return json.dumps(contents, ensure_ascii=False)
+
+
+def dual_cross_entropy(forward, backward):
+    """Returns |H_A(y|x) - H_B(x|y)| + ½ (H_A(y|x) + H_B(x|y)), which is 0 at best.
+
+    A good pair is probable for the models of both directions, and equally so: a text that says more
+    or less than its translation surprises one of them more (Junczys-Dowmunt 2018, W18-6478, §3.1).
+    """
+    return abs(forward - backward) + (forward + backward) / 2
 
 
 def show_total(total, kept):

@@ -17,7 +17,7 @@ from t2t_keras.runs.exports.fitting import (
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.served_models import ModelSource, newest_languages
 from t2t_keras.translating.exports import RECORD, engine_of, newest_in, record_of, versions_in
-from t2t_keras.translating.languages import is_pair, languages_in_name, languages_of
+from t2t_keras.translating.languages import languages_in_name, languages_of
 
 
 def find_models(arguments, name=None, engine="auto", dtype=None):
@@ -102,7 +102,7 @@ def languages_for(folder, model):
     """
     recorded = newest_languages(model.versions()) or languages_of(folder)
     named = languages_in_name(model.name)
-    if recorded and named and named != recorded and is_pair(model.name):
+    if recorded and named and named != recorded and model.name.count("-") == 1:
         raise ValueError(
             f"the model named {model.name} translates {recorded.source} to {recorded.target}, as "
             f"{folder} records. Give it a different name"

@@ -1,6 +1,5 @@
 """The inputs and results of a search, and the ids of special tokens. Does not import Keras."""
 
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 PADDING, BEGIN, END = 0, 1, 2
@@ -16,14 +15,12 @@ class Rows(NamedTuple):
             prefixes.
         phrases: ids `[rows, phrases, length]` that the outputs must contain, padded at the end.
             None: no phrases.
-        options: {name: array `[rows]`}: settings of the search that differ from row to row.
     """
 
     source: Any
     index: Any
     prefix: Any = None
     phrases: Any = None
-    options: Any = MappingProxyType({})
 
 
 class Hypotheses(NamedTuple):

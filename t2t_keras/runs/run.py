@@ -82,7 +82,7 @@ class Run(RunFolder):
         """Returns the `ModelEngine` of the run's model."""
         key = self.weights_key(weights), repr((self.search(), self.alignment_choice()))
         engine = self.keep("engine", key, lambda: self.engine_with(self.loaded(weights)))
-        return engine.planned(self.search(**search))[0]
+        return engine.engine_for(self.search(**search), False, False)
 
     def engine_with(self, model, **attributes):
         """Returns a `ModelEngine` with the run's settings; arguments as for `ModelEngine`."""

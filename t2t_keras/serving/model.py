@@ -12,7 +12,7 @@ import numpy as np
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
-from t2t_keras.translating.languages import code_of, is_known
+from t2t_keras.translating.languages import code_of, name_of
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in, loaded_glossary
 from t2t_keras.translating.translator import Translator
@@ -126,7 +126,7 @@ def pairs_of(translator, languages):
     if (
         languages.target not in found
         and has_one_tag(translator)
-        and (not found or is_known(languages.target))
+        and (not found or name_of(languages.target) != languages.target)
     ):
         found[languages.target] = Pair()
     return {(languages.source, target): pair for target, pair in found.items()}

@@ -19,8 +19,8 @@ class Call(NamedTuple):
         engine: the engine.
         method: "search", "log_p", "attention" or "all_attention".
         columns: {name: list with an item for each row}. "search" has the columns "source",
-            "index" and, if rows have them, "prefix", "phrases" and options of the search. The
-            other methods have "source" and "target". Both are ids including the end token.
+            "index" and, if rows have them, "prefix" and "phrases". The other methods have "source"
+            and "target". Both are ids including the end token.
         before, total: number of rows in earlier searches for the same texts, and in all searches
             for these texts.
     """
@@ -74,14 +74,13 @@ def computed(engine, method, columns):
 
 def rows_of(columns, longest=None):
     """Returns the `Rows` of columns, padded to a common length."""
-    columns = dict(columns)
-    source = padded(columns.pop("source"), min(longest or LONGEST, LONGEST))
-    index, prefix, phrases = (columns.pop(name, None) for name in ("index", "prefix", "phrases"))
+    source = padded(columns["source"], min(longest or LONGEST, LONGEST))
+    prefix, phrases = columns.get("prefix"), columns.get("phrases")
     if prefix is not None:
         prefix = padded(prefix)
     if phrases is not None:
         phrases = stacked([stacked([np.array(ids, "int32") for ids in each]) for each in phrases])
-    return Rows(source, np.asarray(index), prefix, phrases, columns)
+    return Rows(source, np.asarray(columns["index"]), prefix, phrases)
 
 
 def driven(steps, on_progress=lambda done, total: None):

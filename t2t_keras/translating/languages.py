@@ -66,19 +66,9 @@ def name_of(code):
     return language_name(code) if code else ""
 
 
-def is_known(code):
-    """Returns whether the name of a language is known."""
-    return language_name(code) != code
-
-
 def languages_in_name(name):
     """Returns the `Languages` in a name such as `en-de` or `opus-mt-en-de`, or None."""
     found = re.fullmatch(r"(?:opus-mt-(?:[\w.]+-)*)?([A-Za-z]{2})-([A-Za-z]{2})", name)
-    if found is None or not all(map(is_known, found.groups())):
+    if found is None or any(language_name(code) == code for code in found.groups()):
         return None
     return Languages(*map(normalized, found.groups()))
-
-
-def is_pair(name):
-    """Returns whether a name is a pair of languages and nothing else, such as `en-de`."""
-    return re.fullmatch("[A-Za-z]{2}-[A-Za-z]{2}", name) is not None

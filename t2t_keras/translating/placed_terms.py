@@ -8,6 +8,7 @@ falls most if the term's source words are left out of the source ("prediction di
 If a term has no clear place, the sentence is left to the search for required phrases.
 """
 
+import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,58 +26,41 @@ class Draft(NamedTuple):
     """A translation without the terms.
 
     Args:
+        index: index of the job.
         text, job: the `Text` and the `Job`, with the terms.
         translation: the `Translation`.
         source, target: ids of the sentence and of the translation.
-        limit: maximum length of a translation with the terms.
     """
 
+    index: int
     text: Any
     job: Any
     translation: Any
     source: np.ndarray
     target: np.ndarray
-    limit: int
 
     def sources(self):
         """Returns the source and, for each source word of each term, the source without it."""
         words = [word for term in self.job.terms for word in term.words]
         return [self.source, *(np.delete(self.source, word) for word in words)]
 
-    def is_short(self, is_long):
-        """Returns whether the terms' words can be aligned; see `with_terms`."""
-        count = sum(len(term.words) for term in self.job.terms)
-        return count <= MOST_SOURCES and not is_long((self.source, self.target))
+    def limit(self):
+        """Returns the maximum length of a translation with the terms."""
+        engine, phrases = self.text.engine, self.job.phrases
+        limit = len(self.source) + engine.config.extra_length + sum(map(len, phrases))
+        longest = engine.longest
+        return limit if longest is None else min(limit, longest)
 
     def rewritten(self, ids, log_p):
         """Returns the `Translation` with other ids, given log P of each."""
         (text,) = self.text.tokenizer.target.decode([ids])
-        penalty = self.text.search.config.length_penalty(float(len(ids)))
+        penalty = self.text.engine.config.length_penalty(float(len(ids)))
         score = float(np.sum(log_p, dtype="float64") / penalty)
         return self.translation._replace(text=text, score=score, parts=[(self.source, ids)])
 
 
-class Evidence(NamedTuple):
-    """How strongly each unit of a translation depends on each source word of a term."""
-
-    drops: np.ndarray  # fall of log P without the word: [words, units]
-    scores: np.ndarray  # the same, weighted by attention
-    agrees: bool  # whether the unit with the largest fall is among those with the most attention
-
-    @property
-    def is_clear(self):
-        """Whether the term has a place. Words that the rest predicts well depend little on it."""
-        largest = self.drops.max(initial=0)
-        return self.scores.max(initial=0) > 0 and (largest >= LEAST_DROP or self.agrees)
-
-
 class Place(NamedTuple):
-    """Pieces of a translation that terms replace.
-
-    Args:
-        start, stop: indices of the pieces.
-        terms: indices of the terms.
-    """
+    """Pieces of a translation, from start to stop, that the terms with these indices replace."""
 
     start: int
     stop: int
@@ -96,61 +80,45 @@ def with_terms(engine, texts, jobs, results, is_long):
         For each job with terms, its `Translation`s with terms, best first; none if the terms have
         no clear places. For each other job, its `Translation`s as they are.
     """
-    drafts, indices = [], []
-    for index, (job, found) in enumerate(zip(jobs, results, strict=True)):
-        if job.terms:
-            text = texts[job.text_index]
-            own = [draft_of(text, job, each, engine.longest) for each in found]
-            own = [draft for draft in own if draft.is_short(is_long)]
-            drafts += own
-            indices += [index] * len(own)
-    found = (yield from rewritten(engine, drafts)) if drafts else []
-    results = [[] if job.terms else of_job for job, of_job in zip(jobs, results, strict=True)]
-    for index, translation in zip(indices, found, strict=True):
-        known = [each.text for each in results[index]]
-        if translation is not None and translation.text not in known:
-            results[index].append(translation)
-            results[index].sort(key=lambda each: -each.score)
+    drafts = [
+        Draft(index, texts[job.text_index], job, each, *each.parts[0])
+        for index, job in enumerate(jobs)
+        if job.terms and sum(len(term.words) for term in job.terms) <= MOST_SOURCES
+        for each in results[index]
+        if not is_long(each.parts[0])
+    ]
+    results = [[] if job.terms else found for job, found in zip(jobs, results, strict=True)]
+    for draft, found in zip(drafts, (yield from rewritten(engine, drafts)), strict=True):
+        others = results[draft.index]
+        if found is not None and found.text not in [each.text for each in others]:
+            others.append(found)
+            others.sort(key=lambda each: -each.score)
     return results
-
-
-def draft_of(text, job, translation, longest):
-    """Returns the `Draft` of a job's `Translation`; `longest` is that of the engine."""
-    ((source, target),) = translation.parts
-    limit = len(source) + text.search.config.extra_length + sum(map(len, job.phrases))
-    limit = limit if longest is None else min(limit, longest)
-    return Draft(text, job, translation, source, target, limit)
 
 
 def rewritten(engine, drafts):
     """Returns each draft's `Translation` with its terms, or None. A generator of `Call`s."""
-    sources = [draft.sources() for draft in drafts]
-    rows = [
-        (source, draft.target)
-        for draft, of_draft in zip(drafts, sources, strict=True)
-        for source in of_draft
-    ]
-    log_p = iter((yield call_of(engine, "log_p", rows)))
-    log_p = [np.stack([next(log_p) for _ in of_draft]) for of_draft in sources]
-    weights = [None] * len(drafts)
+    if not drafts:
+        return []
+    rows = [(source, draft.target) for draft in drafts for source in draft.sources()]
+    log_p, weights = iter((yield call_of(engine, "log_p", rows))), [None] * len(drafts)
+    log_p = [np.stack([next(log_p) for _ in draft.sources()]) for draft in drafts]
     if can_align(engine):
         pairs = [(draft.source, draft.target) for draft in drafts]
         weights = yield call_of(engine, "attention", pairs)
     found = [ids_with_terms(*each) for each in zip(drafts, log_p, weights, strict=True)]
-    translations = [
-        None if ids is None else draft.translation for ids, draft in zip(found, drafts, strict=True)
-    ]
-    changed = [
-        index
+    pairs = {
+        index: (draft.source, ids)
         for index, (ids, draft) in enumerate(zip(found, drafts, strict=True))
         if ids is not None and not np.array_equal(ids, draft.target)
+    }
+    results = [
+        None if ids is None else draft.translation for ids, draft in zip(found, drafts, strict=True)
     ]
-    if changed:
-        pairs = [(drafts[index].source, found[index]) for index in changed]
-        log_p = yield call_of(engine, "log_p", pairs)
-        for index, of_row in zip(changed, log_p, strict=True):
-            translations[index] = drafts[index].rewritten(found[index], of_row)
-    return translations
+    log_p = (yield call_of(engine, "log_p", [*pairs.values()])) if pairs else []
+    for index, of_row in zip(pairs, log_p, strict=True):
+        results[index] = drafts[index].rewritten(found[index], of_row)
+    return results
 
 
 def can_align(engine):
@@ -172,8 +140,8 @@ def ids_with_terms(draft, log_p, weights):
     """
     tokenizer, job, target = draft.text.tokenizer.target, draft.job, draft.target
     units = units_of(tokenizer, target)
-    evidence = evidence_of(job.terms, units, log_p, weights)
-    places = places_of(job, units, evidence, target, tokenizer.ends_phrase(target))
+    scores = scores_of(job.terms, units, log_p, weights)
+    places = places_of(job, units, scores, target, tokenizer.ends_phrase(target))
     if places is None:
         return None
     ids, at = [], 0
@@ -182,30 +150,38 @@ def ids_with_terms(draft, log_p, weights):
         ids += [id for index in sorted(place.terms) for id in job.terms[index].ids]
         at = place.stop
     ids = np.array([*ids, *target[at:]], target.dtype)
-    first = draft.text.search.config.first
+    first = draft.text.engine.config.first
     may_begin = job.prefix or not first or ids[0] in first
     is_complete = contains(ids, job.phrases, tokenizer.ends_phrase(ids))
-    return ids if may_begin and is_complete and len(ids) <= draft.limit else None
+    return ids if may_begin and is_complete and len(ids) <= draft.limit() else None
 
 
-def evidence_of(terms, units, log_p, weights):
-    """Returns the `Evidence` for each term; arguments as in `ids_with_terms`."""
-    drops, evidence = log_p[:1] - log_p[1:], []
+def scores_of(terms, units, log_p, weights):
+    """Returns how strongly each unit depends on each source word of each term, or None for a term.
+
+    The score is the fall of log P of the unit without the word, weighted by attention. A term has
+    None if no unit clearly depends on it: words that the rest predicts well depend little on it.
+    Arguments as in `ids_with_terms`.
+
+    Returns:
+        For each term, scores `[words, units]` or None.
+    """
+    drops, found = log_p[:1] - log_p[1:], []
     for term in terms:
         own, drops = drops[: len(term.words)], drops[len(term.words) :]
         own = np.array([[each[u.start : u.stop].sum() for u in units] for each in own])
-        scores, agrees = np.maximum(own, 0), False
-        if weights is not None:
+        scores, is_clear = np.maximum(own, 0), own.max(initial=0) >= LEAST_DROP
+        if weights is not None and own.size:
             shares = [weights[:, list(word)].sum(axis=1) for word in term.words]
             shares = np.array([[each[u.start : u.stop].mean() for u in units] for each in shares])
-            unit = own.max(axis=0).argmax() if own.size else None
-            agrees = own.size and shares[:, unit].max() >= ALMOST * shares.max()
+            # The unit with the largest fall is among those with the most attention.
+            is_clear |= shares[:, own.max(axis=0).argmax()].max() >= ALMOST * shares.max()
             scores = scores * shares
-        evidence.append(Evidence(own, scores, bool(agrees)))
-    return evidence
+        found.append(scores if is_clear and scores.max(initial=0) > 0 else None)
+    return found
 
 
-def places_of(job, units, evidence, target, ends_word):
+def places_of(job, units, scores, target, ends_word):
     """Returns the `Place`s of a job's terms, or None if a term has no clear place.
 
     A term that already stands in its place has no `Place`. Terms with the same place share it.
@@ -213,34 +189,33 @@ def places_of(job, units, evidence, target, ends_word):
     Args:
         job: the `Job`.
         units: the `Unit`s of the translation.
-        evidence: the `Evidence` for each term.
+        scores: see `scores_of`.
         target: ids of the translation.
         ends_word: see `occurrences`.
     """
+    if any(each is None for each in scores):
+        return None
     owners, places = [None] * len(units), []  # owners: the place of each unit that is taken
-    in_prefix = [unit.start < len(job.prefix) for unit in units]
-    best = [each.scores.max(initial=0) for each in evidence]
-    for index in sorted(range(len(job.terms)), key=lambda index: -best[index]):
-        term, scores = job.terms[index], evidence[index].scores
-        if not evidence[index].is_clear:
-            return None
-        by_unit = scores.max(axis=0)
-        found = written(term, units, owners, by_unit, occurrences(target, term.ids, ends_word))
+    in_prefix = np.array([unit.start < len(job.prefix) for unit in units])
+    for index in sorted(range(len(job.terms)), key=lambda index: -scores[index].max()):
+        term, by_unit = job.terms[index], scores[index].max(axis=0)
+        found = written(units, owners, by_unit, occurrences(target, term.ids, ends_word))
         if found:
             for unit in found:
                 owners[unit] = Place(0, 0, [])
             continue
         free = np.array([owner is None for owner in owners])
         anchor = int(np.argmax(np.where(free, by_unit, -1)))
-        if not free[anchor] or by_unit[anchor] < ALMOST * best[index]:
+        if not free[anchor] or by_unit[anchor] < ALMOST * by_unit.max():
             owner = owners[int(np.argmax(by_unit))]
             if not owner.terms:  # the word of a term that needs no place
                 return None
             owner.terms.append(index)
             continue
-        span = span_of(anchor, scores, units, free & ~np.array(in_prefix))
-        if span is None:
+        free &= ~in_prefix
+        if not free[anchor]:
             return None
+        span = span_of(anchor, scores[index], units, free)
         place = Place(units[span[0]].start, units[span[-1]].stop, [index])
         least, each = MOST_PIECES
         if place.stop - place.start > least + each * sum(map(len, term.words)):
@@ -251,11 +226,10 @@ def places_of(job, units, evidence, target, ends_word):
     return places
 
 
-def written(term, units, owners, by_unit, spans):
-    """Returns the units of the term where it already stands in its place, or an empty list.
+def written(units, owners, by_unit, spans):
+    """Returns the units of a term where it already stands in its place, or an empty list.
 
     Args:
-        term: the `Term`.
         units, owners: see `places_of`.
         by_unit: score of each unit.
         spans: the occurrences of the term.
@@ -270,31 +244,23 @@ def written(term, units, owners, by_unit, spans):
 
 
 def span_of(anchor, scores, units, free):
-    """Returns the range of units that a term replaces, or None if the anchor is not free.
+    """Returns the range of units that a term replaces.
 
     Each source word of the term adds the unit that depends on it most, if it is near the anchor.
 
     Args:
-        anchor: index of the unit with the highest score.
-        scores: see `Evidence`.
+        anchor: index of the free unit with the highest score.
+        scores: scores of the term; see `scores_of`.
         units: the `Unit`s.
         free: booleans: whether each unit may be replaced.
     """
-    if not free[anchor]:
-        return None
-    first = last = anchor
-    while (
-        last + 1 - anchor < len(scores)
-        and last + 1 < len(units)
-        and joins(units, free, last + 1, anchor)
-    ):
-        last += 1
-    while anchor - first + 1 < len(scores) and first > 0 and joins(units, free, first - 1, anchor):
-        first -= 1
+
+    def joins(unit):
+        return free[unit] and units[unit].stretch == units[anchor].stretch
+
+    after = range(anchor, min(anchor + len(scores), len(units)))
+    before = range(anchor, max(anchor - len(scores), -1), -1)
+    first, last = min(itertools.takewhile(joins, before)), max(itertools.takewhile(joins, after))
     window = scores[:, first : last + 1]
     chosen = [first + int(row.argmax()) for row in window if row.max() > 0]
     return range(min([anchor, *chosen]), max([anchor, *chosen]) + 1)
-
-
-def joins(units, free, unit, anchor):
-    return free[unit] and units[unit].stretch == units[anchor].stretch

@@ -15,12 +15,21 @@ from typing import Any
 
 from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import MARKUP
-from t2t_keras.checks import check, check_boolean, check_choice, nearest
+from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search_config import SearchConfig
 
 SPLIT = ("auto", "off")
 GLOSSARIES = Glossary | dict | str | os.PathLike
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
+KINDS = {
+    "text": (str | list, "a string"),
+    "prefix": (str, "a text"),
+    "require": (list | tuple, "a list of phrases"),
+    "glossary": (GLOSSARIES | None, "a Glossary, a dictionary, or the path of a file"),
+    "to": (str | None, "a tag or a language"),
+    "alignments": (bool, "True or False"),
+    "confidence": (bool, "True or False"),
+}
 
 # The settings of a search, all None by default, which means the engine's setting.
 SearchChanges = dataclasses.make_dataclass(
@@ -71,22 +80,13 @@ class Request(SearchChanges):
     confidence: bool = False
 
     def __post_init__(self):
-        check(isinstance(self.text, str | list), "text", self.text, "a string")
-        if self.split is not None:
-            check_choice("split", self.split, SPLIT)
-        if self.markup is not None:
-            check_choice("markup", self.markup, MARKUP)
-        for name in ("alignments", "confidence"):
-            check_boolean(name, getattr(self, name))
-        check(isinstance(self.prefix, str), "prefix", self.prefix, "a text")
-        check(are_texts(self.require), "require", self.require, "a list of phrases")
-        check(
-            self.glossary is None or isinstance(self.glossary, GLOSSARIES),
-            "glossary",
-            self.glossary,
-            "a Glossary, a dictionary, or the path of a file",
-        )
-        check(self.to is None or isinstance(self.to, str), "to", self.to, "a tag or a language")
+        for name, (kind, allowed) in KINDS.items():
+            check(isinstance(getattr(self, name), kind), name, getattr(self, name), allowed)
+        are_texts = all(isinstance(each, str) for each in self.require)
+        check(are_texts, "require", self.require, "a list of phrases")
+        for name, choices in (("split", SPLIT), ("markup", MARKUP)):
+            if getattr(self, name) is not None:
+                check_choice(name, getattr(self, name), choices)
         if self.markup and self.require:
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "
@@ -97,10 +97,6 @@ class Request(SearchChanges):
         """Returns the settings of the search that the request changes."""
         changes = {name: getattr(self, name) for name in SEARCH}
         return {name: value for name, value in changes.items() if value is not None}
-
-
-def are_texts(values):
-    return isinstance(values, list | tuple) and all(isinstance(each, str) for each in values)
 
 
 FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name != "text")
@@ -143,18 +139,16 @@ def requests_of(texts, prefixes=None, require=None, **options):
                 f"{', '.join(FIELDS)}"
             )
     texts = list(texts)
-    for name, values in (("prefixes", prefixes), ("require", require)):
+    own = [{} for _ in texts]
+    for field, name, values in (("prefix", "prefixes", prefixes), ("require", "require", require)):
         check(not isinstance(values, str), name, values, "a list with an item for each text")
         if values is not None and len(values) != len(texts):
             raise ValueError(
                 f"`{name}` must have an item for each text. Received: {len(values):,} for "
                 f"{len(texts):,} texts"
             )
-    own = [{} for _ in texts]
-    for each, prefix in zip(own, prefixes or [], strict=False):
-        each["prefix"] = prefix
-    for each, phrases in zip(own, require or [], strict=False):
-        each["require"] = phrases
+        for each, value in zip(own, values or [], strict=False):
+            each[field] = value
     return [
         dataclasses.replace(text, **options | each)
         if isinstance(text, Request)

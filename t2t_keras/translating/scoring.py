@@ -58,16 +58,6 @@ class Scorer:
             return self.score([pairs], on_progress, first_line)[0]
         sources = self.encode("source", [source for source, _ in pairs], first_line)
         targets = self.encode("target", [target for _, target in pairs], first_line)
-        return self.score_ids(sources, targets, on_progress)
-
-    def score_ids(self, sources, targets, on_progress=lambda count: None):
-        """Returns the `PairScore` of each pair of ids.
-
-        Args:
-            sources: lists of ids, including the end token.
-            targets: lists of ids, including the end token unless the output was cut off.
-            on_progress: see `score`.
-        """
         call = Call(self.engine, "log_p", {"source": sources, "target": targets})
         found = answered(call, lambda done, _: on_progress(done))
         return [PairScore(*each) for each in zip(targets, found, strict=True)]

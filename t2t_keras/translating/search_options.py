@@ -1,7 +1,5 @@
 """Changes to a run's search settings."""
 
-import dataclasses
-
 from pipelines.text.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
 from t2t_keras.decoding.search import check_method
@@ -20,7 +18,7 @@ def search_config(config, tokenizer, **changes):
             pieces or ids.
     """
     changes = {name: value for name, value in changes.items() if value is not None}
-    fields = [field.name for field in dataclasses.fields(SearchConfig)]
+    fields = SearchConfig.__dataclass_fields__
     for name in changes:
         if name not in fields:
             raise ValueError(
@@ -34,7 +32,13 @@ def search_config(config, tokenizer, **changes):
     config.validate()
     if "method" in changes:  # that of an export need not be known
         check_method(config.method)
-    check_ids(config, tokenizer.target.size)
+    size = tokenizer.target.size
+    for name in ("banned", "first"):
+        if missing := [id for id in getattr(config, name) if id >= size]:
+            raise ValueError(
+                f"`{name}` must contain ids from 0 to {size - 1:,}: the vocabulary has no others. "
+                f"Received: {missing[0]}"
+            )
     if config.method == "sample" and "beam" in changes:
         raise ValueError("--beam: not for sampling. Leave it out, or leave out --sample")
     unused = [name for name in SAMPLING if name in changes and config.method == "beam"]
@@ -51,8 +55,7 @@ def piece_ids(name, pieces, tokenizer):
     if not isinstance(pieces, list | tuple):
         raise ValueError(f"`{name}` must be a list of pieces or ids. Received: {pieces!r}")
     known = {piece: id for id, piece in enumerate(tokenizer.pieces(range(tokenizer.size)))}
-    ids = []
-    for piece in pieces:
+    for index, piece in enumerate(pieces := [*pieces]):
         if isinstance(piece, str):
             piece = piece.replace(" ", SPACE_SIGN)
             if piece not in known:
@@ -60,16 +63,5 @@ def piece_ids(name, pieces, tokenizer):
                     f"--{name}={piece}: the vocabulary has no such piece{nearest(piece, known)}. "
                     f"The first piece of a word begins with {SPACE_SIGN} or a space"
                 )
-            piece = known[piece]
-        ids.append(piece)
-    return tuple(ids)
-
-
-def check_ids(config, size):
-    """Rejects ids that a vocabulary of this size does not have."""
-    for name in ("banned", "first"):
-        if missing := [id for id in getattr(config, name) if id >= size]:
-            raise ValueError(
-                f"`{name}` must contain ids from 0 to {size - 1:,}: the vocabulary has no others. "
-                f"Received: {missing[0]}"
-            )
+            pieces[index] = known[piece]
+    return tuple(pieces)

@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pipelines.text.normalization import SPACE_SIGN
-from t2t_keras.translating.markup.marked_words import located
 from t2t_keras.translating.sentences import is_wide
-from t2t_keras.translating.words import word_pieces
+from t2t_keras.translating.words import located, word_pieces
 
 
 class Term(NamedTuple):

@@ -21,7 +21,8 @@ class Text(NamedTuple):
     Args:
         request: the `Request`.
         tokenizer: the tokenizer that puts the request's tag before its sources.
-        search: the `TextSearch`.
+        engine: the engine that searches, with the settings of the request.
+        encoder: the `PhraseEncoder`.
         glossary: the `Glossary`, or None.
         sentences, separators: the sentences of the text, each with the language code that applies
             to it, and the separators between them.
@@ -31,7 +32,8 @@ class Text(NamedTuple):
 
     request: Any
     tokenizer: Any
-    search: Any
+    engine: Any
+    encoder: PhraseEncoder
     glossary: Any
     sentences: list
     separators: list
@@ -41,23 +43,6 @@ class Text(NamedTuple):
     def phrases(self, index):
         """Returns the phrases that the translation of a sentence must contain."""
         return phrases_of(self.request.require, self.matches[index])
-
-
-class TextSearch(NamedTuple):
-    """The search of a request.
-
-    Args:
-        engine: the engine that searches.
-        options: {name: value} for the settings in the engine's `varies`. Empty: the engine's
-            settings.
-        config: the `SearchConfig`.
-        phrases: the `PhraseEncoder`.
-    """
-
-    engine: Any
-    options: dict
-    config: Any
-    phrases: PhraseEncoder
 
 
 class Job(NamedTuple):
@@ -70,10 +55,6 @@ class Job(NamedTuple):
     phrases: list = ()  # ids of each phrase that the translation must contain
     terms: list = ()  # the `Term`s, whose target phrases are among the phrases
     others: list = ()  # the phrases that no term accounts for
-
-    def without_terms(self):
-        """Returns the job of a translation without the terms."""
-        return self._replace(phrases=self.others) if self.terms else self
 
 
 def texts_of(requests, engine, tokenizer_for):
@@ -102,12 +83,12 @@ def texts_of(requests, engine, tokenizer_for):
                 for each in sentences
             ]
             own = glossary, sentences, separators, matches, marked
-            texts.append(Text(request, tokenizer, searches[key], *own))
+            texts.append(Text(request, tokenizer, *searches[key], *own))
     return texts
 
 
 def search_of(changes, extras, engine):
-    """Returns the `TextSearch` of a request.
+    """Returns the engine and the `PhraseEncoder` of a request.
 
     Args:
         changes: {setting of the search: value}, as changed by the request.
@@ -116,9 +97,8 @@ def search_of(changes, extras, engine):
     """
     config = search_config(engine.config, engine.tokenizer, **changes)
     engine = engine.engine_for(config, *extras)
-    limits = engine.longest, engine.phrase_room
-    phrases = PhraseEncoder(engine.tokenizer.target, config, *limits)
-    return TextSearch(*engine.planned(config), config, phrases)
+    tokenizer = engine.tokenizer.target
+    return engine, PhraseEncoder(tokenizer, config, engine.longest, engine.phrase_room)
 
 
 def divided(request, split_code, split):
@@ -149,10 +129,11 @@ def jobs_of(texts, longest):
         longest: maximum tokens of a source, including the end token.
     """
     encoded = [iter(sentences) for sentences in encoded_sentences(texts)]
-    starts = encoded_prefixes(texts)
+    prefixes = [text.request.prefix for text in texts]
+    starts = texts[0].tokenizer.target.encode(prefixes) if any(prefixes) else [()] * len(texts)
     jobs = []
     for index, text in enumerate(texts):
-        start, encoder, source = starts[index], text.search.phrases, text.tokenizer.source
+        start, encoder, source = [*starts[index]], text.encoder, text.tokenizer.source
         for sentence, matches in enumerate(text.matches):
             with in_text(index):
                 own = next(encoded[index]), text.phrases(sentence), matches, text.glossary
@@ -180,14 +161,6 @@ def encoded_sentences(texts):
         for index in indices:
             results[index] = [next(ids) for _ in texts[index].sentences]
     return results
-
-
-def encoded_prefixes(texts):
-    """Returns the ids of each text's prefix, an empty list if it has none."""
-    prefixes = [text.request.prefix for text in texts]
-    if not any(prefixes):
-        return [[]] * len(texts)
-    return [list(ids) for ids in texts[0].tokenizer.target.encode(prefixes)]
 
 
 def alike(items, key):

@@ -131,8 +131,8 @@ class Translator:
         """
         (text,) = texts_of(requests_of([""], **own, **options), self.engine, self.tokenizer_for)
         if text.request.alignments or text.request.markup:
-            text.search.engine.check_attention()
-        return text.search.config
+            text.engine.check_attention()
+        return text.engine.config
 
     def steps(self, requests, first_index=0, check_texts=lambda texts: None):
         """Translates requests as a generator; see `translations`.
@@ -166,10 +166,10 @@ class Translator:
 
     def translated(self, texts, jobs, first_index):
         """Yields `Call`s; returns the `Translation`s of each job, with its terms, best first."""
-        drafts = [job.without_terms() for job in jobs]
+        drafts = [job._replace(phrases=job.others) if job.terms else job for job in jobs]
         drafts = yield from self.searched(texts, drafts, first_index)
         results = yield from with_terms(self.engine, texts, jobs, drafts, self.is_long)
-        counts = [texts[job.text_index].search.config.n_best for job in jobs]
+        counts = [texts[job.text_index].engine.config.n_best for job in jobs]
         few = [i for i, job in enumerate(jobs) if job.terms and len(results[i]) < counts[i]]
         again = [jobs[index] for index in few]
         found = yield from self.searched(texts, again, first_index, len(jobs) - len(few))
@@ -188,35 +188,26 @@ class Translator:
         results, total = [None] * len(jobs), done + len(jobs)
 
         def way(job):
-            search = texts[job.text_index].search
-            options = tuple(search.options)
-            kind = search.engine.kind, repr(search.engine.config)
-            return bool(job.phrases), bool(job.terms), options, bool(job.prefix), *kind
+            engine = texts[job.text_index].engine
+            kind = bool(job.phrases), bool(job.terms), engine.config != self.engine.config
+            return *kind, bool(job.prefix), engine.kind, repr(engine.config)
 
         groups = sorted(alike(jobs, way), key=lambda group: way(jobs[group[0]])[:4])
         for group in groups:
             chosen = [jobs[index] for index in group]
-            engine = texts[chosen[0].text_index].search.engine
-            columns = self.columns(texts, chosen, first_index)
+            columns = {
+                "source": [np.append(job.ids, END).astype("int32") for job in chosen],
+                "index": [first_index + job.text_index for job in chosen],
+            }
+            for name in ("prefix", "phrases"):
+                if getattr(chosen[0], name):
+                    columns[name] = [getattr(job, name) for job in chosen]
+            engine = texts[chosen[0].text_index].engine
             found = yield Call(engine, "search", columns, done, total)
             done += len(group)
             for index, job, hypotheses in zip(group, chosen, found, strict=True):
                 results[index] = translations_of(job, hypotheses, texts[job.text_index])
         return results
-
-    def columns(self, texts, jobs, first_index):
-        """Returns the columns of a `Call` for jobs with the same kind of search."""
-        columns = {
-            "source": [np.append(job.ids, END).astype("int32") for job in jobs],
-            "index": [first_index + job.text_index for job in jobs],
-        }
-        for name in ("prefix", "phrases"):
-            if getattr(jobs[0], name):
-                columns[name] = [getattr(job, name) for job in jobs]
-        searches = [texts[job.text_index].search for job in jobs]
-        return columns | {
-            name: [search.options[name] for search in searches] for name in searches[0].options
-        }
 
     def add_words(self, texts, results):
         """Yields `Call`s, and adds words, alignments and confidence to the parts of results."""
@@ -227,7 +218,7 @@ class Translator:
             for text, is_asked in zip(texts, asked, strict=True)
         ]
         for text in itertools.compress(texts, aligned):
-            text.search.engine.check_attention()
+            text.engine.check_attention()
         self.check_lengths(texts, results, rated, "rates the words")
         self.check_lengths(texts, results, asked, "aligns the words")
         short = [part for part in ids_of(results, aligned) if not self.is_long(part)]
@@ -316,7 +307,7 @@ def joined(translations, text):
 
 def translations_of(job, hypotheses, text):
     """Returns the `Translation`s of a job, given its `Hypotheses`."""
-    tokens, scores = (part[: text.search.config.n_best] for part in hypotheses)
+    tokens, scores = (part[: text.engine.config.n_best] for part in hypotheses)
     source = np.append(job.ids, END)
     found = zip(text.tokenizer.target.decode(tokens), scores, tokens, strict=True)
     return [

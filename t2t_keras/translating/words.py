@@ -8,6 +8,8 @@ from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers import words
 from t2t_keras.visualization.heads import joined
 
+LOST = 64  # maximum characters between a word and the previous word
+
 
 class WordPieces(NamedTuple):
     """The pieces of a text, grouped by word. Marks and spaces between words are separate groups.
@@ -44,6 +46,32 @@ def word_pieces(tokenizer, ids):
         for (text, _), first in zip(groups, firsts.tolist(), strict=True)
     ]
     return WordPieces([text for text, _ in groups], sizes, np.array(is_word, bool))
+
+
+def located(text, words):
+    """Returns the (start, end) of each word in a text.
+
+    A word that the text does not contain, such as an unknown word, gets the text between the
+    neighboring words.
+    """
+    spans, at = [], 0
+    for word in words:
+        word = word.strip()
+        found = text.find(word, at, at + len(word) + LOST)
+        spans.append((found, found + len(word)) if found >= 0 else None)
+        at = at if found < 0 else found + len(word)
+    following, end = [], len(text)
+    for span in reversed(spans):
+        following.append(end)
+        end = span[0] if span else end
+    at, filled = 0, []
+    for span, end in zip(spans, reversed(following), strict=True):
+        if span is None:  # without the spaces around it
+            start = at + len(text[at:end]) - len(text[at:end].lstrip())
+            span = start, start + len(text[start:end].rstrip())
+        filled.append(span)
+        at = span[1]
+    return filled
 
 
 class Words(NamedTuple):

@@ -1,6 +1,6 @@
 """What a translator asks its engine: rows that share calls, whoever drives it."""
 
-from support.models.fake_engine import ROW_OPTIONS, FakeEngine, fake_translator
+from support.models.fake_engine import FakeEngine, fake_translator
 
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
@@ -34,7 +34,7 @@ ASKING = [
 
 def test_texts_that_ask_for_different_things_come_out_as_they_do_alone():
     def translate(requests, first_index=0):
-        engine = FakeEngine(ROW_OPTIONS, tags=("<2de>", "<2fr>"), longest=40, batch_tokens=128)
+        engine = FakeEngine(tags=("<2de>", "<2fr>"), longest=40, batch_tokens=128)
         return Translator(engine, to="de").translations(requests, first_index=first_index)
 
     alone = [translate([each], index)[0] for index, each in enumerate(ASKING)]
@@ -51,7 +51,7 @@ def comparable(results):
 
 
 def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the_default_ones():
-    translator = fake_translator(varies=ROW_OPTIONS)
+    translator = fake_translator()
     requests = [
         Request("c", require=["k"]),
         Request("p", prefix="x"),
@@ -62,34 +62,25 @@ def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the
         Request("m", prefix="x", beam=2),
     ]
     translator.translations(requests)
-    found = {
-        "".join(sorted(sources(rows))): (
-            *(rows.prefix is not None, rows.phrases is not None, {*rows.options}),
+    found = [
+        (
+            "".join(sorted(sources(rows))),
+            *(rows.prefix is not None, rows.phrases is not None, config.beam, config.alpha),
         )
-        for rows in searches(translator)
-    }
-    assert found == {
-        "de": (False, False, set()),
-        "p": (True, False, set()),
-        "bo": (False, False, {*ROW_OPTIONS}),
-        "m": (True, False, {*ROW_OPTIONS}),
-        "c": (False, True, set()),
-    }
-    assert next(iter(found)) == "de" and [*found][-1] == "c", "phrases are searched for last"
-    (options,) = (rows for rows in searches(translator) if rows.options and rows.prefix is None)
-    alphas = dict(zip(sources(options), options.options["alpha"], strict=True))
-    assert alphas == {"b": 0.6, "o": 0.1}
+        for _, config, rows in translator.engine.calls
+    ]
+    assert found == [
+        ("de", False, False, 4, 0.6),
+        ("p", True, False, 4, 0.6),
+        ("o", False, False, 4, 0.1),
+        ("b", False, False, 2, 0.6),
+        ("m", True, False, 2, 0.6),
+        ("c", False, True, 4, 0.6),
+    ]
 
 
 def sources(rows):
     return ["".join(chr(id) for id in row if id > 32) for row in rows.source]
-
-
-def test_an_engine_whose_options_do_not_vary_gets_a_call_for_each_config():
-    translator = fake_translator()
-    translator.translations([Request("a"), Request("b", beam=2), Request("c", beam=2)])
-    calls = [(config.beam, sources(rows)) for _, config, rows in translator.engine.calls]
-    assert calls == [(4, ["a"]), (2, ["b", "c"])]
 
 
 def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes_and_phrases():

@@ -31,8 +31,8 @@ class Engine:
         longest: maximum length of a source and of an output, in tokens. None: no maximum.
         phrase_room: maximum pieces of the required phrases of a row. None: no maximum.
         split: "auto" or "off", for requests without `split`.
-        varies: settings of the search that may differ from row to row.
-        most: maximum number of hypotheses that a search without options returns.
+        exported: the `SearchConfig` of an export.
+        most: `n_best` of an export.
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
         substitute: function that returns an engine of the same model for searches that this one
@@ -40,7 +40,7 @@ class Engine:
     """
 
     kind, dtype, alignment = "tensorflow", "float32", None
-    varies, offers, most = frozenset(), tuple(ROW_OPTIONS), 1
+    offers, most = tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
     substitute = other = None
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
@@ -59,10 +59,12 @@ class Engine:
             )
 
     def engine_for(self, config, prefix, phrases):
-        """Returns the engine for a search, this one or a substitute; arguments as in `check`."""
+        """Returns this engine, or a substitute, with the settings of a search.
+
+        Arguments as in `check`.
+        """
         try:
             self.check(config, prefix, phrases)
-            return self
         except Unsupported as reason:
             if self.substitute is None:
                 raise
@@ -70,6 +72,7 @@ class Engine:
                 logging.warning("TensorFlow translates, which takes longer: %s", reason)
                 self.other = self.substitute()
             return self.other.engine_for(config, prefix, phrases)
+        return self if config == self.config else self.with_search(config)
 
     def languages(self):
         """Returns the `Languages` of the model, or None if its folder does not record them."""
@@ -77,14 +80,6 @@ class Engine:
 
     def check_attention(self):
         """Rejects an engine that cannot align words."""
-
-    def planned(self, config):
-        """Returns an engine that searches with a `SearchConfig`, and the options of its rows."""
-        ours, wanted = vars(self.config), vars(config)
-        changed = {name for name in wanted if wanted[name] != ours[name]}
-        if changed and changed <= self.varies:
-            return self, {name: wanted[name] for name in sorted(self.varies)}
-        return self.with_search(config) if changed else self, {}
 
     def with_search(self, config):
         """Returns an engine with different settings of the search."""
@@ -134,7 +129,8 @@ class Engine:
             config = SearchConfig(**record["search"])
             config.validate()
             # N-best lists are only returned on request.
-            self.config, self.most = config.changed(n_best=1), config.n_best
+            self.config = self.exported = config.changed(n_best=1)
+            self.most = config.n_best
             self.dtype, self.longest = record["dtype"], record["longest"]
             self.split = "auto" if record["split"] else "off"
             self.tags, self.tag = record["tags"], record.get("tag")

@@ -41,8 +41,6 @@ class LiteRTEngine(Engine):
     def __init__(self, folder, threads=None):
         self.open(folder)
         self.width = self.config.beam
-        names = ROW_OPTIONS.keys() - {"n_best"}
-        self.exported = {name: getattr(self.config, name) for name in names}
         try:
             self.layout, head = self.record["layout"], self.record["alignment"]
             self.align_with(head and AlignmentHead(**head))
@@ -137,8 +135,9 @@ class LiteRTEngine(Engine):
 
         Only greedy search and the exported beam width have programs of their own.
         """
-        values = [(getattr(config, name), value) for name, value in self.exported.items()]
-        return config.method == "beam" and config.beam > 1 and any(a != b for a, b in values)
+        names = [name for name in ROW_OPTIONS if name != "n_best"]
+        same = all(getattr(config, name) == getattr(self.exported, name) for name in names)
+        return config.method == "beam" and config.beam > 1 and not same
 
     def log_p(self, source, target):
         program, found = self.models[0].programs["log_p"], [None] * len(source)

@@ -32,7 +32,6 @@ class SavedModelEngine(Engine):
         signatures: {name: function of tensors} of the loaded SavedModel. None: it is loaded here.
     """
 
-    varies = frozenset(ROW_OPTIONS)
     phrase_room = REQUIRED_LONGEST  # time and memory grow with the phrases
 
     def __init__(self, folder, signatures=None):
@@ -43,7 +42,7 @@ class SavedModelEngine(Engine):
             signatures = self.model.signatures
         self.signatures = signatures
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
-            self.varies, self.offers = frozenset(), ("n_best",)
+            self.offers = ("n_best",)
         self.sizes = None
         lengths = SMALL_LENGTHS if choose_xla("auto") else ()
         self.small_lengths = [n for n in lengths if self.longest is None or n <= self.longest]
@@ -55,7 +54,7 @@ class SavedModelEngine(Engine):
                 f"the search method of {self.name}, {self.config.method!r}, has neither prefixes "
                 "nor required phrases in an export. Give the run"
             )
-        widest = self.config.beam
+        widest = self.exported.beam
         if config.beam > widest:
             raise ValueError(
                 f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
@@ -67,30 +66,26 @@ class SavedModelEngine(Engine):
                 f"phrases are searched for with the exported beam width, {widest}. Received: "
                 f"beam={config.beam}. Leave it out, or give the run"
             )
-
-    def planned(self, config):
-        # A search without options returns `most` results.
-        counted = self.config.changed(n_best=config.n_best)
-        if counted == config and config.n_best <= self.most:
-            return self, {}
-        return super().planned(config)
-
-    def with_search(self, config):
-        ours, wanted = vars(self.config), vars(config)
-        changed = {name for name in wanted if wanted[name] != ours[name]} - self.varies
-        name = "sample" if "method" in changed else min(changed)
-        raise ValueError(
-            f"--{name} does not work with an export: t2t-export fixed the search of "
-            f"{self.name}. Give the run, or export it again"
-        )
+        ours, wanted = vars(self.exported), vars(config)
+        fixed = {name for name in wanted if wanted[name] != ours[name]}
+        if IDS_WITH_OPTIONS in self.signatures:
+            fixed -= ROW_OPTIONS.keys()
+        elif config.n_best <= self.most:
+            fixed -= {"n_best"}
+        if fixed:
+            name = "sample" if "method" in fixed else min(fixed)
+            raise ValueError(
+                f"--{name} does not work with an export: t2t-export fixed the search of "
+                f"{self.name}. Give the run, or export it again"
+            )
 
     def search(self, rows):
-        count = len(rows.source)
-        if rows.phrases is None and rows.prefix is None and not rows.options:
+        config, count = self.config, len(rows.source)
+        is_exported = config.n_best <= self.most and config.changed(n_best=1) == self.exported
+        if rows.phrases is None and rows.prefix is None and is_exported:
             return self.plain(rows.source)
-        own = vars(self.config) | {"n_best": self.most}
-        options = {name: rows.options.get(name, [own[name]] * count) for name in ROW_OPTIONS}
-        inputs = {name: np.asarray(options[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
+        values = vars(config) | ({"n_best": self.most} if is_exported else {})
+        inputs = {name: np.full(count, values[name], ROW_OPTIONS[name]) for name in ROW_OPTIONS}
         inputs["source"], inputs["prefix"] = rows.source, rows.prefix
         if rows.prefix is None:
             inputs["prefix"] = np.zeros((count, 0), "int32")
@@ -99,7 +94,7 @@ class SavedModelEngine(Engine):
         return self.hypotheses(IDS_PHRASES, phrases=rows.phrases, **inputs)
 
     def plain(self, source):
-        """Searches without prefixes, phrases and options."""
+        """Searches as exported."""
         count, width = source.shape
         lengths = [length for length in self.small_lengths if length >= width]
         if lengths and count <= SMALL_ROWS:

@@ -6,15 +6,32 @@ So with any alignment, every mark is written once, and the nesting is the same a
 """
 
 import bisect
+import itertools
 import re
+from typing import NamedTuple
 
 from pipelines.markup.marked_text import every
-from t2t_keras.translating.markup.marked_words import divided, linked_units, located
+from t2t_keras.translating.words import located
 
+# A word without the punctuation around it. The signs in "5%", "C++" and "{x}" belong to the word.
+CORE = re.compile(r"[\w%@#&$€£{}<>=+*/\\~^|](?:.*[\w%@#&$€£{}<>=+*/\\~^|])?", re.DOTALL)
 NEAR = 5  # maximum words between a mark and the aligned word that determines its place
 OPENS = tuple("([{«„“‚¿¡")
 ADDRESS = re.compile(r"://|@|^www\.|^mailto:")  # letters after it would become part of it
 ENDS_A_WORD = re.compile(r"[,.;:!?)\]»”’'\"…、。，]*(?:\s|\Z)")
+
+
+class Unit(NamedTuple):
+    """A part of a source or target word. No mark divides a unit of a source word.
+
+    Args:
+        start, end: offsets in the text.
+        role: "core", or "before" or "after" for the punctuation around a word.
+    """
+
+    start: int
+    end: int
+    role: str
 
 
 def marked_text(segment, translation, source_words, target_words, pairs, escape=str):
@@ -31,6 +48,24 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
     return Writer(translation, placed.units, escape).write(placed.arranged())
 
 
+def divided(text, span, cuts):
+    """Returns the `Unit`s of a word.
+
+    Args:
+        text: the text that contains the word.
+        span: the word's start and end.
+        cuts: offsets at which the word is divided, in order.
+    """
+    start, end = span
+    core = CORE.search(text, start, end)
+    inner = core.span() if core else (start, end)
+    edges = sorted({start, *inner, *(cut for cut in cuts if start < cut < end), end})
+    return [
+        Unit(one, other, "before" if other <= inner[0] else "after" if one >= inner[1] else "core")
+        for one, other in itertools.pairwise(edges)
+    ]
+
+
 class Placement:
     """Computes the place of each mark in a translation."""
 
@@ -39,36 +74,45 @@ class Placement:
         starts = sorted(mark.start for mark in every(segment.marks))
         ends = sorted(mark.end for mark in every(segment.marks))
         cuts = sorted({*starts, *ends})
-        source, target = (
-            located(text, words)
-            for text, words in ((segment.text, source_words), (translation, target_words))
-        )
-        by_word, self.starts, self.ends = [], [], []
+        source = located(segment.text, source_words)
+        target = located(translation, target_words)
+        by_word, sources = [], []  # the indices of each source word's units; the units
         for span in source:
             inside = cuts[bisect.bisect_right(cuts, span[0]) : bisect.bisect_left(cuts, span[1])]
             parts = divided(segment.text, span, inside)
-            by_word.append([(len(self.starts) + i, unit) for i, unit in enumerate(parts)])
-            self.starts += [unit.start for unit in parts]
-            self.ends += [unit.end for unit in parts]
-        links = links_of(pairs, len(source), len(target))
-        self.units, self.linked = linked_units(
-            segment.text,
-            by_word,
-            translation,
-            target,
-            links,
-            lambda unit: (
-                bisect.bisect_right(starts, unit.start) - bisect.bisect_right(ends, unit.start)
-            ),
-        )
-        self.targets = [[] for _ in self.starts]  # the target units of each source unit
-        for index, link in enumerate(self.linked):
+            by_word.append(range(len(sources), len(sources) + len(parts)))
+            sources += parts
+        self.starts, self.ends = [unit.start for unit in sources], [unit.end for unit in sources]
+
+        def rank(index):
+            """Ranks a source unit by the number of marks around it, then by its length."""
+            at, end, _ = sources[index]
+            return bisect.bisect_right(starts, at) - bisect.bisect_right(ends, at), end - at
+
+        self.units, linked = [], []  # the target units, and the source unit of each or None
+        for span, link in zip(target, links_of(pairs, len(source), len(target)), strict=True):
+            if span[0] == span[1]:
+                continue
+            indices = by_word[link] if link is not None else ()
+            first = sources[indices[0]].start if indices else 0
+            word = segment.text[first : sources[indices[-1]].end] if indices else None
+            if word == translation[slice(*span)]:
+                for unit in (sources[index] for index in indices):
+                    moved = [at - first + span[0] for at in unit[:2]]
+                    self.units.append(Unit(*moved, unit.role))
+                linked += indices
+                continue
+            for unit in divided(translation, span, []):
+                self.units.append(unit)
+                same = [index for index in indices if sources[index].role == unit.role]
+                same = same or indices if unit.role == "core" else same
+                linked.append(max(same, key=rank, default=None))
+        self.targets = [[] for _ in sources]  # the target units of each source unit
+        for index, link in enumerate(linked):
             if link is not None:
                 self.targets[link].append(index)
         # Number of linked units before each unit.
-        self.before = [0]
-        for link in self.linked:
-            self.before.append(self.before[-1] + (link is not None))
+        self.before = [*itertools.accumulate((link is not None for link in linked), initial=0)]
 
     def arranged(self):
         """Returns the marks as (start, end, mark, marks inside); start and end are unit indices."""
@@ -114,10 +158,15 @@ class Placement:
         start = bisect.bisect_left(self.starts, mark.start)
         return start, max(start, bisect.bisect_right(self.ends, mark.end))
 
+    def inside(self, source, room):
+        """Returns the target units of a range of source units that lie inside the room."""
+        first, end = room
+        return sorted(t for s in range(*source) for t in self.targets[s] if first <= t < end)
+
     def at_edge(self, edge, source, room):
         """Returns the units of an element that begins or ends outside the segment."""
         first, end = room
-        inside = sorted(t for s in range(*source) for t in self.targets[s] if first <= t < end)
+        inside = self.inside(source, room)
         best, cut = 0, first if edge == "start" else end
         if source == (0, len(self.starts)):
             return room
@@ -132,11 +181,9 @@ class Placement:
         """Returns start and end of the units that an element encloses, or None without links."""
         if source == parent and not taken:
             return room if room[0] < room[1] else None
-        first, end = room
-        inside = sorted(t for s in range(*source) for t in self.targets[s] if first <= t < end)
         best = score = 0
         start = last = span = None
-        for unit in inside:
+        for unit in self.inside(source, room):
             after = bisect.bisect_right(taken, (unit, len(self.units)))
             if after and taken[after - 1][1] > unit:
                 continue

@@ -16,7 +16,6 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.translator import Translator
 
-ROW_OPTIONS = ("alpha", "beam", "n_best")
 SPACE = ord(" ")
 
 
@@ -65,7 +64,7 @@ class FakeEngine(Engine):
     "∅" has none.
 
     Args:
-        varies, longest, tags, batch_tokens: see `Engine`.
+        longest, tags, batch_tokens: see `Engine`.
         **search: fields of its `SearchConfig`.
 
     Attributes:
@@ -75,10 +74,10 @@ class FakeEngine(Engine):
 
     name = "fake"
 
-    def __init__(self, varies=(), longest=None, tags=(None,), batch_tokens=4096, **search):
+    def __init__(self, longest=None, tags=(None,), batch_tokens=4096, **search):
         self.tokenizer = SeparateTokenizers(LetterTokenizer(), LetterTokenizer())
         self.config = SearchConfig(**search)
-        self.varies, self.longest, self.tags = frozenset(varies), longest, tags
+        self.longest, self.tags = longest, tags
         self.batch_tokens, self.calls = batch_tokens, []
 
     def search(self, rows):
@@ -95,7 +94,7 @@ class FakeEngine(Engine):
 
     def found(self, row, rows):
         """Returns (ids, score) of each hypothesis of a row, best first."""
-        config = self.config.changed(**{name: values[row] for name, values in rows.options.items()})
+        config = self.config
         source = tokens_of(rows.source[row])
         assert source[-1] == END, "every source has an end"
         before = [] if rows.prefix is None else tokens_of(rows.prefix[row])

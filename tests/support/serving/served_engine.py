@@ -53,7 +53,7 @@ class EchoEngine(Engine):
         may_go_on: calls wait until this event is set.
     """
 
-    varies, offers, most = frozenset({"alpha", "beam", "n_best"}), ("alpha", "beam", "n_best"), 4
+    offers, most = ("alpha", "beam", "n_best"), 4
     name = "this model"
 
     def __init__(self, seconds=0.0, **attributes):
@@ -69,16 +69,16 @@ class EchoEngine(Engine):
 
     def search(self, rows):
         given = [name for name in ("prefix", "phrases") if getattr(rows, name) is not None]
-        self.wait("search", [*given, *rows.options], len(rows.source))
+        self.wait("search", given, len(rows.source))
         self.sources.append(rows.source)
         found = [self.found(row, rows) for row in range(len(rows.source))]
         width = max(len(ids) for each in found for ids in each)
         tokens = np.full((len(found), self.most, width), PADDING, "int32")
         scores = np.full((len(found), self.most), -np.inf)
         for row, each in enumerate(found):
-            alpha = rows.options.get("alpha", [self.config.alpha] * len(found))[row]
             for rank, ids in enumerate(each):
-                tokens[row, rank, : len(ids)], scores[row, rank] = ids, -alpha * (rank + 1)
+                tokens[row, rank, : len(ids)] = ids
+                scores[row, rank] = -self.config.alpha * (rank + 1)
         return Hypotheses(tokens, scores)
 
     def found(self, row, rows):
@@ -91,7 +91,7 @@ class EchoEngine(Engine):
         if "fail" in self.tokenizer.decode([begin])[0]:
             raise ValueError("a secret of the engine")
         (mark,) = self.tokenizer.encode(["!"])
-        count = rows.options.get("n_best", [self.most] * len(rows.source))[row]
+        count = self.config.n_best
         return [[*begin, *mark[-1:].tolist() * rank, END] for rank in range(count)]
 
     def log_p(self, source, target):

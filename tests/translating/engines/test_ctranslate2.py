@@ -34,7 +34,7 @@ def test_the_settings_are_those_of_the_export(folder):
     assert (engine.config.extra_length, engine.config.n_best, engine.most) == (9, 1, 4)
     assert engine.split == "auto" and engine.longest is None
     other = engine.with_search(engine.config.changed(beam=2))
-    assert other.config.beam == 2 != engine.config.beam and other.translator is engine.translator
+    assert other.config.beam == 2 != engine.config.beam and other.model is engine.model
     assert engine.digest().keys() == {"weights", "files"}
     engine.close()
 

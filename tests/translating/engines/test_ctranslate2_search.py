@@ -7,13 +7,7 @@ import pytest
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.engines.ctranslate2_search import (
-    CTranslate2Search,
-    Pieces,
-    Row,
-    attention,
-    log_p,
-)
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Search, PieceModel
 
 PIECES = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
 SOURCE = np.array([[4, 5, 2, 0], [4, 2, 0, 0]])  # limits with extra_length=1: 4 and 3
@@ -63,7 +57,7 @@ def search(hypotheses, prefix=None, **settings):
     engine = Listed(hypotheses)
     config = SearchConfig(**{"extra_length": 1, "beam": 2, **settings})
     rows = Rows(SOURCE, None, prefix)
-    tokens, scores = CTranslate2Search(engine, Pieces(Letters()), config)(rows)
+    tokens, scores = CTranslate2Search(PieceModel(engine, Letters()), config)(rows)
     assert np.isfinite(scores[tokens[:, :, 0] > 0]).all()
     texts = [["".join(PIECES[id] for id in ids if id) for ids in row] for row in tokens]
     return [[text.replace("</s>", ".") for text in row] for row in texts], engine.requests
@@ -109,8 +103,8 @@ def test_greedy_search_requests_one_hypothesis():
 
 @pytest.mark.parametrize("token", [0, 1])
 def test_padding_and_begin_are_left_out(token):
-    find = CTranslate2Search(None, Pieces(Letters()), SearchConfig(beam=2))
-    ranked = find.ranked(Row([], 9), [([token, 2], -1.0), ([4, 2], -9.0)])
+    find = CTranslate2Search(None, SearchConfig(beam=2))
+    ranked = find.ranked([([token, 2], -1.0), ([4, 2], -9.0)], limit=9)
     assert [ids for _, ids in ranked] == [[4, 2]]
 
 
@@ -118,21 +112,21 @@ def test_log_p_of_the_prefix_counts_and_the_prefix_ends_at_the_limit():
     prefix = np.array([[6, 7, 0, 0, 0], [6, 6, 6, 6, 6]])
     config = SearchConfig(extra_length=1, beam=1, alpha=1.0)
     engine = Listed({"ab": [(-0.5, ".")], "a": [(-0.0, "")]})
-    find = CTranslate2Search(engine, Pieces(Letters()), config)
+    find = CTranslate2Search(PieceModel(engine, Letters()), config)
     tokens, scores = find(Rows(SOURCE, None, prefix))
     assert tokens[:, 0].tolist() == [[6, 7, 2], [6, 6, 6]]
     np.testing.assert_allclose(scores[:, 0], [-2.5 / (8 / 6), -3 / (8 / 6)])
 
 
 def test_a_source_is_given_without_the_begin_and_the_end_that_ctranslate2_adds():
-    pieces = Pieces(Letters())
+    pieces = PieceModel(None, Letters())
     assert pieces.source_of([1, 4, 5, 2]) == pieces.source_of([4, 5, 2]) == ["a", "b"]
     assert pieces.source_of([2]) == []
 
 
 def test_log_p_has_an_entry_for_each_token_of_the_target():
     targets = [np.array([4, 2]), np.array([4, 5])]
-    found = log_p(Listed({}), Pieces(Letters()), [[4, 2], [4, 2]], targets)
+    found = PieceModel(Listed({}), Letters()).log_p([[4, 2], [4, 2]], targets)
     assert [each.tolist() for each in found] == [[-1, -9], [-1, -1]], "one was cut off"
 
 
@@ -147,5 +141,5 @@ def test_the_end_of_a_source_has_the_rest_of_the_weight_and_begin_none():
         ([4, 5, 2], [[0.5, 0.25, 0.25], [1, 0, 0]]),
         ([1, 4, 5, 2], [[0, 0.5, 0.25, 0.25], [0, 1, 0, 0]]),
     ):
-        found = attention(Attending(), Pieces(Letters()), np.array(source), target)
+        found = PieceModel(Attending(), Letters()).attention(np.array(source), target)
         np.testing.assert_allclose(found, expected)
