@@ -97,24 +97,23 @@ not_with(RENEW, *RENEWED, why=", which repeats the options of each export")
 def main(arguments):
     folder = one_run(arguments)
     trust_given([folder])
-    if RENEW.value:
-        renew_all(folder)
-        return
-    row = FORMATS[FORMAT.value]
-    obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
-    unused = [flag for name, flag in BY_NAME.items() if name not in obeyed]
-    refuse_unused(unused, f"with --format={FORMAT.value}")
-    options = search_changes() | {"dtype": DTYPE.value, "license": LICENSE.value}
-    options["n_best"] = N_BEST.value
-    if LANGUAGES.present:
-        options["languages"] = given_languages()
-    output = Path(OUTPUT.value or folder)
-    is_file = FORMAT.value in ("keras", "argos")
-    check_output_folder(output.parent if is_file else output)
+    row, options = FORMATS[FORMAT.value], search_changes()
+    if not RENEW.value:
+        obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
+        unused = [flag for name, flag in BY_NAME.items() if name not in obeyed]
+        refuse_unused(unused, f"with --format={FORMAT.value}")
+        options |= {flag.name: flag.value for flag in (DTYPE, LICENSE, N_BEST)}
+        if LANGUAGES.present:
+            options["languages"] = Languages.parse(LANGUAGES.value)
+        output = Path(OUTPUT.value or folder)
+        check_output_folder(output.parent if FORMAT.value in ("keras", "argos") else output)
     load_backend()
     load_imports(IMPORTS.value)
     from t2t_keras.runs import Run
 
+    if RENEW.value:
+        Run(folder).renew_exports(print)
+        return
     if FORMAT.value == "hub":  # the longest export
         print("Exporting for LiteRT and measuring its speed for the model card", file=sys.stderr)
     path = Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
@@ -122,23 +121,6 @@ def main(arguments):
     if FORMAT.value == "hub":
         for line in advice(path):
             print(line)
-
-
-def renew_all(folder):
-    """Renews the exports of a run."""
-    load_backend()
-    load_imports(IMPORTS.value)
-    from t2t_keras.runs import Run
-
-    Run(folder).renew_exports(print)
-
-
-def given_languages():
-    """Returns the `Languages` of --languages."""
-    try:
-        return Languages.parse(LANGUAGES.value)
-    except ValueError as error:
-        raise ValueError(f"--languages: {error}") from error
 
 
 def advice(folder):

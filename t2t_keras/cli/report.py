@@ -25,7 +25,7 @@ from t2t_keras.cli.flags.shared_flags import (
 )
 from t2t_keras.cli.main import one_run, run
 from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 
 TO = to_flag()
 TRUST = trust_flag()
@@ -51,9 +51,9 @@ def main(arguments):
     trust_given([folder])
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
-    files = {f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE)}
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
-    check_outputs({"--output": output}, files | {"a file of the run": files_of([folder])})
+    inputs = {flag.name: flag.value for flag in (SOURCE, REFERENCE)}
+    check_outputs(output, inputs, [folder])
     load_backend()
     from t2t_keras.runs import Run
     from t2t_keras.runs.text_files import read_parallel

@@ -38,7 +38,7 @@ from t2t_keras.cli.text_files.line_blocks import (
     opened_output,
     write_blocks,
 )
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -86,12 +86,10 @@ def main(arguments):
 
 def opened_scorer(folders, to):
     """Returns the `Scorer` of a run, an ensemble or an export, and its identity."""
-    found = opened_model(folders, to=to)
+    translator, identity = opened_model(folders, to=to)
     from t2t_keras.translating.scoring import Scorer
-    from t2t_keras.translating.translator import Translator
 
-    tokenizer = Translator(found.engine, found.to).tokenizer
-    return Scorer(found.engine, tokenizer), found.identity | {"to": found.to}
+    return Scorer(translator.engine, translator.tokenizer), identity
 
 
 def check_arguments(arguments):
@@ -105,14 +103,8 @@ def check_arguments(arguments):
             "Give the pairs in one way: --source and --target, --pairs, or standard input. "
             f"Received: {', '.join(given)}"
         )
-    check_outputs(
-        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
-        {
-            **{f"--{flag.name}": flag.value for flag in (SOURCE, TARGET, PAIRS)},
-            "standard input": None if SOURCE.value or PAIRS.value not in (None, "-") else 0,
-            "a file of the run": files_of([*arguments, *split_list(REVERSE.value or "")]),
-        },
-    )
+    inputs = {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)}
+    check_outputs(OUTPUT.value, inputs, [*arguments, *split_list(REVERSE.value or "")])
 
 
 def check_directions(arguments, reverse):

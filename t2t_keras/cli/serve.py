@@ -158,7 +158,7 @@ def clients():
         if flag.value == "":
             raise ValueError(f"--{flag.name}: give the name of a file")
     log = None if ACCESS_LOG.value == "-" else ACCESS_LOG.value
-    check_outputs({"--access_log": log}, {"--api_key_file": API_KEY_FILE.value})
+    check_outputs(log, {"api_key_file": API_KEY_FILE.value}, name="access_log")
     return {
         "keys": None if API_KEY_FILE.value is None else ApiKeys(API_KEY_FILE.value),
         "access_log": None if ACCESS_LOG.value is None else AccessLog(ACCESS_LOG.value),

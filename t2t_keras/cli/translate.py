@@ -47,7 +47,7 @@ from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.line_blocks import Block, opened_input, opened_output, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES
 from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.cli.translation_model import (
@@ -86,7 +86,8 @@ def main(arguments):
     if APACHE_BEAM.value:
         translate_on_beam(arguments, INPUT.value, OUTPUT.value, values)
         return
-    check_files(arguments)
+    inputs = {flag.name: flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)}
+    check_outputs(OUTPUT.value, inputs, arguments)
     with contextlib.ExitStack() as files:
         source = files.enter_context(opened_input(INPUT.value))
         beside = lines_beside()
@@ -99,17 +100,6 @@ def main(arguments):
         size = 1 if source.interactive else LINES.value
         blocks = blocks_of(source.lines, size, beside, model, document)
         write_blocks(blocks, write, "translating", source.count, "lines", source.interactive)
-
-
-def check_files(arguments):
-    check_outputs(
-        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
-        {
-            **{f"--{flag.name}": flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)},
-            "standard input": None if INPUT.value else 0,
-            "a file of the run": files_of(arguments),
-        },
-    )
 
 
 def lines_beside():

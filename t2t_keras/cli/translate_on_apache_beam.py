@@ -13,7 +13,7 @@ from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
 from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.main import will_resume
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.cli.translation_model import GLOSSARY, TO, load_model
 
 APACHE_BEAM = flags.DEFINE_bool(
@@ -97,8 +97,7 @@ def files_to_translate(arguments, patterns, folder):
                 f"--output={folder} is among the input files, {item}: its files would be "
                 "translated the next time. Give a different folder"
             )
-    inputs = {"--glossary": GLOSSARY.value, "a file of the export": files_of(arguments)}
-    check_outputs({"--output": outputs}, inputs | {"--input": names.values()})
+    check_outputs(outputs, {"glossary": GLOSSARY.value, "input": names.values()}, arguments)
     return [*names.values()]
 
 
