@@ -30,11 +30,15 @@ from t2t_keras.cli.flags.engine_flags import (
     WEIGHTS,
     opened_model,
 )
-from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import load_imports, not_with, refuse_unused
+from t2t_keras.cli.flags.shared_flags import (
+    define_list,
+    load_imports,
+    not_with,
+    opened_run,
+    refuse_unused,
+)
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
@@ -189,10 +193,7 @@ def evaluate_trees(arguments):
     check_outputs(OUTPUT.value, {"treebank": treebank}, arguments)
     if is_export(arguments[0]):
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
-    load_backend()
-    from t2t_keras.runs import Run
-
-    run = Run(arguments[0], TO.value, TRUST.value)
+    run = opened_run(arguments[0])
     run.experiment()  # raises a clear error if the folder is not a run
     with output_to(OUTPUT.value or os.devnull) as file:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}

@@ -30,21 +30,12 @@ import socket
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import (
-    dtype_flag,
-    engine_flag,
-    refuse_unused,
-    trust_flag,
-    trust_given,
-)
+from t2t_keras.cli.flags.shared_flags import define_list, refuse_unused, shared_flags, trust_given
 from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.serving.limits import Limits
 
-DTYPE = dtype_flag()
-TRUST = trust_flag()
-ENGINE = engine_flag()
+DTYPE, TRUST, ENGINE = shared_flags("dtype", "trust", "engine")
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
 ALLOWED_HOSTS = define_list(

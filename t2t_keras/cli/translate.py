@@ -110,13 +110,7 @@ def lines_beside():
 
 
 def check_counts(beside, count, at_least=False):
-    """Rejects a file of `lines_beside` without a line for each input line.
-
-    Args:
-        beside: see `lines_beside`.
-        count: number of input lines, or None if it is unknown.
-        at_least: whether the input may have further lines.
-    """
+    """Rejects a file of `lines_beside` without a line for each of `count` (None: unknown) lines."""
     for name, lines in beside.items() if count is not None else ():
         if len(lines) < count or (len(lines) > count and not at_least):
             raise ValueError(
@@ -136,15 +130,7 @@ def document_for(model):
 
 
 def blocks_of(source, size, beside, model, document):
-    """Yields the `Block`s of an input.
-
-    Args:
-        source: an iterator of lines in bytes.
-        size: number of lines in a block.
-        beside: see `lines_beside`.
-        model: a `TranslationModel`.
-        document: see `document_for`.
-    """
+    """Yields the `Block`s of `size` lines of an input, an iterator of lines in bytes."""
     first = 0  # index of the block's first line
     while lines := list(itertools.islice(source, size)):
         check_counts(beside, first + len(lines), at_least=True)
@@ -169,8 +155,6 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
         texts, numbers: texts of a document that begin in these lines, and the index of each
             text's first line in the block. Without a document, None, and the indices of all lines.
         own: the options of each text.
-        model, document: see `blocks_of`.
-        on_progress: see `Translator.translations`.
     """
     from t2t_keras.runs.text_files import line_text
     from t2t_keras.translating.request import TextError

@@ -10,11 +10,11 @@ from pipelines.atomic_files import json_digest
 from t2t_keras.cli.flags.engine_flags import opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import search_changes
-from t2t_keras.cli.flags.shared_flags import to_flag
+from t2t_keras.cli.flags.shared_flags import shared_flag
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.translating.request import SEARCH, Request
 
-TO = to_flag()
+TO = shared_flag("to")
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
 # The fields of a request that apply to all lines. Other commands define --to as well.

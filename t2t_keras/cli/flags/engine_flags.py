@@ -2,25 +2,13 @@
 
 from pathlib import Path
 
-from t2t_keras.cli.flags.shared_flags import (
-    dtype_flag,
-    engine_flag,
-    imports_flag,
-    load_imports,
-    refuse_unused,
-    to_flag,
-    trust_flag,
-    weights_flag,
-)
+from t2t_keras.cli.flags.shared_flags import load_imports, refuse_unused, shared_flags
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.plugins import read_plugin, sha256_of
 
-DTYPE = dtype_flag()
-ENGINE = engine_flag()
-IMPORTS = imports_flag()
-TO = to_flag()
-TRUST = trust_flag()
-WEIGHTS = weights_flag()
+DTYPE, ENGINE, IMPORTS, TO, TRUST, WEIGHTS = shared_flags(
+    "dtype", "engine", "imports", "to", "trust", "weights"
+)
 
 
 def opened_model(folders, to=TO, method=None):

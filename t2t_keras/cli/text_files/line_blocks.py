@@ -131,13 +131,12 @@ def is_resumable(path):
 
 
 def write_blocks(blocks, write, task, total, unit, interactive):
-    """Writes the output of all blocks, and shows the progress unless a user types the lines.
+    """Writes the output of all `Block`s with the function of `opened_output`.
 
     Args:
-        blocks: an iterable of `Block`s.
-        write: the function of `opened_output`.
+        blocks, write: the blocks, and the function.
         task, total, unit: see `Progress`.
-        interactive: whether a user types the lines.
+        interactive: whether a user types the lines. Then no progress is shown.
     """
     if interactive:
         print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
