@@ -26,21 +26,11 @@ from absl import flags
 
 from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import (
-    not_with,
-    only_with,
-    to_flag,
-    trust_flag,
-    trust_given,
-    weights_flag,
-)
+from t2t_keras.cli.flags.shared_flags import not_with, only_with, opened_run, shared_flags
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
 
-TO = to_flag()
-TRUST = trust_flag()
-WEIGHTS = weights_flag()
+TO, WEIGHTS, _ = shared_flags("to", "weights", "trust")
 
 TRANSLATION = flags.DEFINE_string(
     "translation", None, "Target text to show. Default: the model's own translation."
@@ -75,15 +65,12 @@ def main(arguments):
             f"Received: {' '.join(arguments) or 'none'}"
         )
     check_output_folder(OUTPUT.value)
-    load_backend()
     (draw_curves if CURVES.value else draw_attention)(arguments, Path(OUTPUT.value))
 
 
 def draw_attention(arguments, folder):
-    from t2t_keras.runs import Run
-
     run_folder, sentence = arguments
-    attention = Run(run_folder, TO.value, TRUST.value).attention(
+    attention = opened_run(run_folder).attention(
         sentence, TRANSLATION.value, PIECES.value, WEIGHTS.value, **search_changes()
     )
     attention.save(folder)
@@ -98,13 +85,11 @@ def choose_alignment(arguments):
             f"Received: {' '.join(arguments) or 'no folder'}, --source={SOURCE.value}, "
             f"--target={TARGET.value}"
         )
-    load_backend()
-    from t2t_keras.runs import Run
+    run = opened_run(arguments[0])
     from t2t_keras.runs.text_files import read_lines, read_parallel
 
     sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
     gold = read_lines(GOLD.value) if GOLD.value else None
-    run = Run(arguments[0], TO.value, TRUST.value)
     run.experiment()  # raises a clear error if the folder is not a run
     for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value, GOLD.value):
         print(line_of(rated))
@@ -120,13 +105,11 @@ def line_of(rated):
 
 
 def draw_curves(folders, output):
-    from t2t_keras.runs import Run
-    from t2t_keras.visualization.curves import curves
-
     names = [Path(folder).resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else folders
-    runs = dict(zip(names, map(Run, folders), strict=True))
-    trust_given(folders)
+    runs = dict(zip(names, map(opened_run, folders), strict=True))
+    from t2t_keras.visualization.curves import curves
+
     runs = {name: (run, run.intervals()) for name, run in runs.items()}
     runs = {name: (run.evaluations(not steps), steps) for name, (run, steps) in runs.items()}
     output.mkdir(parents=True, exist_ok=True)

@@ -13,31 +13,16 @@ import contextlib
 
 from absl import flags
 
-from t2t_keras.cli.flags.shared_flags import (
-    export_flag,
-    imports_flag,
-    load_imports,
-    trust_flag,
-    trust_given,
-)
+from t2t_keras.cli.flags.shared_flags import opened_run, shared_flags
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.process.backend import load_backend
 
-EXPORT = export_flag()
-IMPORTS = imports_flag()
-TRUST = trust_flag()
+EXPORT, *_ = shared_flags("export", "imports", "trust")
 
 LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.", lower_bound=1)
 
 
 def main(arguments):
-    folder = one_run(arguments)
-    trust_given([folder])
-    load_backend()
-    load_imports(IMPORTS.value)
-    from t2t_keras.runs import Run
-
-    trained = Run(folder)
+    trained = opened_run(one_run(arguments))
     before = {}
     with contextlib.suppress(ValueError):  # a damaged file is replaced
         before = trained.averaged.record() or {}

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from t2t_keras.cli.flags.config_flag import CONFIG, run_with_config
 from t2t_keras.cli.flags.field_flags import define_flag, help_of
-from t2t_keras.cli.flags.shared_flags import trust_flag, trust_given
+from t2t_keras.cli.flags.shared_flags import shared_flag, trust_given
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.distillation.plan import settings
@@ -34,7 +34,7 @@ FLAGS_OF_PLAN = [
     define_flag(field, field.default, help_of(field.metadata["description"]))
     for field in settings()
 ]
-TRUST = trust_flag()
+TRUST = shared_flag("trust")
 
 
 def main(arguments):

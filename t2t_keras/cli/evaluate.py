@@ -30,12 +30,16 @@ from t2t_keras.cli.flags.engine_flags import (
     WEIGHTS,
     opened_model,
 )
-from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import load_imports, not_with, refuse_unused
+from t2t_keras.cli.flags.shared_flags import (
+    define_list,
+    load_imports,
+    not_with,
+    opened_run,
+    refuse_unused,
+)
 from t2t_keras.cli.main import run
-from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of, output_to
+from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
 
@@ -137,9 +141,8 @@ def check_text_flags(arguments, settings):
     obeyed = {setting for name in settings.metrics for setting in METRICS[name].obeys}
     unused = [flag for flag in (LOWERCASE, TOKENIZE) if flag.name not in obeyed]
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
-    inputs = {f"--{flag.name}": flag.value for flag in (SOURCE, AGAINST)}
-    inputs |= {"--reference": reference_files(), "a file of the run": files_of(arguments)}
-    check_outputs({"--output": OUTPUT.value}, inputs)
+    inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
+    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()}, arguments)
 
 
 def reference_files():
@@ -158,11 +161,9 @@ def given_files(arguments):
 def translated(folders, sources):
     """Translates --source, writes --output if it is given, and returns the translations."""
     from t2t_keras.runs.evaluation import translate_all
-    from t2t_keras.translating.translator import Translator
 
     search = search_changes()
-    found = opened_model(folders, method=search.get("method"))
-    translator = Translator(found.engine, found.to)
+    translator, _ = opened_model(folders, method=search.get("method"))
     translator.check(search)
     with output_to(OUTPUT.value or os.devnull) as file:
         hypotheses = translate_all(translator, sources, **search)
@@ -189,14 +190,10 @@ def evaluate_trees(arguments):
         parses = read_lines(PARSES.value)
         show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), parses), files)
         return
-    inputs = {"--treebank": treebank, "a file of the run": files_of(arguments)}
-    check_outputs({"--output": OUTPUT.value}, inputs)
+    check_outputs(OUTPUT.value, {"treebank": treebank}, arguments)
     if is_export(arguments[0]):
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
-    load_backend()
-    from t2t_keras.runs import Run
-
-    run = Run(arguments[0], TO.value, TRUST.value)
+    run = opened_run(arguments[0])
     run.experiment()  # raises a clear error if the folder is not a run
     with output_to(OUTPUT.value or os.devnull) as file:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}

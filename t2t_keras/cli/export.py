@@ -25,26 +25,18 @@ from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
-    imports_flag,
-    load_imports,
     not_with,
+    opened_run,
     refuse_unused,
-    to_flag,
-    trust_flag,
-    trust_given,
-    weights_flag,
+    shared_flags,
 )
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
 from t2t_keras.export.formats import FORMATS
 from t2t_keras.translating.exports import versions_in
 from t2t_keras.translating.languages import Languages
 
-TO = to_flag()
-TRUST = trust_flag()
-IMPORTS = imports_flag()
-WEIGHTS = weights_flag()
+TO, WEIGHTS, *_ = shared_flags("to", "weights", "trust", "imports")
 
 OUTPUT = flags.DEFINE_string(
     "output",
@@ -96,49 +88,27 @@ not_with(RENEW, *RENEWED, why=", which repeats the options of each export")
 
 def main(arguments):
     folder = one_run(arguments)
-    trust_given([folder])
+    row, options = FORMATS[FORMAT.value], search_changes()
+    if not RENEW.value:
+        obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
+        unused = [flag for name, flag in BY_NAME.items() if name not in obeyed]
+        refuse_unused(unused, f"with --format={FORMAT.value}")
+        options |= {flag.name: flag.value for flag in (DTYPE, LICENSE, N_BEST)}
+        if LANGUAGES.present:
+            options["languages"] = Languages.parse(LANGUAGES.value)
+        output = Path(OUTPUT.value or folder)
+        check_output_folder(output.parent if FORMAT.value in ("keras", "argos") else output)
+    trained = opened_run(folder)
     if RENEW.value:
-        renew_all(folder)
+        trained.renew_exports(print)
         return
-    row = FORMATS[FORMAT.value]
-    obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
-    unused = [flag for name, flag in BY_NAME.items() if name not in obeyed]
-    refuse_unused(unused, f"with --format={FORMAT.value}")
-    options = search_changes() | {"dtype": DTYPE.value, "license": LICENSE.value}
-    options["n_best"] = N_BEST.value
-    if LANGUAGES.present:
-        options["languages"] = given_languages()
-    output = Path(OUTPUT.value or folder)
-    is_file = FORMAT.value in ("keras", "argos")
-    check_output_folder(output.parent if is_file else output)
-    load_backend()
-    load_imports(IMPORTS.value)
-    from t2t_keras.runs import Run
-
     if FORMAT.value == "hub":  # the longest export
         print("Exporting for LiteRT and measuring its speed for the model card", file=sys.stderr)
-    path = Run(folder, TO.value).export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
+    path = trained.export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
     print(path)
     if FORMAT.value == "hub":
         for line in advice(path):
             print(line)
-
-
-def renew_all(folder):
-    """Renews the exports of a run."""
-    load_backend()
-    load_imports(IMPORTS.value)
-    from t2t_keras.runs import Run
-
-    Run(folder).renew_exports(print)
-
-
-def given_languages():
-    """Returns the `Languages` of --languages."""
-    try:
-        return Languages.parse(LANGUAGES.value)
-    except ValueError as error:
-        raise ValueError(f"--languages: {error}") from error
 
 
 def advice(folder):

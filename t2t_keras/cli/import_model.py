@@ -22,12 +22,11 @@ from pathlib import Path
 from absl import flags
 
 from pipelines.printable import printable
-from t2t_keras.cli.flags.shared_flags import export_flag, trust_flag, trust_given
+from t2t_keras.cli.flags.shared_flags import opened_run, shared_flags, trust_given
 from t2t_keras.cli.main import run, will_resume
 from t2t_keras.cli.process.backend import load_backend
 
-EXPORT = export_flag()
-TRUST = trust_flag()
+EXPORT, _ = shared_flags("export", "trust")
 
 RUN = flags.DEFINE_string("run", None, "Folder of the new run.")
 FORMAT = flags.DEFINE_string(
@@ -89,17 +88,9 @@ def main(arguments):
     result = import_run(source, RUN.value, command=sys.argv, **options)
     for line in lines_about(result):
         print(line)
-    finish(RUN.value)
-
-
-def finish(folder):
-    """Exports an imported run, and says how to use it."""
     if EXPORT.value:
-        load_backend()
-        from t2t_keras.runs import Run
-
-        Run(folder).renew_exports(show)
-    folder = shlex.quote(str(Path(folder)))
+        opened_run(RUN.value).renew_exports(show)
+    folder = shlex.quote(str(Path(RUN.value)))
     show(f"{folder} is a run now. Try it: t2t-translate {folder}")
 
 

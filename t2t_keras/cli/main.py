@@ -50,48 +50,52 @@ def run(main, load_config=lambda arguments: None):
         load_config: function of the arguments of --config, called after all other flags are parsed.
     """
     streams.begin()
-    show_messages_alone()
+    show_messages()
     logging.get_absl_handler().python_handler.setStream(sys.stderr)
-    command = Path(sys.argv[0]).name
 
     def guarded(argv):
-        try:
-            with closed_pipe_allowed(), memory_advice(LESS_MEMORY):
-                main(argv[1:])
-                sys.stdout.flush()
-        except KeyboardInterrupt:  # of a command that first waits for its stage
-            interrupted()
-        except ValueError as error:
-            fail(command, error)
-        except OSError as error:  # no such folder, no permission, no space left
-            fail(command, message_of(error))
-        except ModuleNotFoundError as error:
-            fail(command, missing_package(error))
+        with errors_reported(), closed_pipe_allowed(), memory_advice(LESS_MEMORY):
+            main(argv[1:])
+            sys.stdout.flush()
 
     def parse(argv):
         signal.signal(signal.SIGINT, interrupted)
         define_answers(sys.modules[main.__module__].__doc__)
-        try:
+        with errors_reported():
             streams.check_output()
             sys.argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:])]
             others, config = without_config(sys.argv)
             arguments = parsed(others)
             check_declared()
             load_config(config)
-        except flags.UnrecognizedFlagError as error:
-            fail(command, f"{unknown_flag(error)} See {command} --help")
-        except (flags.Error, ValueError) as error:
-            words = r"\('Non-boolean argument to boolean flag', .*\)"
-            fail(command, re.sub(words, "must be true or false", str(error)))
-        except OSError as error:  # the help could not be written
-            fail(command, message_of(error))
-        except ModuleNotFoundError as error:
-            fail(command, missing_package(error))
         # A value that was set explicitly: absl would raise its default, WARNING, to INFO.
         flags.FLAGS.verbosity = flags.FLAGS.verbosity
         return arguments
 
     app.run(guarded, flags_parser=parse)
+
+
+@contextlib.contextmanager
+def errors_reported():
+    """Returns a context in which a user error ends the command with one message."""
+    command = Path(sys.argv[0]).name
+    try:
+        yield
+    except KeyboardInterrupt:  # of a command that first waits for its stage
+        interrupted()
+    except flags.UnrecognizedFlagError as error:
+        message = f"{unknown_flag(error)} See {command} --help"
+    except (flags.Error, ValueError) as error:
+        words = r"\('Non-boolean argument to boolean flag', .*\)"
+        message = re.sub(words, "must be true or false", str(error))
+    except OSError as error:  # no such folder, no permission, no space left
+        message = message_of(error)
+    except ModuleNotFoundError as error:
+        message = missing_package(error)
+    else:
+        return
+    print(printable(f"{command}: {message}"), file=sys.stderr)
+    sys.exit(2)
 
 
 def missing_package(error):
@@ -103,14 +107,10 @@ def missing_package(error):
 
 def unknown_flag(error):
     """Returns the message about an unknown flag, with the name that it has here."""
+    for name, others in COUNTERPARTS.items():
+        if name in flags.FLAGS and error.flagname in others.split():
+            return f"Unknown command line flag {error.flagname!r}. Did you mean: {name}?"
     message = str(error).replace(" ?", "?")
-    known = [
-        name
-        for name, others in COUNTERPARTS.items()
-        if name in flags.FLAGS and error.flagname in others.split()
-    ]
-    if known:
-        message = f"Unknown command line flag {error.flagname!r}. Did you mean: {known[0]}?"
     return message if message[-1] == "?" else f"{message}."
 
 
@@ -148,22 +148,18 @@ def closed_pipe_allowed():
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def show_info(form="%(message)s"):
+def show_info(form):
     """Shows log messages of level INFO and above, or of lower levels if --verbosity is higher.
 
     Args:
         form: format of a line, as in the module `logging`.
     """
     logging.set_verbosity(max(logging.INFO, logging.get_verbosity()))
-    show_messages_alone(form)
+    show_messages(form)
 
 
-def show_messages_alone(form="%(message)s"):
-    """Shows log messages without their date and origin.
-
-    Args:
-        form: format of a line, as in the module `logging`.
-    """
+def show_messages(form="%(message)s"):
+    """Shows log messages in a format, without their date and origin."""
     logging.get_absl_handler().setFormatter(Formatter(form, "%Y-%m-%d %H:%M:%S"))
 
 
@@ -196,8 +192,3 @@ def will_resume():
 
 def interrupted(*_):
     streams.interrupted(". Run the same command to resume" if RESUMES else "")
-
-
-def fail(command, error):
-    print(printable(f"{command}: {error}"), file=sys.stderr)
-    sys.exit(2)

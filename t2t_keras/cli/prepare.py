@@ -33,9 +33,8 @@ from pipelines.languages.language_codes import normalized
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, loaded, refuse_config, run_with_config
-from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import not_with, only_with
-from t2t_keras.cli.main import no_arguments, show_messages_alone, will_resume
+from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
+from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.plugins import load_plugins, plugins_with
@@ -143,7 +142,7 @@ SOURCE_FLAGS = (
 
 def main(arguments):
     no_arguments(arguments)
-    show_messages_alone()
+    show_messages()
     if not OUTPUT.value:
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")
     config = CONFIG.value.data

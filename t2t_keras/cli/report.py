@@ -16,20 +16,11 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import (
-    only_with,
-    to_flag,
-    trust_flag,
-    trust_given,
-    weights_flag,
-)
+from t2t_keras.cli.flags.shared_flags import only_with, opened_run, shared_flags
 from t2t_keras.cli.main import one_run, run
-from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 
-TO = to_flag()
-TRUST = trust_flag()
-WEIGHTS = weights_flag()
+WEIGHTS, *_ = shared_flags("weights", "to", "trust")
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the test set's source sentences.")
 REFERENCE = flags.DEFINE_string(
@@ -48,14 +39,12 @@ only_with([SOURCE], LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS)
 
 def main(arguments):
     folder = one_run(arguments)
-    trust_given([folder])
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
-    files = {f"--{flag.name}": flag.value for flag in (SOURCE, REFERENCE)}
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
-    check_outputs({"--output": output}, files | {"a file of the run": files_of([folder])})
-    load_backend()
-    from t2t_keras.runs import Run
+    inputs = {flag.name: flag.value for flag in (SOURCE, REFERENCE)}
+    check_outputs(output, inputs, [folder])
+    trained = opened_run(folder)
     from t2t_keras.runs.text_files import read_parallel
 
     test_set = {}
@@ -64,8 +53,7 @@ def main(arguments):
         name = Path(SOURCE.value).name
         test_set = {"sources": sources, "references": references, "name": name}
     options = {"limit": LIMIT.value, "examples": EXAMPLES.value, "weights": WEIGHTS.value}
-    run = Run(folder, TO.value)
-    print(run.report(path=OUTPUT.value, **test_set, **options, **search_changes()))
+    print(trained.report(path=OUTPUT.value, **test_set, **options, **search_changes()))
 
 
 def entry():

@@ -20,7 +20,6 @@ import collections
 import contextlib
 import functools
 import importlib.metadata
-import itertools
 import json
 import math
 import sys
@@ -32,14 +31,8 @@ from pipelines.text.file_lists import split_list
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.main import run
-from t2t_keras.cli.text_files.line_blocks import (
-    Block,
-    Input,
-    opened_input,
-    opened_output,
-    write_blocks,
-)
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.line_blocks import Input, opened_input, write_blocks
+from t2t_keras.cli.text_files.output_files import check_outputs
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -67,8 +60,7 @@ only_with([JSON], PIECES)
 
 def main(arguments):
     check_arguments(arguments)
-    with contextlib.ExitStack() as files:
-        pairs, count, interactive = files.enter_context(opened_pairs())
+    with opened_pairs() as source:
         model, command = opened_scorer(arguments, TO)
         reverse = None
         if REVERSE.value:
@@ -77,43 +69,30 @@ def main(arguments):
             reverse, command["reverse"] = opened_scorer(folders, REVERSE_TO)
         command |= {flag.name: flag.value for flag in (JSON, PIECES, LINES)}
         command["version"] = importlib.metadata.version("t2t-keras")
-        write = files.enter_context(opened_output(OUTPUT.value, command, not interactive))
         total, seen = collections.Counter(), collections.Counter()
         score = functools.partial(scored_lines, model=model, reverse=reverse, total=total)
-        blocks = blocks_of(pairs, 1 if interactive else LINES.value, score, seen)
-        write_blocks(blocks, write, "scoring", count, "pairs", interactive)
+        blocks = blocks_of(source, score, seen)
+        write_blocks(blocks, OUTPUT.value, command, source, "scoring", "pairs")
     show_total(total, seen["pairs"] - total["pairs"])
 
 
 def opened_scorer(folders, to):
     """Returns the `Scorer` of a run, an ensemble or an export, and its identity."""
-    found = opened_model(folders, to=to)
+    translator, identity = opened_model(folders, to=to)
     from t2t_keras.translating.scoring import Scorer
-    from t2t_keras.translating.translator import Translator
 
-    tokenizer = Translator(found.engine, found.to).tokenizer
-    return Scorer(found.engine, tokenizer), found.identity | {"to": found.to}
+    return Scorer(translator.engine, translator.tokenizer), identity
 
 
 def check_arguments(arguments):
-    if not arguments:
-        raise ValueError(
-            "takes a run's folder, several for an ensemble, or an export. Received: none"
-        )
     if bool(SOURCE.value) != bool(TARGET.value) or (SOURCE.value and PAIRS.value):
         given = [f"--{flag.name}" for flag in (SOURCE, TARGET, PAIRS) if flag.value]
         raise ValueError(
             "Give the pairs in one way: --source and --target, --pairs, or standard input. "
             f"Received: {', '.join(given)}"
         )
-    check_outputs(
-        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
-        {
-            **{f"--{flag.name}": flag.value for flag in (SOURCE, TARGET, PAIRS)},
-            "standard input": None if SOURCE.value or PAIRS.value not in (None, "-") else 0,
-            "a file of the run": files_of([*arguments, *split_list(REVERSE.value or "")]),
-        },
-    )
+    inputs = {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)}
+    check_outputs(OUTPUT.value, inputs, [*arguments, *split_list(REVERSE.value or "")])
 
 
 def check_directions(arguments, reverse):
@@ -154,16 +133,15 @@ def split_at_tabs(lines):
         yield columns[0], columns[1]
 
 
-def blocks_of(pairs, size, score, seen):
-    """Yields `Block`s of pairs, and counts the pairs in `seen`."""
-    while block := list(itertools.islice(pairs, size)):
-        contents = "".join(f"{source}\t{target}\n" for source, target in block).encode()
-        work = functools.partial(score, block, first_line=seen["pairs"] + 1)
-        yield Block(len(block), contents, work)
-        seen["pairs"] += len(block)
+def blocks_of(source, score, seen):
+    """Yields blocks of pairs for `write_blocks`, and counts the pairs in `seen`."""
+    for pairs in source.blocks(LINES.value):
+        contents = "".join(f"{source}\t{target}\n" for source, target in pairs).encode()
+        yield len(pairs), contents, functools.partial(score, pairs, seen["pairs"] + 1)
+        seen["pairs"] += len(pairs)
 
 
-def scored_lines(pairs, on_progress, first_line, model, reverse, total):
+def scored_lines(pairs, first_line, on_progress, model, reverse, total):
     """Returns the output for a list of pairs, in bytes, and adds their scores to `total`."""
     if reverse is None:
         scores = model.score(pairs, on_progress, first_line)
@@ -186,14 +164,8 @@ def line_of(pair, score, tokenizer):
 
     if not JSON.value:
         return f"{score.log_p:.4f}\t{score.perplexity:.4f}\t{len(score.tokens)}"
-    source, target = pair
-    contents = {
-        "source": source,
-        "target": target,
-        "log_p": score.log_p,
-        "perplexity": score.perplexity,
-        "tokens": len(score.tokens),
-    }
+    contents = dict(zip(("source", "target"), pair, strict=True))
+    contents |= {"log_p": score.log_p, "perplexity": score.perplexity, "tokens": len(score.tokens)}
     if PIECES.value:
         named = zip(lone_pieces(tokenizer.target, score.tokens), score.token_log_p, strict=True)
         contents["pieces"] = [{"piece": piece, "log_p": float(p)} for (piece, _), p in named]

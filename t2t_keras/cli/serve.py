@@ -30,21 +30,12 @@ import socket
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import (
-    dtype_flag,
-    engine_flag,
-    refuse_unused,
-    trust_flag,
-    trust_given,
-)
+from t2t_keras.cli.flags.shared_flags import define_list, refuse_unused, shared_flags, trust_given
 from t2t_keras.cli.main import run, show_info
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.serving.limits import Limits
 
-DTYPE = dtype_flag()
-TRUST = trust_flag()
-ENGINE = engine_flag()
+DTYPE, TRUST, ENGINE = shared_flags("dtype", "trust", "engine")
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
 ALLOWED_HOSTS = define_list(
@@ -158,7 +149,7 @@ def clients():
         if flag.value == "":
             raise ValueError(f"--{flag.name}: give the name of a file")
     log = None if ACCESS_LOG.value == "-" else ACCESS_LOG.value
-    check_outputs({"--access_log": log}, {"--api_key_file": API_KEY_FILE.value})
+    check_outputs(log, {"api_key_file": API_KEY_FILE.value}, name="access_log")
     return {
         "keys": None if API_KEY_FILE.value is None else ApiKeys(API_KEY_FILE.value),
         "access_log": None if ACCESS_LOG.value is None else AccessLog(ACCESS_LOG.value),

@@ -23,15 +23,14 @@ from pathlib import Path
 from absl import flags, logging
 
 from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, loaded, run_with_config
-from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import not_with, trust_flag
+from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 from t2t_keras.cli.settings_text import settings_text
 
-TRUST = trust_flag()
+TRUST = shared_flag("trust")
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
     "data",

@@ -35,19 +35,17 @@ finished block of --lines lines. With --apache_beam, it keeps the finished files
 is the width of the beam search.)
 """
 
-import contextlib
 import functools
 import importlib.metadata
-import itertools
 
 from absl import flags
 
 from t2t_keras.cli.flags.engine_flags import IMPORTS
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.main import run
-from t2t_keras.cli.text_files.line_blocks import Block, opened_input, opened_output, write_blocks
+from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES
 from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.cli.translation_model import (
@@ -86,30 +84,15 @@ def main(arguments):
     if APACHE_BEAM.value:
         translate_on_beam(arguments, INPUT.value, OUTPUT.value, values)
         return
-    check_files(arguments)
-    with contextlib.ExitStack() as files:
-        source = files.enter_context(opened_input(INPUT.value))
+    inputs = {flag.name: flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)}
+    check_outputs(OUTPUT.value, inputs, arguments)
+    with opened_input(INPUT.value) as source:
         beside = lines_beside()
         check_counts(beside, source.count)
         model = load_model(arguments)
-        document = None if source.interactive else document_for(model)
+        blocks = blocks_of(source, beside, model, document_for(source, model))
         command = model.identity | values | beside
-        is_resumable = not source.interactive
-        write = files.enter_context(opened_output(OUTPUT.value, command, is_resumable))
-        size = 1 if source.interactive else LINES.value
-        blocks = blocks_of(source.lines, size, beside, model, document)
-        write_blocks(blocks, write, "translating", source.count, "lines", source.interactive)
-
-
-def check_files(arguments):
-    check_outputs(
-        {"standard output": 1} if OUTPUT.value is None else {"--output": OUTPUT.value},
-        {
-            **{f"--{flag.name}": flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)},
-            "standard input": None if INPUT.value else 0,
-            "a file of the run": files_of(arguments),
-        },
-    )
+        write_blocks(blocks, OUTPUT.value, command, source, "translating", "lines")
 
 
 def lines_beside():
@@ -120,13 +103,7 @@ def lines_beside():
 
 
 def check_counts(beside, count, at_least=False):
-    """Rejects a file of `lines_beside` without a line for each input line.
-
-    Args:
-        beside: see `lines_beside`.
-        count: number of input lines, or None if it is unknown.
-        at_least: whether the input may have further lines.
-    """
+    """Rejects a file of `lines_beside` without a line for each of `count` (None: unknown) lines."""
     for name, lines in beside.items() if count is not None else ():
         if len(lines) < count or (len(lines) > count and not at_least):
             raise ValueError(
@@ -135,9 +112,9 @@ def check_counts(beside, count, at_least=False):
             )
 
 
-def document_for(model):
+def document_for(source, model):
     """Returns the `MarkedLines` of an input whose lines are one document, or None."""
-    if MARKUP.value not in ("html", "xml"):
+    if source.interactive or MARKUP.value not in ("html", "xml"):
         return None
     has_columns = JSON.value or SCORES.value or ALIGNMENTS.value or model.lines > 1
     if not has_columns:
@@ -145,20 +122,13 @@ def document_for(model):
     return MarkedLines(MARKUP.value, is_page=not has_columns)
 
 
-def blocks_of(source, size, beside, model, document):
-    """Yields the `Block`s of an input.
-
-    Args:
-        source: an iterator of lines in bytes.
-        size: number of lines in a block.
-        beside: see `lines_beside`.
-        model: a `TranslationModel`.
-        document: see `document_for`.
-    """
+def blocks_of(source, beside, model, document):
+    """Yields the blocks of an `Input` for `write_blocks`."""
     first = 0  # index of the block's first line
-    while lines := list(itertools.islice(source, size)):
-        check_counts(beside, first + len(lines), at_least=True)
-        own = {name: each[first : first + len(lines)] for name, each in beside.items()}
+    for lines in source.blocks(LINES.value):
+        end = first + len(lines)
+        check_counts(beside, end, at_least=True)
+        own = {name: each[first:end] for name, each in beside.items()}
         if "require" in own:
             phrases = [line.split("\t") for line in own["require"]]
             own["require"] = [[each for each in line if each.strip()] for line in phrases]
@@ -166,8 +136,8 @@ def blocks_of(source, size, beside, model, document):
         if "prefixes" in own:
             own["prefixes"] = [own["prefixes"][number] for number in numbers]
         work = functools.partial(translated, lines, first, texts, numbers, own, model, document)
-        yield Block(len(lines), b"".join(lines), work)
-        first += len(lines)
+        yield len(lines), b"".join(lines), work
+        first = end
     check_counts(beside, first)  # the input may have been a stream
 
 
@@ -179,22 +149,19 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
         texts, numbers: texts of a document that begin in these lines, and the index of each
             text's first line in the block. Without a document, None, and the indices of all lines.
         own: the options of each text.
-        model, document: see `blocks_of`.
-        on_progress: see `Translator.translations`.
+        model, document, on_progress: see `blocks_of` and `Translator.translations`.
     """
     from t2t_keras.runs.text_files import line_text
     from t2t_keras.translating.request import TextError
 
     of_lines = [line_text(line, index) for index, line in enumerate(lines, first)]
-    texts = texts if document else of_lines
+    texts, options = texts if document else of_lines, model.options | own
     try:
-        options = model.options | own
         results = model.translator.translations(texts, on_progress, first, **options)
     except TextError as error:
         raise ValueError(f"line {first + numbers[error.index] + 1:,}: {error}") from error
-    if document and document.is_page:
-        return document.page(results)
-    return model.formatted(of_lines, results)
+    is_page = document and document.is_page
+    return document.page(results) if is_page else model.formatted(of_lines, results)
 
 
 def entry():

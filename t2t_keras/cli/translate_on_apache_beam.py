@@ -11,9 +11,9 @@ from absl import flags
 from pipelines.atomic_files import check_links, locked_folder
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
-from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.cli.main import will_resume
-from t2t_keras.cli.text_files.output_files import check_outputs, files_of
+from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.cli.translation_model import GLOSSARY, TO, load_model
 
 APACHE_BEAM = flags.DEFINE_bool(
@@ -39,7 +39,9 @@ def translate_on_beam(arguments, patterns, folder, values):
     export = export_in(arguments)
     sources = files_to_translate(arguments, patterns, folder)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(beam_messages_dropped())
+        if flags.FLAGS["verbosity"].value < 1:  # Beam logs everything that a machine lacks
+            logging.disable(logging.ERROR)
+            stack.callback(logging.disable, logging.NOTSET)
         from t2t_keras.runs import translate_on_apache_beam as on_beam
 
         model = load_model(arguments)
@@ -97,21 +99,5 @@ def files_to_translate(arguments, patterns, folder):
                 f"--output={folder} is among the input files, {item}: its files would be "
                 "translated the next time. Give a different folder"
             )
-    inputs = {"--glossary": GLOSSARY.value, "a file of the export": files_of(arguments)}
-    check_outputs({"--output": outputs}, inputs | {"--input": names.values()})
+    check_outputs(outputs, {"glossary": GLOSSARY.value, "input": names.values()}, arguments)
     return [*names.values()]
-
-
-@contextlib.contextmanager
-def beam_messages_dropped():
-    """Drops Beam's messages unless --verbosity is 1.
-
-    Beam logs everything that a machine lacks, and the traceback of an error that the command
-    reports.
-    """
-    if flags.FLAGS["verbosity"].value < 1:
-        logging.disable(logging.ERROR)
-    try:
-        yield
-    finally:
-        logging.disable(logging.NOTSET)

@@ -10,11 +10,11 @@ from pipelines.atomic_files import json_digest
 from t2t_keras.cli.flags.engine_flags import opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import search_changes
-from t2t_keras.cli.flags.shared_flags import to_flag
+from t2t_keras.cli.flags.shared_flags import shared_flag
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.translating.request import SEARCH, Request
 
-TO = to_flag()
+TO = shared_flag("to")
 
 N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
 # The fields of a request that apply to all lines. Other commands define --to as well.
@@ -66,24 +66,23 @@ class TranslationModel(NamedTuple):
 def load_model(folders):
     """Returns the `TranslationModel` of an export, a run or an ensemble, with checked options."""
     from t2t_keras.translating.required_phrases import loaded_glossary
-    from t2t_keras.translating.translator import Translator
 
     changes = search_changes()
-    found = opened_model(folders, method=changes.get("method"))
-    translator = Translator(found.engine, found.to)
+    translator, identity = opened_model(folders, method=changes.get("method"))
+    engine = translator.engine
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
     options = {"n_best": N_BEST.value, **changes}
     options |= {name: value for name, value in given.items() if value is not None}
     if GLOSSARY.value:
-        options["glossary"] = loaded_glossary(GLOSSARY.value, found.engine)
+        options["glossary"] = loaded_glossary(GLOSSARY.value, engine)
     own = {"prefixes": ["a"]} if PREFIXES.value else {}
     own |= {"require": [["a"]]} if REQUIRE.value else {}
     config = translator.check(options, **own)
     style = {"scores": SCORES.value, "as_json": JSON.value, "alignments": ALIGNMENTS.value}
     formatted = functools.partial(lines_of, count=config.n_best, **style)
-    identity = found.identity | given | {"search": dataclasses.asdict(config), "to": TO.value}
+    identity |= given | {"search": dataclasses.asdict(config)}
     identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
-    identity["split"] = given["split"] or found.engine.split
-    if (ALIGNMENTS.value or MARKUP.value) and found.engine.alignment:
-        identity["alignment"] = dataclasses.asdict(found.engine.alignment)
+    identity["split"] = given["split"] or engine.split
+    if (ALIGNMENTS.value or MARKUP.value) and engine.alignment:
+        identity["alignment"] = dataclasses.asdict(engine.alignment)
     return TranslationModel(translator, options, config.n_best, formatted, identity)

@@ -94,7 +94,7 @@ def test_an_export_is_scored_as_its_run(folder, tmp_path):
     assert call("evaluate", export, *files, *search, f"--output={output}").stdout == expected
     output.write_text("kept")
     for flag, message in (
-        ("--weights=best", "--weights has no effect with an export: t2t-export fixed"),
+        ("--weights=best", "t2t-export fixed the weights of"),
         ("--first=a", "--first does not work with"),
         ("--to=de", "has no tag 'de'"),
     ):

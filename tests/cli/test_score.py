@@ -117,9 +117,10 @@ def test_typed_pairs_are_answered_one_by_one(folder):
     with parsed_flags("score") as module:
         taken, seen = [], Counter()
         typed = ((number, taken.append(number)) for number in range(2))
-        blocks = module.blocks_of(typed, 1, lambda pairs, first_line: first_line, seen)
-        for number, block in enumerate(blocks):
-            assert taken == [*range(number + 1)] and block.work() == number + 1
+        source = module.Input(typed, None, interactive=True)
+        blocks = module.blocks_of(source, lambda pairs, first_line: first_line, seen)
+        for number, (_, _, work) in enumerate(blocks):
+            assert taken == [*range(number + 1)] and work() == number + 1
 
 
 @pytest.mark.long
@@ -158,7 +159,7 @@ def test_an_interrupted_command_keeps_the_blocks_that_it_has_written(folder, tmp
 
 
 MISTAKES = {
-    "": "takes a run's folder, several for an ensemble, or an export. Received: none",
+    "": "takes a run's folder, or several for an ensemble. Received: none",
     "{0}": "is not a run",
     "{0}/run --source={0}/test.en": "in one way: --source and --target, --pairs",
     "{0}/run --source={0}/a --target={0}/b --pairs={0}/c": "Received: --source, --target, --pairs",

@@ -46,7 +46,7 @@ def test_objects_have_the_translations_of_the_exports_translator(export, tmp_pat
         (["--require={0}/terms"], "--glossary and --require do not work with CTranslate2"),
         (["--sample"], "--sample does not work with CTranslate2"),
         (["--seed=2"], "--seed: for sampling only"),
-        (["--weights=best"], "--weights has no effect with an export"),
+        (["--weights=best"], "t2t-export fixed the weights"),
         (["--to=de"], "the training data has no tag 'de'"),
         (["--n_best=9"], "`n_best` must be at most the beam width"),
         (["--engine=litert"], "is for --engine=ctranslate2. Received: --engine=litert"),

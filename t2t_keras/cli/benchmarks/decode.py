@@ -16,8 +16,7 @@ from absl import flags
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks.train import LENGTH, ROUNDS, ROWS
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config
-from t2t_keras.cli.flags.list_flag import define_list
-from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_flag
+from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with, shared_flag
 from t2t_keras.export.formats import FORMATS
 
 SOURCE_LENGTH = flags.DEFINE_integer(
@@ -29,7 +28,7 @@ ENGINES = define_list(
     "decode: engines that take turns, with the type of their weights if it is not float32, such as "
     "tensorflow,litert,litert:int8,ctranslate2:int8.",
 )
-TRUST = trust_flag()
+TRUST = shared_flag("trust")
 RUN = flags.DEFINE_string(
     "run", None, "decode: run that translates --input. Default: a model with random weights."
 )
@@ -39,6 +38,10 @@ LINES = flags.DEFINE_integer(
 )
 FLAGS = (SOURCE_LENGTH, LENGTH, ROWS, ROUNDS, ENGINES, RUN, TRUST, INPUT, LINES)
 READS_CONFIG = True
+
+only_with([RUN], INPUT, LINES, TRUST)
+not_with(RUN, SOURCE_LENGTH, LENGTH, ROWS, why=", which translates --input")
+
 COLUMNS = ("line, 50 %, ms", "99 %, ms", "lines/s", "different")
 
 
@@ -88,24 +91,19 @@ def check_flags():
         engine, colon, dtype = name.partition(":")
         check_choice("--engines", engine, ("tensorflow", "litert", "ctranslate2"))
         if colon:
-            check_choice("--engines", dtype, ["float32", *dtypes(engine)])
+            dtypes = FORMATS[engine].dtypes if engine in FORMATS else ()
+            check_choice("--engines", dtype, ["float32", *dtypes])
     if RUN.value:
-        refuse_unused([SOURCE_LENGTH, LENGTH, ROWS], "with --run, which translates --input")
         refuse_config("with --run, whose settings are used")
         if not INPUT.value:
             raise ValueError("--run needs --input, a text file with sentences to translate")
         return
-    refuse_unused([INPUT, LINES, TRUST], "without --run")
     if LENGTH.value < SOURCE_LENGTH.value:
         raise ValueError(
             "--length must be at least --source_length, because an output may have as many tokens "
             f"as its source. Received: --length={LENGTH.value}, "
             f"--source_length={SOURCE_LENGTH.value}"
         )
-
-
-def dtypes(engine):
-    return FORMATS[engine].dtypes if engine in FORMATS else ()
 
 
 def translator(run, name, folder):

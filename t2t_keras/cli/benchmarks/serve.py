@@ -31,14 +31,21 @@ DISTINCT = 100  # maximum number of different texts
 
 
 def measure():
+    import aiohttp
+
+    from pipelines.toy.grammar import pairs
+    from t2t_keras.runs.text_files import read_lines
+
     if not URL.value:
         raise ValueError(
             "--url must be the address of a model of t2t-serve, "
             "http://HOST:PORT/v1/models/NAME. Received: none"
         )
-    import aiohttp
-
-    texts = texts_to_send()
+    texts = [source for source, _ in pairs(DISTINCT, "test")]
+    if TEXTS.value:
+        texts = read_lines(TEXTS.value)[:DISTINCT]
+    if not texts:
+        raise ValueError(f"--texts must not be empty. Received: --texts={TEXTS.value}")
     try:
         alone, results, seconds = asyncio.run(send_all(texts))
     except aiohttp.ClientError as error:
@@ -46,19 +53,19 @@ def measure():
             f"--url does not answer ({error}). It must be the address of a model of t2t-serve. "
             f"Received: --url={URL.value}"
         ) from error
-    report(alone, results, seconds)
-
-
-def texts_to_send():
-    from pipelines.toy.grammar import pairs
-    from t2t_keras.runs.text_files import read_lines
-
-    if not TEXTS.value:
-        return [source for source, _ in pairs(DISTINCT, "test")]
-    texts = read_lines(TEXTS.value)[:DISTINCT]
-    if not texts:
-        raise ValueError(f"--texts must not be empty. Received: --texts={TEXTS.value}")
-    return texts
+    statuses = collections.Counter(status for _, status, _, _ in results)
+    changed = sum(answer != alone[text][1] for text, status, answer, _ in results if status == 200)
+    print(f"{len(results):,} requests with one text each, {CONNECTIONS.value} connections")
+    print(f"{len(results) / seconds:>12,.1f} requests per second")
+    for name, taken in (("alone", alone.values()), ("together", results)):
+        *_, elapsed = zip(*taken, strict=True)
+        elapsed *= 1 + (len(elapsed) == 1)  # `quantiles` needs two
+        cuts = statistics.quantiles(elapsed, n=100, method="inclusive")
+        latencies = (f"{1e3 * cuts[n - 1]:.1f} ms ({n} %)" for n in (50, 90, 99))
+        print(f"{name:<12} {'  '.join(latencies)}")
+    print(f"{statuses.pop(200, 0):>12,} answered; {changed} differ from the single-request answer")
+    for status, count in statuses.items():
+        print(f"{count:>12,} answered with {status}")
 
 
 async def send_all(texts):
@@ -96,24 +103,3 @@ async def send(session, text):
         if response.status == 200:
             answer = answer["outputs"]["translations"]
         return response.status, answer, time.perf_counter() - start
-
-
-def report(alone, results, seconds):
-    statuses = collections.Counter(status for _, status, _, _ in results)
-    changed = sum(answer != alone[text][1] for text, status, answer, _ in results if status == 200)
-    print(f"{len(results):,} requests with one text each, {CONNECTIONS.value} connections")
-    print(f"{len(results) / seconds:>12,.1f} requests per second")
-    print(f"{'alone':<12} {latencies([elapsed for _, _, elapsed in alone.values()])}")
-    print(f"{'together':<12} {latencies([elapsed for *_, elapsed in results])}")
-    answered = statuses.pop(200, 0)
-    print(f"{answered:>12,} answered; {changed} differ from the single-request answer")
-    for status, count in statuses.items():
-        print(f"{count:>12,} answered with {status}")
-
-
-def latencies(seconds):
-    """Formats the 50th, 90th and 99th percentile."""
-    if len(seconds) == 1:
-        seconds = seconds * 2
-    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
-    return "  ".join(f"{1e3 * cuts[n - 1]:.1f} ms ({n} %)" for n in (50, 90, 99))

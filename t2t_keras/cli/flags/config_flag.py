@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 from absl import flags
 
 from t2t_keras.checks import nearest
-from t2t_keras.cli.flags.shared_flags import imports_flag, load_imports, refuse_unused, trust_given
+from t2t_keras.cli.flags.shared_flags import load_imports, refuse_unused, shared_flag, trust_given
 from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.config_files import find_config, shipped_configs
@@ -24,7 +24,7 @@ CONFIG = flags.DEFINE_string(
     f"Shipped are: {', '.join(sorted({*shipped_configs()} - {'settings_of'}))}. "
     "--config.SETTING=VALUE changes one of its settings; t2t-train --show lists them.",
 )
-IMPORTS = imports_flag()
+IMPORTS = shared_flag("imports")
 PARSERS = {
     bool: flags.BooleanParser().parse,
     int: flags.IntegerParser().parse,

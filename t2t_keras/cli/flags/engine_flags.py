@@ -1,53 +1,31 @@
 """The flags --engine and --dtype of the commands that translate, and the engine that they open."""
 
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from t2t_keras.cli.flags.shared_flags import (
-    dtype_flag,
-    engine_flag,
-    imports_flag,
-    load_imports,
-    refuse_unused,
-    to_flag,
-    trust_flag,
-    weights_flag,
-)
+from t2t_keras.cli.flags.shared_flags import load_imports, refuse_unused, shared_flags
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.plugins import read_plugin, sha256_of
 
-DTYPE = dtype_flag()
-ENGINE = engine_flag()
-IMPORTS = imports_flag()
-TO = to_flag()
-TRUST = trust_flag()
-WEIGHTS = weights_flag()
-
-
-class Opened(NamedTuple):
-    """The engine that translates or scores texts.
-
-    Args:
-        engine: an engine.
-        to: the default tag of texts; see `Translator`.
-        identity: the engine, the type of its weights, and their digests, in JSON types.
-    """
-
-    engine: Any
-    to: str | None
-    identity: dict
+DTYPE, ENGINE, IMPORTS, TO, TRUST, WEIGHTS = shared_flags(
+    "dtype", "engine", "imports", "to", "trust", "weights"
+)
 
 
 def opened_model(folders, to=TO, method=None):
-    """Returns the export, run or ensemble that --engine and --dtype select, as `Opened`.
+    """Opens the export, run or ensemble that --engine and --dtype select.
 
     Args:
         folders: the positional arguments.
         to: the flag for the tag of texts.
         method: see `open_engine`.
+
+    Returns:
+        Its `Translator`, and the engine, the type of its weights, their digests and the tag in JSON
+        types.
     """
     from t2t_keras.runs.open_engine import open_engine
     from t2t_keras.translating.exports import for_other_programs, is_export
+    from t2t_keras.translating.translator import Translator
 
     load_imports(IMPORTS.value)
     for folder in folders:
@@ -57,13 +35,13 @@ def opened_model(folders, to=TO, method=None):
                 "from standard input or from the file of a flag, see --help"
             )
     if len(folders) == 1 and is_export(folders[0]):
-        refuse_unused([WEIGHTS], f"with an export: t2t-export fixed the weights of {folders[0]}")
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
     values = ENGINE.value, DTYPE.value, WEIGHTS.value, to.value, TRUST.value
-    found = open_engine(folders, *values, method, prepare)
+    engine = open_engine(folders, *values, method, prepare)
     imports = [sha256_of(read_plugin(path)) for path in IMPORTS.value]
-    identity = {"engine": found.kind, "dtype": found.dtype, "imports": imports}
-    return Opened(found, to.value or found.tag, identity | found.digest())
+    identity = {"engine": engine.kind, "dtype": engine.dtype, "imports": imports}
+    tag = to.value or engine.tag
+    return Translator(engine, tag), identity | engine.digest() | {"to": tag}
 
 
 def prepare(library):

@@ -12,7 +12,7 @@ from typing import get_args
 
 from absl import flags
 
-from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.translating.request import descriptions
 
 

@@ -1,87 +1,84 @@
-"""Flags of several commands, each defined by a call, and the check for flags without effect."""
+"""Flags of several commands, flags with several values, and the check for flags without effect."""
 
 import functools
 
 from absl import flags
 
-from t2t_keras.cli.flags.list_flag import define_list
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.plugins import absolute, load_plugin, needs_keras, read_plugin
 
 DECLARED = []  # (flags, function that returns whether they have no effect, reason)
 
 
-@functools.cache
-def to_flag():
-    return flags.DEFINE_string(
-        "to",
-        None,
+class ListFlag(flags.Flag):
+    """A flag whose values add up: `--imports=a.py --imports=b.py` is `--imports=a.py,b.py`.
+
+    With `flags.DEFINE_list`, the last of them would replace the others without a word.
+    """
+
+    def parse(self, argument):
+        earlier = self.value if self.present else []
+        super().parse(argument)
+        self.value = [*earlier, *self.value]
+
+
+def define_list(name, default, help_text, parser=None):
+    """Defines a `ListFlag`. Its arguments are those of `flags.DEFINE_list`, and the parser."""
+    parser = parser or flags.ListParser()
+    serializer = flags.CsvListSerializer(",")
+    return flags.DEFINE_flag(ListFlag(parser, serializer, name, default, help_text))
+
+
+# {name: (function that defines the flag, its further arguments)}
+SHARED = {
+    "to": (
+        *(flags.DEFINE_string, None),
         "Tag before each source, such as the target language: de means <2de>. Default: the tag of "
         "the training data, if all of it has the same one.",
-    )
-
-
-@functools.cache
-def weights_flag():
-    return flags.DEFINE_string(
-        "weights",
-        None,
+    ),
+    "weights": (
+        *(flags.DEFINE_string, None),
         "Weights to use: averaged, best, newest, or the step of a checkpoint. Default: those that "
         "were chosen when training ended, usually averaged; before that, newest.",
-    )
-
-
-@functools.cache
-def engine_flag():
-    return flags.DEFINE_enum(
-        "engine",
-        "auto",
-        ENGINES,
+    ),
+    "engine": (
+        *(flags.DEFINE_enum, "auto", ENGINES),
         "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights "
         "and LiteRT can do what is asked; else TensorFlow, and standard error says why.",
-    )
-
-
-@functools.cache
-def dtype_flag():
-    return flags.DEFINE_enum(
-        "dtype",
-        None,
-        tuple(CTRANSLATE2_DTYPES),
+    ),
+    "dtype": (
+        *(flags.DEFINE_enum, None, tuple(CTRANSLATE2_DTYPES)),
         "Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2. "
         "Default: float32 of a run; whatever an export has.",
-    )
-
-
-@functools.cache
-def export_flag():
-    return flags.DEFINE_bool(
-        "export",
-        True,
+    ),
+    "export": (
+        *(flags.DEFINE_bool, True),
         "Export the new weights for LiteRT, which translates on CPUs, and in the other formats in "
         "which the run's folder has exports. With --noexport, those keep the earlier weights.",
-    )
-
-
-@functools.cache
-def imports_flag():
-    return define_list(
-        "imports",
-        [],
+    ),
+    "imports": (
+        *(define_list, []),
         "Comma-separated Python files that add entries to the tables of this package, such as "
         "models, search methods or metrics, in addition to those of --config or of the run. "
         "Default: none.",
-    )
+    ),
+    "trust": (
+        *(flags.DEFINE_bool, False),
+        "Execute the plug-in files of the given runs, which are Python code. Without it, only "
+        "files that --imports or --config names are executed.",
+    ),
+}
 
 
 @functools.cache
-def trust_flag():
-    return flags.DEFINE_bool(
-        "trust",
-        False,
-        "Execute the plug-in files of the given runs, which are Python code. Without it, only "
-        "files that --imports or --config names are executed.",
-    )
+def shared_flag(name):
+    define, *arguments = SHARED[name]
+    return define(name, *arguments)
+
+
+def shared_flags(*names):
+    """Returns flags of `SHARED`, which are defined when the first file of a command needs them."""
+    return map(shared_flag, names)
 
 
 def load_imports(paths):
@@ -103,9 +100,22 @@ def trust_given(folders):
     """Obeys --trust for the folders of runs; None is no folder."""
     from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 
-    for folder in folders if trust_flag().value else ():
+    for folder in folders if shared_flag("trust").value else ():
         if folder is not None:
             trust_plugins_of(folder)
+
+
+def opened_run(folder):
+    """Returns the `Run` in a folder, after obeying --trust, --imports and --to."""
+    from t2t_keras.cli.process.backend import load_backend
+
+    given = {name: flags.FLAGS[name].value for name in ("to", "imports") if name in flags.FLAGS}
+    trust_given([folder])
+    load_backend()
+    load_imports(given.get("imports", ()))
+    from t2t_keras.runs import Run
+
+    return Run(folder, given.get("to"))
 
 
 def only_with(modes, *declared):

@@ -8,7 +8,7 @@ from pipelines.atomic_files import FULL_DISK
 
 # The messages of TensorFlow, JAX and C++ libraries when no memory is left.
 NO_MEMORY = re.compile(r"OOM when allocating|RESOURCE_EXHAUSTED|[Oo]ut of memory|std::bad_alloc")
-NO_SPACE = "No space left on device"
+SIZE = re.compile(r"tensor with shape\[[\d,]*\] and type \w+|\d[\d.]* [KMGT]iB|\d+ bytes")
 
 
 @contextlib.contextmanager
@@ -23,22 +23,13 @@ def memory_advice(advice):
     except ValueError:
         raise
     except Exception as error:
-        if not is_about_memory(error):
+        text = f"{type(error).__name__}: {error}"
+        is_known = isinstance(error, MemoryError) or NO_MEMORY.search(text)
+        if not is_known or "No space left on device" in text:
             raise
-        raise ValueError(f"There is not enough memory{size_in(str(error))}. {advice}") from error
-
-
-def is_about_memory(error):
-    text = f"{type(error).__name__}: {error}"
-    is_known = isinstance(error, MemoryError) or NO_MEMORY.search(text)
-    return bool(is_known) and NO_SPACE not in text
-
-
-def size_in(text):
-    """Returns the failed allocation in parentheses, or "" if a message does not name it."""
-    sizes = r"tensor with shape\[[\d,]*\] and type \w+|\d[\d.]* [KMGT]iB|\d+ bytes"
-    found = re.search(sizes, text)
-    return f" (for a {found[0]})" if found else ""
+        size = SIZE.search(text)
+        size = f" (for a {size[0]})" if size else ""
+        raise ValueError(f"There is not enough memory{size}. {advice}") from error
 
 
 def message_of(error):

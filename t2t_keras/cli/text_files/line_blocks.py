@@ -1,6 +1,8 @@
 """Reads lines and writes their output in blocks, so that an interrupted command can resume."""
 
 import contextlib
+import functools
+import itertools
 import os
 import shutil
 import sys
@@ -29,20 +31,10 @@ class Input(NamedTuple):
     count: int | None
     interactive: bool
 
-
-class Block(NamedTuple):
-    """Consecutive lines of the input.
-
-    Args:
-        count: their number.
-        contents: the lines in bytes.
-        work: function of (a function that is told how many lines are done) that returns the
-            block's output in bytes.
-    """
-
-    count: int
-    contents: bytes
-    work: Any
+    def blocks(self, size):
+        """Yields lists of `size` lines, or of one line if a user types them."""
+        while block := [*itertools.islice(self.lines, 1 if self.interactive else size)]:
+            yield block
 
 
 @contextlib.contextmanager
@@ -74,29 +66,61 @@ def line_count(file):
     return count
 
 
+def write_blocks(blocks, path, command, source, task, unit):
+    """Writes the outputs of blocks of lines, and shows the progress unless a user types the lines.
+
+    Args:
+        blocks: tuples of the number of lines in a block, its input in bytes, and a function of (a
+            function that is told how many lines are done) that returns its output in bytes.
+        path: the file to write, see `opened_output`.
+        command: everything that affects the output besides the input, in JSON types.
+        source: the `Input`.
+        task, unit: see `Progress`.
+    """
+    with contextlib.ExitStack() as stack:
+        resumable = not source.interactive and path and is_resumable(path)
+        opened = opened_output(path, command) if resumable else direct_output(path)
+        write = stack.enter_context(opened)
+        if source.interactive:
+            print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
+            for _, contents, work in blocks:
+                write(contents, functools.partial(work, lambda done: None))
+            return
+        progress, before = stack.enter_context(Progress(task, source.count, unit)), 0
+        progress.to(0)
+        for count, contents, work in blocks:
+
+            def made(work=work, before=before):
+                output = work(lambda done: progress.to(before + done))
+                progress.clear()
+                return output
+
+            is_new = write(contents, made)
+            before += count
+            (progress.to if is_new else progress.begin_at)(before)
+
+
 @contextlib.contextmanager
-def opened_output(path, command, resumable=True):
+def direct_output(path):
+    """Yields a function as `opened_output` does, for an output that cannot be resumed."""
+    with output_to(path) as file:
+
+        def write(contents, work):
+            file.write(work())
+            file.flush()
+            return True
+
+        yield write
+
+
+@contextlib.contextmanager
+def opened_output(path, command):
     """Yields a function that writes the output of the next block, and returns whether it did.
 
     Its arguments are the block's input in bytes, and a function that returns the output in bytes.
     The function is not called if an interrupted command has left the output in the folder
     PATH.unfinished. The file keeps its earlier contents until the `with` block ends without error.
-
-    Args:
-        path: the file to write. None: standard output.
-        command: everything that affects the output besides the input, in JSON types.
-        resumable: whether an interrupted command may resume, if the path is a regular file.
     """
-    if not (path and resumable and is_resumable(path)):
-        with output_to(path) as file:
-
-            def write_directly(block, work):
-                file.write(work())
-                file.flush()
-                return True
-
-            yield write_directly
-        return
     writable(path)  # fails for an unsupported compression format
     path = Path(os.path.realpath(path))
     path.parent.stat()  # fails if there is no such folder
@@ -105,8 +129,8 @@ def opened_output(path, command, resumable=True):
     folder = unfinished_name(path)
     whole = BlockFile(path, folder, command)
 
-    def write(block, work):
-        part = whole.add(block)
+    def write(contents, work):
+        part = whole.add(contents)
         if is_new := not part.exists():
             if whole.delete_others():
                 reason = "is from a different command or a different input"
@@ -128,32 +152,3 @@ def is_resumable(path):
     """Returns whether an output is a regular file, not a pipe or a device."""
     path = Path(path)
     return not path.is_relative_to("/dev") and (path.is_file() or not path.exists())
-
-
-def write_blocks(blocks, write, task, total, unit, interactive):
-    """Writes the output of all blocks, and shows the progress unless a user types the lines.
-
-    Args:
-        blocks: an iterable of `Block`s.
-        write: the function of `opened_output`.
-        task, total, unit: see `Progress`.
-        interactive: whether a user types the lines.
-    """
-    if interactive:
-        print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
-        for block in blocks:
-            write(block.contents, lambda block=block: block.work(lambda done: None))
-        return
-    with Progress(task, total, unit=unit) as progress:
-        progress.to(0)
-        done = 0
-        for block in blocks:
-
-            def work(block=block, done=done):
-                output = block.work(lambda count: progress.to(done + count))
-                progress.clear()
-                return output
-
-            is_new = write(block.contents, work)
-            done += block.count
-            (progress.to if is_new else progress.begin_at)(done)

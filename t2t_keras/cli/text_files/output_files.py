@@ -21,23 +21,26 @@ READ_LATER = (
 )
 
 
-def check_outputs(outputs, inputs):
+def check_outputs(outputs, inputs, folders=(), name="output"):
     """Rejects an output that is the same file as an input, even under a different name.
 
     A pipe, a terminal or another device may be both input and output.
 
     Args:
-        outputs, inputs: {name in messages: files}. `files` is a path, the descriptor of an open
-            file, a list of these, or None.
+        outputs: a path, a list of paths, or None.
+        inputs: {flag: outputs of the same form}.
+        folders: runs and exports, whose files are inputs.
+        name: the flag of the outputs.
     """
-    read = {identity(file): name for name, files in inputs.items() for file in listed(files)}
+    read = {identity(path): "a file of the run" for path in files_of(folders)}
+    for flag, files in inputs.items():
+        read |= dict.fromkeys(map(identity, listed(files)), f"--{flag}")
     read.pop(None, None)
-    for name, files in outputs.items():
-        for file in listed(files):
-            written = [file] if isinstance(file, int) else [file, unfinished_name(file)]
-            for other in (read[key] for key in map(identity, written) if key in read):
+    for path in listed(outputs):
+        for key in map(identity, (path, unfinished_name(path))):
+            if key in read:
                 raise ValueError(
-                    f"{name} and {other} are the same file, {file}: it would be overwritten. "
+                    f"--{name} and {read[key]} are the same file, {path}: it would be overwritten. "
                     "Give a different output"
                 )
 
@@ -45,7 +48,7 @@ def check_outputs(outputs, inputs):
 def listed(files):
     if files is None:
         return []
-    return [files] if isinstance(files, int | str | Path) else files
+    return [files] if isinstance(files, str | Path) else files
 
 
 def identity(file):

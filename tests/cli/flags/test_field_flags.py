@@ -6,7 +6,7 @@ from typing import Any
 from absl import flags
 from support.processes.in_process import parsed_flags
 
-from t2t_keras.cli.flags.list_flag import define_list
+from t2t_keras.cli.flags.shared_flags import define_list
 
 
 @dataclasses.dataclass
