@@ -2,42 +2,12 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
 
 from absl import logging
 
 from t2t_keras.serving import versions
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.versions import Versions
-from t2t_keras.translating.exports import open_export, versions_in
-from t2t_keras.translating.languages import Languages, languages_of
-
-
-class ModelSource(NamedTuple):
-    """Where the versions of a model are.
-
-    Args:
-        name: name of the model.
-        folder: the folder with the versions.
-        load: function that takes the folder of a version and returns an `Engine`.
-        find: function that takes `folder` and returns {number: folder of the version}.
-        languages: the `Languages` of versions that do not record theirs, or None.
-        glossary: path of the glossary of all requests without their own, or None. A change of the
-            file counts as one of the version.
-    """
-
-    name: str
-    folder: Path
-    load: Callable = open_export
-    find: Callable = versions_in
-    languages: Languages | None = None
-    glossary: Path | None = None
-
-    def versions(self):
-        """Returns {number: folder} of the versions that exist now."""
-        return self.find(self.folder)
 
 
 class ServedModels:
@@ -59,17 +29,9 @@ class ServedModels:
         return self.all[name]
 
     @property
-    def current(self):
-        """The current versions of all models that have one, in the given order."""
-        return [each.current for each in self.all.values() if each.current]
-
-    @property
     def languages(self):
         """(name, `Languages` or None) of each model."""
-        return [
-            (name, (each.current.model if each.current else each.source).languages)
-            for name, each in self.all.items()
-        ]
+        return [(name, each.languages) for name, each in self.all.items()]
 
     async def start(self, started):
         """Loads a version of each model. Raises the first error if no model can be loaded.
@@ -77,30 +39,17 @@ class ServedModels:
         Args:
             started: called with the name of each model and the number of its version.
         """
-        first_error = None
+        errors = []
         for name, model in self.all.items():
             try:
                 await model.start()
                 started(name, model.current.number)
             except (ValueError, OSError) as error:
-                first_error = first_error or error
+                errors.append(error)
                 if len(self.all) > 1:
                     logging.error("Model %s is not served: %s", name, error)
-        if not self.current:
-            raise first_error
-        self.warn_of_equal_pairs()
-
-    def warn_of_equal_pairs(self):
-        """Warns of pairs of languages that several models translate."""
-        first = {}
-        for name, model in self.all.items():
-            for pair in model.current.model.pairs if model.current else ():
-                if first.setdefault(pair, name) != name:
-                    logging.warning(
-                        "Models %s and %s both translate %s-%s: /translate uses %s, because it was "
-                        "given first",
-                        *(first[pair], name, *pair, first[pair]),
-                    )
+        if len(errors) == len(self.all):
+            raise errors[0]
 
     async def watch(self):
         """Switches each model to its newest version whenever it changes."""
@@ -109,7 +58,7 @@ class ServedModels:
             for model in self.all.values():
                 # The disk may be unavailable for a moment, and a record be half written.
                 with contextlib.suppress(OSError, ValueError):
-                    await model.check_folder()
+                    await model.update()
 
     def check_started(self):
         """Refuses requests about all models while some are still loading for the first time."""
@@ -119,33 +68,16 @@ class ServedModels:
 
     def pair(self, source, target):
         """Returns the `Version` and the `Pair` that translate between two languages, or None."""
-        for version in self.current:
-            if (source, target) in version.model.pairs:
-                return version, version.model.pairs[source, target]
-        for model in self.all.values():
-            if model.current is None and model.source.languages == (source, target):
-                model.find()  # refuses: it is not loaded
+        for model in sorted(self.all.values(), key=lambda each: each.current is None):
+            if (source, target) in model.pairs:
+                return model.find(), model.pairs[source, target]
         return None
 
     def targets(self):
         """Returns {language: the languages that it is translated into}, of all known languages."""
         targets = {}
-        pairs = [pair for version in self.current for pair in version.model.pairs]
-        waiting = [each.source for each in self.all.values() if each.current is None]
-        pairs += [tuple(source.languages) for source in waiting if source.languages]
-        for source, target in pairs:
-            targets.setdefault(source, set()).add(target)
-            targets.setdefault(target, set())
+        for model in sorted(self.all.values(), key=lambda each: each.current is None):
+            for source, target in model.pairs:
+                targets.setdefault(source, set()).add(target)
+                targets.setdefault(target, set())
         return targets
-
-
-def newest_languages(versions):
-    """Returns the `Languages` of the newest version, or None if they are not known.
-
-    Args:
-        versions: {number: path}. A damaged version is reported when it is loaded.
-    """
-    try:
-        return languages_of(versions[max(versions)]) if versions else None
-    except (OSError, ValueError):
-        return None

@@ -5,6 +5,7 @@ When the server stops, it answers the requests in flight.
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import resource
@@ -19,8 +20,9 @@ from t2t_keras.serving import connections as module
 from t2t_keras.serving import server as server_module
 from t2t_keras.serving.connections import affordable, client_of
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
+from t2t_keras.serving.versions import ModelSource
+from t2t_keras.translating.exports import versions_in
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
 LARGE = post(
@@ -43,7 +45,8 @@ def serve(tmp_path):
     def run(clients, engine=None, **limits):
         async def whole():
             sock = socket.create_server(("127.0.0.1", 0))
-            source = ModelSource("backwards", tmp_path, lambda folder: engine or EchoEngine())
+            find = functools.partial(versions_in, tmp_path)
+            source = ModelSource("backwards", find, lambda folder: engine or EchoEngine())
             server = Server([source], Limits(**limits), None)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
             running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))

@@ -125,7 +125,7 @@ class Client:
     def __init__(self, engine, split=None, glossary=None, **limits):
         limits = Limits(**limits)
         self.batcher, requests = Batcher(limits, Metrics()), Requests(limits)
-        self.version = Version(1, ())
+        self.version = Version(1)
         self.version.activate(ServedModel(engine, glossary=glossary))
         self.answering = Answering(None, requests, self.batcher, None, split)
         self.api = TensorFlowServing(self.answering)
