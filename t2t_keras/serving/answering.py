@@ -38,7 +38,7 @@ class Answering:
 
     Args:
         models: the `ServedModels`.
-        requests: the `Requests`.
+        limits: the `Limits`.
         batcher: the `Batcher`.
         detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
             raises `ValueError` if a package is missing.
@@ -46,9 +46,8 @@ class Answering:
             "auto", "off", or None for the model's default.
     """
 
-    def __init__(self, models, requests, batcher, detector_for, split=None):
-        self.models, self.requests, self.limits = models, requests, requests.limits
-        self.batcher, self.split = batcher, split
+    def __init__(self, models, limits, batcher, detector_for, split=None):
+        self.models, self.limits, self.batcher, self.split = models, limits, batcher, split
         self.detector_for, self.detectors = detector_for, {}  # {codes: what detects them}
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="steps")
         self.turns = weakref.WeakValueDictionary()  # {client: its `asyncio.Lock`}
@@ -68,25 +67,24 @@ class Answering:
             The `Translation`s of each text, best first, the source language, and the percentage of
             confidence in it, None if it was given.
         """
-        with self.requests.computing():
-            source, confidence = await self.source_of(texts, source, options, connection)
-            target = self.known(target)
-            found = self.models.pair(source, target)
-            if found is None and source == target:
-                return [[Translation(text, 0.0, [])] for text in texts], source, confidence
-            if found is None:
-                raise Refusal(
-                    400,
-                    f"{name_of(target)} ({target}) is not available as a target language from "
-                    f"{name_of(source)} ({source})",
-                )
-            version, pair = found
-            with version.in_use():
-                most = min(options.get("n_best") or 1, version.model.engine.config.beam)
-                lead = f"{pair.code} " if pair.code else ""
-                rows = [options | {"text": lead + text} for text in texts]
-                rows = [row | {"to": pair.to, "n_best": most} for row in rows]
-                return await self.translations(rows, version.model, connection), source, confidence
+        source, confidence = await self.source_of(texts, source, options, connection)
+        target = self.known(target)
+        found = self.models.pair(source, target)
+        if found is None and source == target:
+            return [[Translation(text, 0.0, [])] for text in texts], source, confidence
+        if found is None:
+            raise Refusal(
+                400,
+                f"{name_of(target)} ({target}) is not available as a target language from "
+                f"{name_of(source)} ({source})",
+            )
+        version, pair = found
+        with version.in_use():
+            most = min(options.get("n_best") or 1, version.model.engine.config.beam)
+            lead = f"{pair.code} " if pair.code else ""
+            rows = [options | {"text": lead + text} for text in texts]
+            rows = [row | {"to": pair.to, "n_best": most} for row in rows]
+            return await self.translations(rows, version.model, connection), source, confidence
 
     async def translations(self, rows, model, connection):
         """Returns the `Translation`s of each row, best first.
@@ -183,19 +181,15 @@ class Answering:
             return self.known(source), None
         sources = [language for language in targets if targets[language]]
         try:
-            found = await self.detected(texts, connection, options.get("markup") == "html")
+            found = await self.detect(texts, connection, options.get("markup") == "html")
         except Refusal:  # without a detector
             if len(sources) > 1:
                 raise
             return sources[0], 0.0
         return found[0]
 
-    async def detect(self, texts, connection):
+    async def detect(self, texts, connection, is_html=False):
         """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""
-        with self.requests.computing():
-            return await self.detected(texts, connection, False)
-
-    async def detected(self, texts, connection, is_html):
         targets = self.targets()
         codes = tuple(sorted(targets))
         if codes not in self.detectors:

@@ -55,7 +55,7 @@ def serve(tmp_path):
                 async with asyncio.timeout(60):
                     await clients(server)
             finally:
-                server.requests.stop.set()
+                server.stop.set()
                 await running
 
         asyncio.run(whole())
@@ -195,7 +195,7 @@ def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_chec
 
     async def clients(server):
         async with connected(server, request) as first, connected(server, request) as second:
-            await until(lambda: server.requests.in_flight == 2)
+            await until(lambda: server.batcher.rows == 2)
             status, body = await answered(server, request)
             assert status == 503
             assert "All connections of the server are busy" in body["error"]
@@ -216,10 +216,11 @@ def test_requests_in_flight_are_answered_when_the_server_stops(serve):
 
     async def clients(server):
         async with connected(server, request) as (reader, _):
-            await until(lambda: server.requests.in_flight)
+            await until(lambda: server.batcher.rows)
             server.on_signal(signal.SIGINT)
-            for refused in (HEALTH, request):
-                assert (await answered(server, refused))[0] == 503
+            await asyncio.sleep(0.1)
+            with pytest.raises(ConnectionError):
+                socket.create_connection(("127.0.0.1", server.port), 5)
             engine.may_go_on.set()
             status, body = await answer(reader)
             assert status == 200 and len(body["predictions"]) == 40

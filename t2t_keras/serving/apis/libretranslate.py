@@ -14,7 +14,7 @@ from t2t_keras.serving.apis.libretranslate_query import (
     string_in,
     texts_in,
 )
-from t2t_keras.serving.apis.requests import CONNECTION
+from t2t_keras.serving.apis.requests import CONNECTION, body_of
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.languages import name_of
@@ -83,7 +83,7 @@ class LibreTranslate:
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
         self.models.check_started()
-        values = fields_of(request, await self.answering.requests.body(request))
+        values = fields_of(request, await body_of(request, self.limits))
         key = string_in(values, "api_key")
         if self.keys:
             self.keys.check_field(request, key)

@@ -53,7 +53,7 @@ def serving_sources(sources, limits=None, detector_for=LanguageDetector, options
         loop = asyncio.get_running_loop()
         loop.add_signal_handler = lambda *arguments: None  # for main threads only
         server = Server(sources, Limits(**limits or {}), detector_for, **options or {})
-        stopping.append(functools.partial(loop.call_soon_threadsafe, server.requests.stop.set))
+        stopping.append(functools.partial(loop.call_soon_threadsafe, server.stop.set))
 
         async def tell_when_ready():
             while any(model.is_starting for model in server.models.all.values()):
