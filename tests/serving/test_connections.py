@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import os
 import resource
 import signal
 import socket
@@ -16,7 +15,6 @@ import pytest
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import answer, post
 
-from t2t_keras.serving import connections as module
 from t2t_keras.serving import server as server_module
 from t2t_keras.serving.connections import affordable, client_of
 from t2t_keras.serving.limits import Limits
@@ -242,19 +240,17 @@ def test_a_second_signal_ends_the_server_at_once(serve, monkeypatch):
 
 
 def test_open_files_limit_the_connections(monkeypatch, caplog):
-    def limits(files):
-        monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, files))
+    changed = []
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: changed.append(limits))
+
+    def limits(*files):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind: files)
         return affordable(1000)
 
-    monkeypatch.setattr(os, "listdir", lambda folder: range(40))
-    others = 40 + module.AT_ONCE + module.SPARE_FILES + module.RESERVE
-    assert limits(resource.RLIM_INFINITY) == limits(1000 + others) == 1000
-    assert not caplog.records
-    assert limits(999 + others) == 999
-    assert "At most 999 connections instead of --max_connections=1000" in caplog.text
-    assert limits(1 + others) == 1
-    with pytest.raises(ValueError, match=rf"Received: {others}\. Raise it with ulimit -n"):
-        limits(others)
+    assert limits(resource.RLIM_INFINITY, resource.RLIM_INFINITY) == limits(1100, 1100) == 1000
+    assert limits(1024, 4096) == limits(1024, resource.RLIM_INFINITY) == 1000
+    assert changed == [(1100, 4096), (1100, resource.RLIM_INFINITY)] and not caplog.records
+    assert limits(512, 1024) == 924 and "--max_connections is lower" in caplog.text
 
 
 @pytest.mark.parametrize(
