@@ -24,8 +24,7 @@ ROW = 50  # characters that count for each row in addition to its texts
 # Options that make the Python code of a request slow.
 SLOW = ("glossary", "markup", "alignments", "confidence")
 THREADS = 4  # maximum clients whose Python code runs in threads at the same time
-GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
-MARKUP_CHARACTER = 130  # approximate bytes of memory for a character of a text full of tags
+PARSED = 130  # approximate bytes of memory for a character of a text full of tags, or a glossary
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
 NO_LANGUAGES = (
     "The languages of the models are not known. Start the server with a pair of languages as the "
@@ -106,14 +105,13 @@ class Answering:
 
         with contextlib.ExitStack() as stack, refusing():
             stack.enter_context(self.batcher.admitted(admitted, client))
+            connection.hold(memory_of(rows))
             found = await self.run(client, is_short, requests)
-            connection.hold(memory_of(found, model.glossary))
             steps, results = model.translator.steps(found, check_texts=self.check_texts), None
             while True:
                 call, value = await self.run(client, is_short, advanced, steps, results)
                 if call is None:
                     return value
-                check_sentences(call.total, self.limits)
                 if call.total > admitted:  # the sentences and parts are known now
                     more = self.batcher.admitted(call.total - admitted, client)
                     stack.enter_context(more)
@@ -217,7 +215,13 @@ class Answering:
 
     def check_texts(self, texts):
         """Rejects `Text`s with a long sentence, or with too many sentences."""
-        check_sentences(sum(len(text.sentences) for text in texts), self.limits)
+        count, rows = sum(len(text.sentences) for text in texts), self.limits.rows
+        if count > rows:
+            raise Refusal(
+                413,
+                f"The texts of the request have {count:,} sentences; at most {rows:,} are allowed "
+                "(half of --max_rows_in_flight of the server). Send fewer or shorter texts",
+            )
         longest = self.limits.max_text_bytes
         for row, text in enumerate(texts):
             size = max((len(each.encode("utf-8", "replace")) for each in text.sentences), default=0)
@@ -245,28 +249,11 @@ def are_short(rows):
     return not is_slow and sum(map(len, values)) + ROW * len(rows) <= AT_ONCE
 
 
-def memory_of(requests, default):
-    """Estimates the memory of the parsed markup and all glossaries of requests, in bytes.
-
-    Args:
-        requests: `Request`s.
-        default: the model's own glossary, which does not count, or None.
-    """
-    glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
-    glossaries.pop(id(default), None)
-    entries = sum(map(len, glossaries.values()))
-    characters = sum(len(each.text) for each in requests if each.markup)
-    return GLOSSARY_ENTRY * entries + MARKUP_CHARACTER * characters
-
-
-def check_sentences(count, limits):
-    """Rejects a request with too many sentences."""
-    if count > limits.rows:
-        raise Refusal(
-            413,
-            f"The texts of the request have {count:,} sentences; at most {limits.rows:,} are "
-            "allowed (half of --max_rows_in_flight of the server). Send fewer or shorter texts",
-        )
+def memory_of(rows):
+    """Estimates the memory of parsed markup and glossaries, in bytes."""
+    marked = [row["text"] for row in rows if row.get("markup")]
+    glossaries = {id(row["glossary"]): row["glossary"] for row in rows if row.get("glossary")}
+    return PARSED * sum(len(str(each)) for each in (*marked, *glossaries.values()))
 
 
 @contextlib.contextmanager
