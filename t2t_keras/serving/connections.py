@@ -36,13 +36,11 @@ class Connection(asyncio.Protocol):
         self.waiting_since = None  # start of the wait for the client; None: the server is working
         self.deadline, self.unsent = None, 0
         self.held = 0  # bytes of the request, its results and its answer
-        self.reserved = False  # beyond the limit, for requests other than predictions
 
     def connection_made(self, transport):
         self.transport = transport
         self.client = client_of(transport.get_extra_info("peername"))
         self.connections.make_room()
-        self.reserved = len(self.connections.open) >= self.connections.limit
         self.connections.open.add(self)
         self.wait_for_client()
         self.protocol.connection_made(transport)

@@ -19,8 +19,8 @@ from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.served_models import ServedModels
 from t2t_keras.serving.sites import Sites
+from t2t_keras.serving.versions import ServedModels
 
 # aiohttp logs a traceback for each malformed request, so a client could fill the disk.
 QUIET = python_logging.getLogger(f"{__name__}.http")

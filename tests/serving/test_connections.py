@@ -186,27 +186,6 @@ def test_new_connections_replace_those_that_wait_longest(serve):
     serve(clients, max_connections=4)
 
 
-def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_checks(serve):
-    engine = EchoEngine()
-    engine.may_go_on.clear()
-    request = post({"instances": ["a"]})
-
-    async def clients(server):
-        async with connected(server, request) as first, connected(server, request) as second:
-            await until(lambda: server.batcher.rows == 2)
-            status, body = await answered(server, request)
-            assert status == 503
-            assert "All connections of the server are busy" in body["error"]
-            async with connected(server, HEALTH) as (reader, _):
-                assert await answer(reader) == (200, b"ok\n")
-                assert await reader.read(-1) == b"", "the connection is closed"
-            engine.may_go_on.set()
-            for reader, _ in (first, second):
-                assert (await answer(reader))[0] == 200
-
-    serve(clients, engine, max_connections=2)
-
-
 def test_requests_in_flight_are_answered_when_the_server_stops(serve):
     engine = EchoEngine()
     engine.may_go_on.clear()

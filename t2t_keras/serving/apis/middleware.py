@@ -48,8 +48,6 @@ class Middleware:
         connection.work()
         try:
             response = await self.response(request, handler)
-            if connection.reserved:
-                response.force_close()
             connection.wait_for_client()
             await response.prepare(request)
             await response.write_eof()
