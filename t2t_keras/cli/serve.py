@@ -94,7 +94,7 @@ LIMITS = [
 
 
 def main(arguments):
-    from t2t_keras.cli.served_versions import find_models, split_name, with_glossaries
+    from t2t_keras.cli.served_versions import find_models, split_name
     from t2t_keras.runs.exports.fitting import warn_if_stale
     from t2t_keras.translating.exports import engine_of, is_export
 
@@ -105,10 +105,9 @@ def main(arguments):
     if folders and all(map(is_export, folders)):
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
     trust_given(folders)
-    models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value)
-    models = with_glossaries(models, GLOSSARY.value)
+    models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value, GLOSSARY.value)
     with listening(HOST.value, PORT.value) as sock:
-        newest = [versions[max(versions)] for each in models if (versions := each.versions())]
+        newest = [versions[max(versions)] for each in models if (versions := each.find())]
         for version in newest:
             warn_if_stale(version)
         if any(engine_of(version) == "tensorflow" for version in newest):

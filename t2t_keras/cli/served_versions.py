@@ -1,5 +1,6 @@
 """Finds the models that t2t-serve serves, and their versions, in runs or folders, for an engine."""
 
+import contextlib
 import functools
 import re
 from pathlib import Path
@@ -15,18 +16,24 @@ from t2t_keras.runs.exports.fitting import (
     requested,
 )
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.serving.served_models import ModelSource, newest_languages
-from t2t_keras.translating.exports import RECORD, engine_of, newest_in, record_of, versions_in
+from t2t_keras.serving.versions import ModelSource
+from t2t_keras.translating.exports import (
+    RECORD,
+    engine_of,
+    newest_in,
+    open_export,
+    record_of,
+    versions_in,
+)
 from t2t_keras.translating.languages import languages_in_name, languages_of
 
 
-def find_models(arguments, name=None, engine="auto", dtype=None):
+def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=()):
     """Returns the `ModelSource` of each argument.
 
     Args:
         arguments: the positional arguments, each RUN or NAME=RUN.
-        name: value of --name.
-        engine, dtype: see `find_versions`.
+        name, engine, dtype, glossaries: values of --name, --engine, --dtype and --glossary.
     """
     if not arguments:
         raise ValueError("takes the folders of runs, RUN or NAME=RUN. Received: none")
@@ -38,12 +45,13 @@ def find_models(arguments, name=None, engine="auto", dtype=None):
         )
     models = []
     for given, folder in named:
-        found, own_name, source = find_versions(folder, engine, dtype)
-        given = name if name is not None else given
-        model = ModelSource(given or own_name, found, **source)
-        models.append(model._replace(languages=languages_for(Path(folder), model)))
-    check_names([model.name for model in models])
-    return models
+        place, find, load = find_versions(folder, engine, dtype)
+        model = name or given or run_name(place)
+        models.append(ModelSource(model, find, load, languages_for(folder, model, find())))
+    names = [model.name for model in models]
+    check_names(names)
+    paths = glossary_paths(glossaries, names)
+    return [model._replace(glossary=paths.get(model.name)) for model in models]
 
 
 def split_name(argument):
@@ -56,27 +64,22 @@ def split_name(argument):
     return name, folder
 
 
-def with_glossaries(models, given):
-    """Returns the `ModelSource`s with their glossaries.
-
-    Args:
-        models: the `ModelSource`s.
-        given: the values of --glossary.
-    """
-    glossaries, names = {}, [model.name for model in models]
+def glossary_paths(given, names):
+    """Returns {name of a model: path of its glossary}, given the values of --glossary."""
+    paths = {}
     for value in given:
         name, path = split_name(value)
-        if name is None and len(models) == 1:
-            name = names[0]
-        if name not in names or name in glossaries:
+        if name is None and len(names) == 1:
+            (name,) = names
+        if name not in names or name in paths:
             raise ValueError(
                 "--glossary must name one file for a model: FILE, or with several models NAME=FILE "
                 f"with NAME among {', '.join(names)}. Received: {','.join(given)}"
             )
         if not Path(path).is_file():
             raise ValueError(f"--glossary: there is no file {path}")
-        glossaries[name] = Path(path)
-    return [model._replace(glossary=glossaries.get(model.name)) for model in models]
+        paths[name] = Path(path)
+    return paths
 
 
 def check_names(names):
@@ -93,37 +96,52 @@ def check_names(names):
             )
 
 
-def languages_for(folder, model):
-    """Returns the `Languages` of versions that do not record theirs: the run's, or the name's.
-
-    Args:
-        folder: the folder of the run, as given.
-        model: the `ModelSource`.
-    """
-    recorded = newest_languages(model.versions()) or languages_of(folder)
-    named = languages_in_name(model.name)
-    if recorded and named and named != recorded and model.name.count("-") == 1:
+def languages_for(folder, name, versions):
+    """Returns the `Languages` of versions that do not record theirs: the run's, or the name's."""
+    recorded, named = None, languages_in_name(name)
+    with contextlib.suppress(
+        OSError, ValueError
+    ):  # a damaged version is reported when it is loaded
+        recorded = languages_of(versions[max(versions)])
+    recorded = recorded or languages_of(Path(folder))
+    if recorded and named and named != recorded and name.count("-") == 1:
         raise ValueError(
-            f"the model named {model.name} translates {recorded.source} to {recorded.target}, as "
+            f"the model named {name} translates {recorded.source} to {recorded.target}, as "
             f"{folder} records. Give it a different name"
         )
     return recorded or named
 
 
 def find_versions(folder, engine="auto", dtype=None):
-    """Returns the folder of exported versions, the run's name, and further arguments of
-    `ModelSource`.
+    """Returns the folder of exported versions, and `find` and `load` of its `ModelSource`.
 
     Args:
-        folder: a run's folder, or the folder of an export.
+        folder: a run's folder, or the folder of an export. A run's may be a copy of the exports
+            alone, without the run's settings and weights.
         engine, dtype: values of --engine and --dtype.
     """
-    folder = Path(folder)
+    place = folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no folder {folder}")
-    found, source = in_run(folder, engine, dtype) or (folder, {})
-    find = source.setdefault("find", functools.partial(versions_for, engine, dtype))
-    if not find(found):
+    places = {row.engine: folder / row.place for row in FORMATS.values() if row.engine}
+    if not newest_in(folder) and any(map(versions_in, places.values())):
+        run, must = RunFolder(folder), requested(engine, dtype)[1]
+        place = places[engine if must and engine != "auto" else "tensorflow"]
+        kind = "litert", dtype or "float32"
+        find = functools.partial(versions_for, *kind, places["litert"])
+        if engine in ("auto", "litert") and (must or not has_gpu()) and find():
+            if run.config_file.exists():
+                find = functools.partial(fitting_versions, run, *kind)
+            try:
+                find()
+                load = functools.partial(open_version, run)
+                return places["litert"], lambda: without_errors(find), load
+            except NoExport as reason:
+                if must:
+                    raise
+                logging.warning("TensorFlow translates, which takes longer: %s", reason)
+    find = functools.partial(versions_for, engine, dtype, place)
+    if not find():
         wanted = "" if engine == "auto" else f" --engine={engine}"
         wanted += f" --dtype={dtype}" if dtype else ""
         form = "" if engine in ("auto", "tensorflow") else f" --format={engine}"
@@ -131,40 +149,7 @@ def find_versions(folder, engine="auto", dtype=None):
             f"{folder} contains no export{wanted and f' for{wanted}'}: neither the folder nor its "
             f"export/ has a numbered version. t2t-export {folder}{form} writes one"
         )
-    return found, run_name(found), source
-
-
-def in_run(folder, engine, dtype):
-    """Returns the folder of versions in a run's folder and arguments of `ModelSource`, or None.
-
-    The folder may be a copy of the exports alone, without the run's settings and weights.
-    """
-    places = {row.engine: folder / row.place for row in FORMATS.values() if row.engine}
-    if newest_in(folder) or not any(map(versions_in, places.values())):
-        return None
-    if engine in ("tensorflow", "ctranslate2"):
-        return places[engine], {}
-    run, must = RunFolder(folder), requested(engine, dtype)[1]
-    dtype = dtype or "float32"
-
-    def find(litert=places["litert"]):
-        if run.config_file.exists():
-            return fitting_versions(run, "litert", dtype)
-        return versions_for("litert", dtype, litert)
-
-    if not versions_for("litert", dtype, places["litert"]):
-        return None if must else (places["tensorflow"], {})
-    try:
-        if not must and has_gpu():
-            raise NoExport("there is a GPU, which it uses")
-        find()
-    except NoExport as reason:
-        if must:
-            raise
-        logging.warning("TensorFlow translates, which takes longer: %s", reason)
-        return places["tensorflow"], {}
-    load = functools.partial(open_version, run)
-    return places["litert"], {"find": lambda _: without_errors(find), "load": load}
+    return place, find, open_export
 
 
 def without_errors(find):

@@ -24,8 +24,7 @@ ROW = 50  # characters that count for each row in addition to its texts
 # Options that make the Python code of a request slow.
 SLOW = ("glossary", "markup", "alignments", "confidence")
 THREADS = 4  # maximum clients whose Python code runs in threads at the same time
-GLOSSARY_ENTRY = 500  # approximate bytes of memory for a glossary entry
-MARKUP_CHARACTER = 130  # approximate bytes of memory for a character of a text full of tags
+PARSED = 130  # approximate bytes of memory for a character of a text full of tags, or a glossary
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
 NO_LANGUAGES = (
     "The languages of the models are not known. Start the server with a pair of languages as the "
@@ -38,7 +37,7 @@ class Answering:
 
     Args:
         models: the `ServedModels`.
-        requests: the `Requests`.
+        limits: the `Limits`.
         batcher: the `Batcher`.
         detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
             raises `ValueError` if a package is missing.
@@ -46,9 +45,8 @@ class Answering:
             "auto", "off", or None for the model's default.
     """
 
-    def __init__(self, models, requests, batcher, detector_for, split=None):
-        self.models, self.requests, self.limits = models, requests, requests.limits
-        self.batcher, self.split = batcher, split
+    def __init__(self, models, limits, batcher, detector_for, split=None):
+        self.models, self.limits, self.batcher, self.split = models, limits, batcher, split
         self.detector_for, self.detectors = detector_for, {}  # {codes: what detects them}
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="steps")
         self.turns = weakref.WeakValueDictionary()  # {client: its `asyncio.Lock`}
@@ -68,25 +66,24 @@ class Answering:
             The `Translation`s of each text, best first, the source language, and the percentage of
             confidence in it, None if it was given.
         """
-        with self.requests.computing():
-            source, confidence = await self.source_of(texts, source, options, connection)
-            target = self.known(target)
-            found = self.models.pair(source, target)
-            if found is None and source == target:
-                return [[Translation(text, 0.0, [])] for text in texts], source, confidence
-            if found is None:
-                raise Refusal(
-                    400,
-                    f"{name_of(target)} ({target}) is not available as a target language from "
-                    f"{name_of(source)} ({source})",
-                )
-            version, pair = found
-            with version.in_use():
-                most = min(options.get("n_best") or 1, version.model.engine.config.beam)
-                lead = f"{pair.code} " if pair.code else ""
-                rows = [options | {"text": lead + text} for text in texts]
-                rows = [row | {"to": pair.to, "n_best": most} for row in rows]
-                return await self.translations(rows, version.model, connection), source, confidence
+        source, confidence = await self.source_of(texts, source, options, connection)
+        target = self.known(target)
+        found = self.models.pair(source, target)
+        if found is None and source == target:
+            return [[Translation(text, 0.0, [])] for text in texts], source, confidence
+        if found is None:
+            raise Refusal(
+                400,
+                f"{name_of(target)} ({target}) is not available as a target language from "
+                f"{name_of(source)} ({source})",
+            )
+        version, pair = found
+        with version.in_use():
+            most = min(options.get("n_best") or 1, version.model.engine.config.beam)
+            lead = f"{pair.code} " if pair.code else ""
+            rows = [options | {"text": lead + text} for text in texts]
+            rows = [row | {"to": pair.to, "n_best": most} for row in rows]
+            return await self.translations(rows, version.model, connection), source, confidence
 
     async def translations(self, rows, model, connection):
         """Returns the `Translation`s of each row, best first.
@@ -108,14 +105,13 @@ class Answering:
 
         with contextlib.ExitStack() as stack, refusing():
             stack.enter_context(self.batcher.admitted(admitted, client))
+            connection.hold(memory_of(rows))
             found = await self.run(client, is_short, requests)
-            connection.hold(memory_of(found, model.glossary))
             steps, results = model.translator.steps(found, check_texts=self.check_texts), None
             while True:
                 call, value = await self.run(client, is_short, advanced, steps, results)
                 if call is None:
                     return value
-                check_sentences(call.total, self.limits)
                 if call.total > admitted:  # the sentences and parts are known now
                     more = self.batcher.admitted(call.total - admitted, client)
                     stack.enter_context(more)
@@ -183,19 +179,15 @@ class Answering:
             return self.known(source), None
         sources = [language for language in targets if targets[language]]
         try:
-            found = await self.detected(texts, connection, options.get("markup") == "html")
+            found = await self.detect(texts, connection, options.get("markup") == "html")
         except Refusal:  # without a detector
             if len(sources) > 1:
                 raise
             return sources[0], 0.0
         return found[0]
 
-    async def detect(self, texts, connection):
+    async def detect(self, texts, connection, is_html=False):
         """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""
-        with self.requests.computing():
-            return await self.detected(texts, connection, False)
-
-    async def detected(self, texts, connection, is_html):
         targets = self.targets()
         codes = tuple(sorted(targets))
         if codes not in self.detectors:
@@ -223,7 +215,13 @@ class Answering:
 
     def check_texts(self, texts):
         """Rejects `Text`s with a long sentence, or with too many sentences."""
-        check_sentences(sum(len(text.sentences) for text in texts), self.limits)
+        count, rows = sum(len(text.sentences) for text in texts), self.limits.rows
+        if count > rows:
+            raise Refusal(
+                413,
+                f"The texts of the request have {count:,} sentences; at most {rows:,} are allowed "
+                "(half of --max_rows_in_flight of the server). Send fewer or shorter texts",
+            )
         longest = self.limits.max_text_bytes
         for row, text in enumerate(texts):
             size = max((len(each.encode("utf-8", "replace")) for each in text.sentences), default=0)
@@ -251,28 +249,11 @@ def are_short(rows):
     return not is_slow and sum(map(len, values)) + ROW * len(rows) <= AT_ONCE
 
 
-def memory_of(requests, default):
-    """Estimates the memory of the parsed markup and all glossaries of requests, in bytes.
-
-    Args:
-        requests: `Request`s.
-        default: the model's own glossary, which does not count, or None.
-    """
-    glossaries = {id(each.glossary): each.glossary for each in requests if each.glossary}
-    glossaries.pop(id(default), None)
-    entries = sum(map(len, glossaries.values()))
-    characters = sum(len(each.text) for each in requests if each.markup)
-    return GLOSSARY_ENTRY * entries + MARKUP_CHARACTER * characters
-
-
-def check_sentences(count, limits):
-    """Rejects a request with too many sentences."""
-    if count > limits.rows:
-        raise Refusal(
-            413,
-            f"The texts of the request have {count:,} sentences; at most {limits.rows:,} are "
-            "allowed (half of --max_rows_in_flight of the server). Send fewer or shorter texts",
-        )
+def memory_of(rows):
+    """Estimates the memory of parsed markup and glossaries, in bytes."""
+    marked = [row["text"] for row in rows if row.get("markup")]
+    glossaries = {id(row["glossary"]): row["glossary"] for row in rows if row.get("glossary")}
+    return PARSED * sum(len(str(each)) for each in (*marked, *glossaries.values()))
 
 
 @contextlib.contextmanager

@@ -8,18 +8,16 @@ their clients are closed.
 import asyncio
 import collections
 import ipaddress
-import os
 import resource
 
 from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 
-SPARE_FILES = 16  # file descriptors that connections leave free for loading a version
+OTHER_FILES = 100  # file descriptors that connections leave free, such as for loading a version
 # Maximum connections accepted at once. Their requests are read before more connections are
 # accepted, so that a new connection does not replace one whose request has arrived.
 AT_ONCE = 16
-RESERVE = 16  # connections beyond the limit, for requests other than predictions
 
 
 class Connection(asyncio.Protocol):
@@ -38,16 +36,11 @@ class Connection(asyncio.Protocol):
         self.waiting_since = None  # start of the wait for the client; None: the server is working
         self.deadline, self.unsent = None, 0
         self.held = 0  # bytes of the request, its results and its answer
-        self.reserved = False  # whether the connection is beyond the limit
 
     def connection_made(self, transport):
         self.transport = transport
         self.client = client_of(transport.get_extra_info("peername"))
         self.connections.make_room()
-        self.reserved = len(self.connections.open) >= self.connections.limit
-        if len(self.connections.open) >= self.connections.limit + RESERVE:
-            transport.abort()
-            return
         self.connections.open.add(self)
         self.wait_for_client()
         self.protocol.connection_made(transport)
@@ -116,17 +109,14 @@ class Connections:
         return Connection(self, self.protocols())
 
     def make_room(self):
-        """At the limit, closes a connection that waits for its client, if there is one."""
-        if len(self.open) >= self.limit and (longest := self.longest_waiting()):
-            longest.abort()
+        """At the limit, closes the connection that has waited longest for its client, if any does.
 
-    def longest_waiting(self):
-        """Returns the longest waiting connection of the client with the most of them, or None."""
+        It is one of the client with the most such connections.
+        """
         waiting = [each for each in self.open if each.waiting_since is not None]
-        counts = collections.Counter(each.client for each in waiting)
-        return max(
-            waiting, key=lambda each: (counts[each.client], -each.waiting_since), default=None
-        )
+        if len(self.open) >= self.limit and waiting:
+            counts = collections.Counter(each.client for each in waiting)
+            max(waiting, key=lambda each: (counts[each.client], -each.waiting_since)).abort()
 
     def make_room_in_memory(self, connection):
         """Closes connections that wait for their clients until there is enough memory."""
@@ -154,28 +144,16 @@ class Connections:
 
 
 def affordable(connections):
-    """Returns the maximum number of open connections.
-
-    This is `connections`, or less if the process cannot open that many files.
-    """
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
+    """Returns the maximum number of open connections, and lets the process open as many files."""
+    files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + OTHER_FILES
+    if files == resource.RLIM_INFINITY or files >= wanted:
         return connections
-    room = files - len(os.listdir("/dev/fd")) - AT_ONCE - SPARE_FILES - RESERVE
-    if room < 1:
-        raise ValueError(
-            f"the limit on open files leaves none for connections. Received: {files}. Raise it "
-            "with ulimit -n"
-        )
-    if room < connections:
-        logging.warning(
-            "At most %d connections instead of --max_connections=%d, because of the limit of %d "
-            "open files; ulimit -n raises it",
-            room,
-            connections,
-            files,
-        )
-    return min(connections, room)
+    files = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
+    if files < wanted:
+        logging.warning("Only %d files may be open, so --max_connections is lower", files)
+    return max(1, files - OTHER_FILES)
 
 
 def client_of(address):

@@ -19,18 +19,15 @@ class Metrics:
         def metric(kind, name, meaning, *labels, **options):
             return kind(f"t2t_{name}", meaning, labels, registry=self.registry, **options)
 
+        def histogram(name, meaning, label, buckets=SECONDS):
+            return metric(Histogram, name, meaning, label, buckets=buckets)
+
         self.requests = metric(Counter, "requests", "Requests answered.", "route", "code")
-        meaning = "Seconds from the arrival of a request to its answer."
-        self.seconds = metric(Histogram, "request_seconds", meaning, "route", buckets=SECONDS)
-        meaning = "Rows in a batch."
-        self.batch_rows = metric(Histogram, "batch_rows", meaning, "signature", buckets=ROWS)
-        meaning = "Seconds to compute a batch."
-        self.batch_seconds = metric(
-            Histogram, "batch_seconds", meaning, "signature", buckets=SECONDS
-        )
+        self.seconds = histogram("request_seconds", "From arrival to answer.", "route")
+        self.batch_rows = histogram("batch_rows", "Rows in a batch.", "signature", ROWS)
+        self.batch_seconds = histogram("batch_seconds", "Seconds to compute a batch.", "signature")
         self.waiting = metric(Gauge, "waiting_rows", "Rows in flight: waiting or being computed.")
-        meaning = "Version of each model that is served; 0 until one is loaded."
-        self.version = metric(Gauge, "model_version", meaning, "model")
+        self.version = metric(Gauge, "model_version", "Version served; 0: none yet.", "model")
         meaning = "What computes the version that is served, and the type of its weights."
         self.engine = metric(Gauge, "engine_info", meaning, "model", "engine", "dtype")
 

@@ -14,21 +14,19 @@ from t2t_keras.serving.apis.access_log import AccessLogger
 from t2t_keras.serving.apis.libretranslate import LibreTranslate
 from t2t_keras.serving.apis.middleware import Middleware
 from t2t_keras.serving.apis.operation import Operation
-from t2t_keras.serving.apis.requests import Requests
 from t2t_keras.serving.apis.routes import add_routes
 from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.connections import AT_ONCE, Connections
 from t2t_keras.serving.metrics import Metrics
-from t2t_keras.serving.served_models import ServedModels
 from t2t_keras.serving.sites import Sites
+from t2t_keras.serving.versions import ServedModels
 
 # aiohttp logs a traceback for each malformed request, so a client could fill the disk.
 QUIET = python_logging.getLogger(f"{__name__}.http")
 QUIET.setLevel(python_logging.CRITICAL)
 WAITING_TO_CONNECT = 1024  # connections that the operating system queues until they are accepted
 KERNEL_BUFFER = 128 * 1024  # bytes per connection and direction, not in any limit; Linux doubles it
-SEND_SECONDS = 5.0  # time limit for sending computed answers when the server stops
 
 
 class Server:
@@ -48,9 +46,10 @@ class Server:
         self, models, limits, detector_for, split=None, keys=None, access_log=None, **sites
     ):
         self.limits, self.keys, self.access_log, self.sites = limits, keys, access_log, sites
-        self.metrics, self.requests = Metrics(), Requests(limits)
-        self.models, batcher = ServedModels(models, self.metrics), Batcher(limits, self.metrics)
-        answering = Answering(self.models, self.requests, batcher, detector_for, split)
+        self.metrics, self.stop = Metrics(), asyncio.Event()
+        self.models = ServedModels(models, self.metrics)
+        self.batcher = Batcher(limits, self.metrics)
+        answering = Answering(self.models, limits, self.batcher, detector_for, split)
         operation = Operation(self.models, limits, self.metrics, keys is not None)
         apis = (operation, TensorFlowServing(answering), LibreTranslate(answering, keys))
         self.routes = operation.all_routes = [route for api in apis for route in api.routes()]
@@ -63,8 +62,8 @@ class Server:
             started: called with the name and the version of each model, once it is loaded.
         """
         sites = Sites(sock.getsockname()[0], **self.sites)
-        around = self.routes, self.requests, sites, self.metrics, self.keys, self.access_log
-        app = web.Application(middlewares=[Middleware(*around).aiohttp()])
+        around = Middleware(self.routes, sites, self.metrics, self.keys, self.access_log)
+        app = web.Application(middlewares=[around.aiohttp()])
         add_routes(app.router, self.routes)
         runner = web.AppRunner(
             app,
@@ -72,7 +71,7 @@ class Server:
             access_log=self.access_log,
             access_log_class=AccessLogger,
             logger=QUIET,
-            shutdown_timeout=SEND_SECONDS,
+            shutdown_timeout=self.limits.grace_seconds,
         )
         await runner.setup()
         self.connections = Connections(runner.server, self.limits)
@@ -81,48 +80,29 @@ class Server:
             loop.add_signal_handler(signum, self.on_signal, signum)
         if self.access_log:  # which logrotate may announce with SIGHUP
             loop.add_signal_handler(signal.SIGHUP, lambda: None)
-        watching = asyncio.create_task(self.connections.watch())
-        try:
-            await self.serve(sock, started)
-        finally:
-            await runner.cleanup()
-            watching.cancel()
-
-    async def serve(self, sock, started):
         for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):  # connections inherit the size
             sock.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BUFFER)
-        listening = await asyncio.get_running_loop().create_server(
-            self.connections, sock=sock, backlog=AT_ONCE
-        )
+        listening = await loop.create_server(self.connections, sock=sock, backlog=AT_ONCE)
         sock.listen(WAITING_TO_CONNECT)
+        watching, stopping = map(asyncio.create_task, (self.connections.watch(), self.stop.wait()))
+        serving = asyncio.create_task(self.serve(started))
         try:
-            if await self.until_stopped(self.models.start(started)):
-                await self.until_stopped(self.models.watch())
-            await self.finish()
+            await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                serving.result()  # raises the reason why no model can be loaded
         finally:
+            serving.cancel()
             listening.close()
+            await runner.cleanup()
+            watching.cancel()
+            stopping.cancel()
 
-    async def until_stopped(self, work):
-        """Awaits `work`; returns whether it finished before the server had to stop."""
-        stopped = self.requests.stop.wait()
-        work, stop = asyncio.ensure_future(work), asyncio.create_task(stopped)
-        await asyncio.wait([work, stop], return_when=asyncio.FIRST_COMPLETED)
-        for task in (work, stop):
-            task.cancel()
-        if stop.done() and not work.done():
-            return False
-        work.result()
-        return True
+    async def serve(self, started):
+        await self.models.start(started)
+        await self.models.watch()
 
     def on_signal(self, signum):
-        if self.requests.stop.is_set():
+        if self.stop.is_set():
             os._exit(128 + signum)  # the second signal ends the process immediately
         logging.info("Stopping after the requests in flight")
-        self.requests.stop.set()
-
-    async def finish(self):
-        try:
-            async with asyncio.timeout(self.limits.grace_seconds):
-                await self.requests.idle.wait()
-        except TimeoutError:
-            logging.warning("%d requests were not answered", self.requests.in_flight)
+        self.stop.set()

@@ -1,4 +1,4 @@
-"""Serves the newest version of a model from its numbered folders.
+"""The models of a server, each with the newest version in its numbered folders.
 
 A newer version is loaded and warmed up while the current one still serves, and then replaces it.
 The old version is unloaded after its last request. If the newest folder is removed, the version
@@ -9,16 +9,40 @@ import asyncio
 import contextlib
 import ctypes
 import gc
+import math
 import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
 
 from absl import logging
 
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.model import ServedModel
+from t2t_keras.translating.exports import open_export
+from t2t_keras.translating.languages import Languages
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
-RETRY_SECONDS = 2.0, 300.0  # first and longest wait before a broken version is tried again
-NO_FAILURE = None, 0.0, 0.0
+RETRY_SECONDS = 60.0  # time after which a broken version is tried again
+
+
+class ModelSource(NamedTuple):
+    """Where the versions of a model are.
+
+    Args:
+        name: name of the model.
+        find: function that returns {number: folder} of the versions that exist now.
+        load: function that takes the folder of a version and returns an `Engine`.
+        languages: the `Languages` of versions that do not record theirs, or None.
+        glossary: path of the glossary of all requests without their own, or None. A change of the
+            file counts as one of the version.
+    """
+
+    name: str
+    find: Callable
+    load: Callable = open_export
+    languages: Languages | None = None
+    glossary: Path | None = None
 
 
 class Version:
@@ -26,11 +50,10 @@ class Version:
 
     Args:
         number: number of the version, which is the name of its folder.
-        files: files of the version when it was loaded; see `files_in`.
     """
 
-    def __init__(self, number, files):
-        self.number, self.files, self.model = number, files, None
+    def __init__(self, number):
+        self.number, self.model = number, None
         self.state, self.error = "LOADING", ""
         self.in_flight, self.retired = 0, False
 
@@ -53,12 +76,11 @@ class Version:
         self.unload_if_unused()
 
     def unload_if_unused(self):
-        if not self.retired or self.in_flight or self.state == "END":
-            return
-        self.model, self.state = None, "END"
-        gc.collect()  # a model is large and full of reference cycles
-        return_free_memory()
-        logging.info("Version %d is unloaded", self.number)
+        if self.retired and not self.in_flight and self.state != "END":
+            self.model, self.state = None, "END"
+            gc.collect()  # a model is large and full of reference cycles
+            return_free_memory()
+            logging.info("Version %d is unloaded", self.number)
 
 
 def return_free_memory():
@@ -68,7 +90,7 @@ def return_free_memory():
 
 
 class Versions:
-    """The versions in a folder.
+    """The versions of a model.
 
     Args:
         source: the `ModelSource`.
@@ -80,31 +102,39 @@ class Versions:
         metrics.begins(self.name)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current = None
-        # {number of a broken version: its files, the seconds until it is tried again, that time}
-        self.failures = {}
         self.is_starting = True  # until all versions that exist at the start were tried
+        self.tried = {}  # {number: (its files when it was loaded or tried, time of the next try)}
         self.seen = {}  # {number: files at the last check of the folder}
 
     async def start(self):
         """Loads the newest version that works."""
         try:
-            await self.load_newest()
+            await self.update(lambda number, folder: True)
         finally:
             self.is_starting = False
 
-    async def load_newest(self):
+    async def update(self, is_due=None):
+        """Loads the newest version that works, unless it is the current one.
+
+        Args:
+            is_due: whether a version, given its number and folder, is to be loaded.
+        """
         first_error = None
-        for number, folder in sorted(self.source.versions().items(), reverse=True):
-            try:
-                return await self.switch_to(number, folder)
-            except Exception as error:
-                first_error = first_error or ValueError(f"{folder} cannot be served: {error}")
-        raise first_error or ValueError(f"{self.source.folder} no longer contains a version")
+        for number, folder in sorted(self.source.find().items(), reverse=True):
+            if (is_due or self.is_due)(number, folder):
+                try:
+                    return await self.switch_to(number, folder)
+                except Exception as error:
+                    first_error = first_error or ValueError(f"{folder} cannot be served: {error}")
+            if self.current and number == self.current.number:
+                return  # an older version is loaded only if this one is removed
+        if self.is_starting:
+            raise first_error or ValueError(f"model {self.name} no longer has a version")
 
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. If that fails, raises and keeps the current one."""
-        files = self.files_of(folder)
-        version = Version(number, files)
+        version, files = Version(number), self.files_of(folder)
+        self.tried[number] = files, asyncio.get_running_loop().time() + RETRY_SECONDS
         if self.current is None or number != self.current.number:
             self.known[number] = version
         logging.info("Loading version %d of %s", number, self.name)
@@ -112,32 +142,20 @@ class Versions:
             version.activate(await asyncio.to_thread(self.load_and_warm_up, folder))
         except Exception as error:
             version.state, version.error = "END", "Loading failed; the server's log has the reason"
-            wait = self.record_failure(number, files)
             logging.warning(
-                "Version %d of %s cannot be loaded and is skipped: %s. It is tried again in %g "
-                "seconds, or when its files change",
-                number,
-                self.name,
-                error,
-                wait,
+                "Version %d of %s cannot be loaded and is skipped: %s. It is tried again in a "
+                "minute, or when its files change",
+                *(number, self.name, error),
             )
             raise
-        self.failures.pop(number, None)
-        self.known[number] = version
-        before, self.current = self.current, version
-        engine, languages = version.model.engine, version.model.languages
-        self.metrics.serves(self.name, number, engine)
-        logging.info("Version %d of %s is serving%s", number, self.name, described(languages))
+        before, self.current, self.known[number] = self.current, version, version
         if before:
+            self.tried.pop(before.number)  # it is loaded again if this version is removed
             before.retire()
-
-    def record_failure(self, number, files):
-        """Records a failure; returns the number of seconds until the version is tried again."""
-        first, last = RETRY_SECONDS
-        before, wait, _ = self.failures.get(number, NO_FAILURE)
-        wait = min(2 * wait, last) if before == files else first
-        self.failures[number] = files, wait, asyncio.get_running_loop().time() + wait
-        return wait
+        self.tried[number] = files, math.inf
+        self.metrics.serves(self.name, number, version.model.engine)
+        languages = described(version.model.languages)
+        logging.info("Version %d of %s is serving%s", number, self.name, languages)
 
     def load_and_warm_up(self, folder):
         engine = self.source.load(folder)
@@ -146,34 +164,36 @@ class Versions:
         engine.warm_up()
         return model
 
-    async def check_folder(self):
-        """Loads the newest version that works, unless it is the current one."""
-        folders = self.source.versions()
-        for number in sorted(folders, reverse=True):
-            if self.is_to_be_loaded(number, folders[number]):
-                with contextlib.suppress(Exception):
-                    return await self.switch_to(number, folders[number])
-            if self.current and number == self.current.number:
-                return  # an older version is loaded only if this one is removed
-
-    def is_to_be_loaded(self, number, folder):
-        """Whether a version is complete, differs from the current one, and is due to be tried."""
+    def is_due(self, number, folder):
+        """Whether a version is complete, and differs from the last one tried, or is tried again."""
         try:
             files = self.files_of(folder)
         except OSError:  # just removed
             return False
         before, self.seen[number] = self.seen.get(number), files
-        if files != before:
-            return False  # perhaps still being written
-        if self.current and (number, files) == (self.current.number, self.current.files):
-            return False
-        broken, _, again = self.failures.get(number, NO_FAILURE)
-        return files != broken or asyncio.get_running_loop().time() >= again
+        tried, again = self.tried.get(number, (None, 0.0))
+        is_complete = files == before  # otherwise it is perhaps still being written
+        return is_complete and (files != tried or asyncio.get_running_loop().time() >= again)
 
     def files_of(self, folder):
-        """Returns `files_in` of a version, and the same of the glossary, if it is there."""
-        glossary = self.source.glossary
-        return files_in(folder) + files_at([glossary] if glossary and glossary.is_file() else [])
+        """Returns the path, size and time of each file of a version, and of the glossary."""
+        paths = sorted(path for path in Path(folder).rglob("*") if not path.is_dir())
+        if self.source.glossary and self.source.glossary.is_file():
+            paths.append(self.source.glossary)
+        found = ((str(path), os.stat(path)) for path in paths)
+        return tuple((path, status.st_size, status.st_mtime_ns) for path, status in found)
+
+    @property
+    def languages(self):
+        """The `Languages` of the current version, or None."""
+        return (self.current.model if self.current else self.source).languages
+
+    @property
+    def pairs(self):
+        """{(source, target): `Pair`} of the current version; until one is loaded, of its source."""
+        if self.current:
+            return self.current.model.pairs
+        return {tuple(self.languages): None} if self.languages else {}
 
     def find(self, number=None):
         """Returns the `Version` with a number, by default the current one."""
@@ -192,22 +212,15 @@ class Versions:
 
     def status(self, number=None):
         """Returns the status of one version, or of all, as TensorFlow Serving reports it."""
-        versions = [each for each in self.known.values() if number in (None, each.number)]
-        if not versions:
+        numbers = sorted((each for each in self.known if number in (None, each)), reverse=True)
+        if not numbers:
             raise Refusal(404, f"Could not find version {number} of model {self.name!r}")
-        return {
-            "model_version_status": [
-                {
-                    "version": str(version.number),
-                    "state": version.state,
-                    "status": {
-                        "error_code": "UNKNOWN" if version.error else "OK",
-                        "error_message": version.error,
-                    },
-                }
-                for version in sorted(versions, key=lambda version: -version.number)
-            ]
-        }
+        return {"model_version_status": [status_of(self.known[each]) for each in numbers]}
+
+
+def status_of(version):
+    error = {"error_code": "UNKNOWN" if version.error else "OK", "error_message": version.error}
+    return {"version": str(version.number), "state": version.state, "status": error}
 
 
 def described(languages):
@@ -217,12 +230,74 @@ def described(languages):
     return "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
 
 
-def files_in(folder):
-    """Returns the path, size and modification time of each file in a folder."""
-    paths = (os.path.join(parent, file) for parent, _, files in os.walk(folder) for file in files)
-    return files_at(sorted(paths))
+class ServedModels:
+    """The models of a server.
 
+    Args:
+        sources: a `ModelSource` for each model, with different names.
+        metrics: the `Metrics`.
+    """
 
-def files_at(paths):
-    found = ((path, os.stat(path)) for path in paths)
-    return tuple((path, status.st_size, status.st_mtime_ns) for path, status in found)
+    def __init__(self, sources, metrics):
+        self.all = {each.name: Versions(each, metrics) for each in sources}
+
+    def named(self, name):
+        """Returns the `Versions` of a model."""
+        if name not in self.all:
+            known = ", ".join(map(repr, self.all))
+            raise Refusal(404, f"Unknown model {name[:80]!r}. Available: {known}")
+        return self.all[name]
+
+    @property
+    def languages(self):
+        """(name, `Languages` or None) of each model."""
+        return [(name, each.languages) for name, each in self.all.items()]
+
+    async def start(self, started):
+        """Loads a version of each model. Raises the first error if no model can be loaded.
+
+        Args:
+            started: called with the name of each model and the number of its version.
+        """
+        errors = []
+        for name, model in self.all.items():
+            try:
+                await model.start()
+                started(name, model.current.number)
+            except (ValueError, OSError) as error:
+                errors.append(error)
+                if len(self.all) > 1:
+                    logging.error("Model %s is not served: %s", name, error)
+        if len(errors) == len(self.all):
+            raise errors[0]
+
+    async def watch(self):
+        """Switches each model to its newest version whenever it changes."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            for model in self.all.values():
+                # The disk may be unavailable for a moment, and a record be half written.
+                with contextlib.suppress(OSError, ValueError):
+                    await model.update()
+
+    def check_started(self):
+        """Refuses requests about all models while some are still loading for the first time."""
+        for model in self.all.values():
+            if model.is_starting:
+                raise Refusal(503, f"Model {model.name!r} is still loading")
+
+    def pair(self, source, target):
+        """Returns the `Version` and the `Pair` that translate between two languages, or None."""
+        for model in sorted(self.all.values(), key=lambda each: each.current is None):
+            if (source, target) in model.pairs:
+                return model.find(), model.pairs[source, target]
+        return None
+
+    def targets(self):
+        """Returns {language: the languages that it is translated into}, of all known languages."""
+        targets = {}
+        for model in sorted(self.all.values(), key=lambda each: each.current is None):
+            for source, target in model.pairs:
+                targets.setdefault(source, set()).add(target)
+                targets.setdefault(target, set())
+        return targets

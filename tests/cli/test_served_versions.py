@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
-from t2t_keras.cli.served_versions import find_models, find_versions, with_glossaries
+from t2t_keras.cli.served_versions import find_models, find_versions, run_name
 from t2t_keras.runs.exports.fitting import NoExport
 from t2t_keras.translating.exports import RECORD
 
@@ -29,9 +29,9 @@ def litert(folder, dtype="float32"):
 
 def found(folder, *options):
     """Returns the folder and the numbers of the versions that are served."""
-    path, name, source = find_versions(folder, *options)
-    assert name == "mine"
-    return path.relative_to(folder).as_posix(), sorted(source["find"](path))
+    path, find, _ = find_versions(folder, *options)
+    assert run_name(path) == "mine"
+    return path.relative_to(folder).as_posix(), sorted(find())
 
 
 @pytest.fixture
@@ -58,16 +58,16 @@ def test_a_copy_of_exports_is_served_with_litert_on_a_cpu(copy, monkeypatch):
 def test_each_model_may_have_a_glossary(copy, tmp_path):
     (tmp_path / "terms.tsv").write_text("dog\tHund\n")
     terms = str(tmp_path / "terms.tsv")
-    two = find_models([f"a={copy}", f"b={copy}"])
-    glossaries = [str(each.glossary) for each in with_glossaries(two, [f"b={terms}"])]
-    assert glossaries == ["None", terms]
-    (one,) = with_glossaries(find_models([str(copy)]), [terms])
+    two = [f"a={copy}", f"b={copy}"]
+    found = find_models(two, glossaries=[f"b={terms}"])
+    assert [str(each.glossary) for each in found] == ["None", terms]
+    (one,) = find_models([str(copy)], glossaries=[terms])
     assert str(one.glossary) == terms
     for wrong in ([terms], [f"c={terms}"], [f"a={terms}", f"a={terms}"]):
         with pytest.raises(ValueError, match="--glossary must name one file for a model"):
-            with_glossaries(two, wrong)
+            find_models(two, glossaries=wrong)
     with pytest.raises(ValueError, match=r"there is no file missing\.tsv"):
-        with_glossaries(two, ["a=missing.tsv"])
+        find_models(two, glossaries=["a=missing.tsv"])
 
 
 def test_one_kind_of_export_is_enough(tmp_path):
@@ -88,10 +88,10 @@ def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
     monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
     write_json(copy / "config.json", {})
     assert found(copy) == ("export_litert", [3])
-    _, _, source = find_versions(copy)
+    _, find, _ = find_versions(copy)
     (copy / "trained on").touch()
     assert found(copy) == ("export", [1, 2])
-    assert source["find"](copy) == {}, "a server that has begun keeps its version in memory"
+    assert find() == {}, "a server that has begun keeps its version in memory"
     with pytest.raises(NoExport, match="other weights"):
         find_versions(copy, "litert")
 

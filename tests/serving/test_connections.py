@@ -5,8 +5,8 @@ When the server stops, it answers the requests in flight.
 
 import asyncio
 import contextlib
+import functools
 import json
-import os
 import resource
 import signal
 import socket
@@ -15,12 +15,12 @@ import pytest
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import answer, post
 
-from t2t_keras.serving import connections as module
 from t2t_keras.serving import server as server_module
 from t2t_keras.serving.connections import affordable, client_of
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
+from t2t_keras.serving.versions import ModelSource
+from t2t_keras.translating.exports import versions_in
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
 LARGE = post(
@@ -43,7 +43,8 @@ def serve(tmp_path):
     def run(clients, engine=None, **limits):
         async def whole():
             sock = socket.create_server(("127.0.0.1", 0))
-            source = ModelSource("backwards", tmp_path, lambda folder: engine or EchoEngine())
+            find = functools.partial(versions_in, tmp_path)
+            source = ModelSource("backwards", find, lambda folder: engine or EchoEngine())
             server = Server([source], Limits(**limits), None)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
             running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))
@@ -52,7 +53,7 @@ def serve(tmp_path):
                 async with asyncio.timeout(60):
                     await clients(server)
             finally:
-                server.requests.stop.set()
+                server.stop.set()
                 await running
 
         asyncio.run(whole())
@@ -185,27 +186,6 @@ def test_new_connections_replace_those_that_wait_longest(serve):
     serve(clients, max_connections=4)
 
 
-def test_if_all_connections_are_busy_new_ones_get_no_predictions_but_health_checks(serve):
-    engine = EchoEngine()
-    engine.may_go_on.clear()
-    request = post({"instances": ["a"]})
-
-    async def clients(server):
-        async with connected(server, request) as first, connected(server, request) as second:
-            await until(lambda: server.requests.in_flight == 2)
-            status, body = await answered(server, request)
-            assert status == 503
-            assert "All connections of the server are busy" in body["error"]
-            async with connected(server, HEALTH) as (reader, _):
-                assert await answer(reader) == (200, b"ok\n")
-                assert await reader.read(-1) == b"", "the connection is closed"
-            engine.may_go_on.set()
-            for reader, _ in (first, second):
-                assert (await answer(reader))[0] == 200
-
-    serve(clients, engine, max_connections=2)
-
-
 def test_requests_in_flight_are_answered_when_the_server_stops(serve):
     engine = EchoEngine()
     engine.may_go_on.clear()
@@ -213,10 +193,11 @@ def test_requests_in_flight_are_answered_when_the_server_stops(serve):
 
     async def clients(server):
         async with connected(server, request) as (reader, _):
-            await until(lambda: server.requests.in_flight)
+            await until(lambda: server.batcher.rows)
             server.on_signal(signal.SIGINT)
-            for refused in (HEALTH, request):
-                assert (await answered(server, refused))[0] == 503
+            await asyncio.sleep(0.1)
+            with pytest.raises(ConnectionError):
+                socket.create_connection(("127.0.0.1", server.port), 5)
             engine.may_go_on.set()
             status, body = await answer(reader)
             assert status == 200 and len(body["predictions"]) == 40
@@ -238,19 +219,17 @@ def test_a_second_signal_ends_the_server_at_once(serve, monkeypatch):
 
 
 def test_open_files_limit_the_connections(monkeypatch, caplog):
-    def limits(files):
-        monkeypatch.setattr(resource, "getrlimit", lambda kind: (files, files))
+    changed = []
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, limits: changed.append(limits))
+
+    def limits(*files):
+        monkeypatch.setattr(resource, "getrlimit", lambda kind: files)
         return affordable(1000)
 
-    monkeypatch.setattr(os, "listdir", lambda folder: range(40))
-    others = 40 + module.AT_ONCE + module.SPARE_FILES + module.RESERVE
-    assert limits(resource.RLIM_INFINITY) == limits(1000 + others) == 1000
-    assert not caplog.records
-    assert limits(999 + others) == 999
-    assert "At most 999 connections instead of --max_connections=1000" in caplog.text
-    assert limits(1 + others) == 1
-    with pytest.raises(ValueError, match=rf"Received: {others}\. Raise it with ulimit -n"):
-        limits(others)
+    assert limits(resource.RLIM_INFINITY, resource.RLIM_INFINITY) == limits(1100, 1100) == 1000
+    assert limits(1024, 4096) == limits(1024, resource.RLIM_INFINITY) == 1000
+    assert changed == [(1100, 4096), (1100, resource.RLIM_INFINITY)] and not caplog.records
+    assert limits(512, 1024) == 924 and "--max_connections is lower" in caplog.text
 
 
 @pytest.mark.parametrize(

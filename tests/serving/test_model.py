@@ -4,7 +4,7 @@ import pytest
 from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
 
 from pipelines.atomic_files import write_json
-from t2t_keras.serving.answering import memory_of
+from t2t_keras.serving.answering import PARSED, memory_of
 from t2t_keras.serving.model import Pair, ServedModel
 from t2t_keras.translating.exports import RECORD
 from t2t_keras.translating.languages import Languages
@@ -43,7 +43,6 @@ def test_the_models_glossary_applies_where_a_request_has_none(terms):
     requests = [model.request({"text": "a"} | options) for options in given]
     found = [[*each.glossary.targets.values()] for each in requests]
     assert found == [["der Hund"], ["der Hund"], ["Katze"], ["Kater"]]
-    assert memory_of(requests[:2], model.glossary) == 0 < memory_of(requests, model.glossary)
     (answer,) = predictions("The dog.", signature="serving_default", glossary=terms)
     assert answer["translations"] == "der Hund The dog."
 
@@ -58,10 +57,14 @@ def test_a_model_that_cannot_search_for_phrases_has_no_glossary(terms):
         ServedModel(Lacking(), glossary=terms)
 
 
-def test_equal_glossaries_are_read_once_and_count_once():
+def test_equal_glossaries_are_read_once():
     model, glossary = ServedModel(EchoEngine()), "\n".join(f"a{n}\tb" for n in range(50))
     options = {"text": "a", "glossary": glossary}
     requests = [model.request(each) for each in (options, {"text": "a"}, options)]
     assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
-    assert memory_of(requests, None) == memory_of(requests[:1], None) > 10_000
-    assert memory_of(requests[1:2], None) == 0
+
+
+def test_markup_counts_as_memory_and_a_glossary_of_all_rows_once():
+    row = {"text": "a", "glossary": {"dog": "Hund"}}
+    assert memory_of([row]) == memory_of([row, row | {"text": "b"}]) == 15 * PARSED
+    assert memory_of([{"text": "abc", "markup": "xml"}, {"text": "abc"}]) == 3 * PARSED

@@ -21,17 +21,15 @@ class Middleware:
 
     Args:
         routes: all `Route`s.
-        requests: the `Requests`.
         sites: the `Sites`.
         metrics: the `Metrics`.
         keys: the `ApiKeys`, or None.
         access_log: the `AccessLog`, or None.
     """
 
-    def __init__(self, routes, requests, sites, metrics, keys=None, access_log=None):
+    def __init__(self, routes, sites, metrics, keys=None, access_log=None):
         self.routes = {route.name: route for route in routes}
-        self.requests, self.sites, self.metrics = requests, sites, metrics
-        self.keys, self.access_log = keys, access_log
+        self.sites, self.metrics, self.keys, self.access_log = sites, metrics, keys, access_log
 
     def aiohttp(self):
         """Returns aiohttp's middleware."""
@@ -50,8 +48,6 @@ class Middleware:
         connection.work()
         try:
             response = await self.response(request, handler)
-            if connection.reserved:
-                response.force_close()
             connection.wait_for_client()
             await response.prepare(request)
             await response.write_eof()
@@ -94,8 +90,6 @@ class Middleware:
         self.sites.check(request, route.computes)
         if request.method == "OPTIONS":
             return self.options(request)
-        if route.label != "metrics":
-            self.requests.check_open()
         if self.keys and route.key == HEADER:
             self.keys.check_header(request)
         return await route.handler(request)

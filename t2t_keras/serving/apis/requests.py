@@ -1,73 +1,93 @@
-"""The requests of a server: reads their bodies within the limits, and ends them when it stops."""
+"""Bodies of requests, read within the limits, and the fields of forms, JSON objects and queries."""
 
 import asyncio
-import contextlib
+import email
+from urllib.parse import parse_qsl
 
 from aiohttp import web
 
+from t2t_keras.serving.apis.json_values import parsed_json
+from t2t_keras.serving.apis.routes import FORMS, JSON
 from t2t_keras.serving.connections import Connection
 from t2t_keras.serving.limits import Refusal
 
 CONNECTION = web.RequestKey("connection", Connection)
+MOST_FIELDS = 100  # maximum fields in a form
+LONGEST_HEAD = 1000  # characters of a field's header; parsing takes quadratic time
 
 
-class Requests:
-    """The requests that a server has received and not yet answered.
+async def body_of(request, limits):
+    """Returns the body of a request as bytes."""
+    connection = request[CONNECTION]
+    connection.wait_for_client(timed=False)
+    try:
+        async with asyncio.timeout(limits.client_timeout_seconds):
+            return await read(request, connection, limits.max_body_bytes)
+    except TimeoutError:
+        raise Refusal(408, "The request did not arrive in time") from None
+    finally:
+        connection.work()
+
+
+async def read(request, connection, most):
+    too_large = Refusal(
+        413, f"A request may have at most {most:,} bytes (--max_body_bytes of the server)"
+    )
+    if (request.content_length or 0) > most:
+        raise too_large
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > most:
+            raise too_large
+        connection.hold(len(chunk))
+    return body
+
+
+def fields_of(request, body):
+    """Returns {field: value}, strings unless the body is JSON.
+
+    A field in the query precedes one in a form. Of several fields with one name, the first counts.
 
     Args:
-        limits: `Limits`.
+        request: aiohttp's request.
+        body: its body as bytes.
     """
+    kind, (form, multipart) = request.content_type, FORMS
+    if kind == JSON or kind.endswith("+json"):
+        values = parsed_json(body)
+        if not isinstance(values, dict):
+            raise Refusal(400, "Invalid JSON format")
+        return values
+    fields = [*request.query.items()]
+    try:
+        if kind == form:
+            fields += parse_qsl(body.decode(), True, errors="strict", max_num_fields=MOST_FIELDS)
+        elif kind == multipart:
+            fields += multipart_fields(request.headers["Content-Type"], body)
+    except UnicodeDecodeError:
+        raise Refusal(400, "The form is not UTF-8") from None
+    except ValueError:
+        raise Refusal(400, f"The form has more than {MOST_FIELDS} fields") from None
+    found = {}
+    for name, value in fields:
+        found.setdefault(name, value)
+    # Browsers send line breaks as CRLF.
+    return {name: value.replace("\r\n", "\n") for name, value in found.items()}
 
-    def __init__(self, limits):
-        self.limits, self.stop = limits, asyncio.Event()
-        self.in_flight, self.idle = 0, asyncio.Event()
-        self.idle.set()
 
-    def check_open(self):
-        if self.stop.is_set():
-            raise Refusal(503, "The server is stopping")
-
-    @contextlib.contextmanager
-    def computing(self):
-        """Counts a request as in flight. The server stops only after it is answered."""
-        self.check_open()
-        self.in_flight += 1
-        self.idle.clear()
-        try:
-            yield
-        finally:
-            self.in_flight -= 1
-            if not self.in_flight:
-                self.idle.set()
-
-    async def body(self, request):
-        """Reads the body of a request within the limits on its size and time.
-
-        Connections beyond the limit are only for requests that ask for the status.
-        """
-        connection = request[CONNECTION]
-        if connection.reserved:
-            raise Refusal(503, "All connections of the server are busy. Try again in a moment")
-        connection.wait_for_client(timed=False)
-        try:
-            async with asyncio.timeout(self.limits.client_timeout_seconds):
-                return await self.read(request, connection)
-        except TimeoutError:
-            raise Refusal(408, "The request did not arrive in time") from None
-        finally:
-            connection.work()
-
-    async def read(self, request, connection):
-        limit = self.limits.max_body_bytes
-        too_large = Refusal(
-            413, f"A request may have at most {limit:,} bytes (--max_body_bytes of the server)"
-        )
-        if (request.content_length or 0) > limit:
-            raise too_large
-        body = bytearray()
-        async for chunk in request.content.iter_any():
-            body += chunk
-            if len(body) > limit:
-                raise too_large
-            connection.hold(len(chunk))
-        return body
+def multipart_fields(content_type, body):
+    """Returns (name, value) of each field of a multipart form. Files are ignored."""
+    form = email.message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
+    if not form.get_boundary():
+        raise Refusal(400, "The form has no boundary in its Content-Type")
+    parts, fields = form.get_payload() if form.is_multipart() else [], []
+    if len(parts) > MOST_FIELDS:
+        raise ValueError("too many fields")
+    header = "Content-Disposition"
+    for part in parts:
+        if len(part.get(header, "")) <= LONGEST_HEAD and part.get_filename() is None:
+            name = part.get_param("name", header=header)
+            if name is not None:
+                fields.append((str(name), part.get_payload(decode=True).decode()))
+    return fields

@@ -11,7 +11,7 @@ from aiohttp import web
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.answering import are_short, refusing
 from t2t_keras.serving.apis.json_values import json_response
-from t2t_keras.serving.apis.requests import CONNECTION
+from t2t_keras.serving.apis.requests import CONNECTION, body_of
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
@@ -75,7 +75,7 @@ class TensorFlowServing:
     """
 
     def __init__(self, answering):
-        self.answering, self.requests = answering, answering.requests
+        self.answering, self.limits = answering, answering.limits
         self.known = weakref.WeakKeyDictionary()  # {`ServedModel`: its signatures}
 
     def routes(self):
@@ -116,8 +116,8 @@ class TensorFlowServing:
 
     async def predict(self, request):
         model, number = self.addressed(request)
-        query = query_of(await self.requests.body(request))
-        with self.requests.computing(), model.find(number).in_use() as version:
+        query = query_of(await body_of(request, self.limits))
+        with model.find(number).in_use() as version:
             body = await self.predicted(*query, version.model, request[CONNECTION])
             return web.Response(body=body, content_type="application/json")
 
@@ -137,7 +137,7 @@ class TensorFlowServing:
                 f"Available: {', '.join(signatures)}",
             )
         inputs, _, width = signatures[name]
-        rows = rows_in(form, values, inputs, self.requests.limits)
+        rows = rows_in(form, values, inputs, self.limits)
         is_short = are_short(rows)
         if name in PAIRS:
             method, (source, target) = PAIRS[name]

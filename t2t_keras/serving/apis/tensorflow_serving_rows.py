@@ -52,9 +52,7 @@ def rows_in(form, values, inputs, limits):
     required = [name for name, each in inputs.items() if each.default is None]
     only = required[0] if len(required) == 1 else None
     if form == COLUMNS:
-        values = {only: values} if only and not names_inputs(values) else values
-        check_names(values, inputs, required, "'inputs'")
-        rows = transposed(values, limits)
+        rows = transposed({only: values} if only and not names_inputs(values) else values, limits)
     else:
         if not isinstance(values, list) or not values:
             raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
@@ -62,8 +60,8 @@ def rows_in(form, values, inputs, limits):
         rows = values
         if only and not any(map(names_inputs, values)):
             rows = [{only: value} for value in values]
-        for index, row in enumerate(rows):
-            check_names(row, inputs, required, f"Row {index}")
+    for index, row in enumerate(rows):
+        check_names(row, inputs, required, f"Row {index}")
     return [
         {name: checked(name, value, inputs, limits) for name, value in row.items()} for row in rows
     ]
@@ -75,7 +73,7 @@ def names_inputs(value):
 
 
 def check_names(value, inputs, required, where):
-    """Rejects a value that is not an object with all required inputs and no unknown ones."""
+    """Rejects a row that is not an object with all required inputs and no unknown ones."""
     known = ", ".join(inputs)
     if not isinstance(value, dict):
         raise Refusal(400, f"{where} must be an object with the inputs: {known}")
@@ -92,6 +90,8 @@ def check_names(value, inputs, required, where):
 
 def transposed(columns, limits):
     """Returns the rows of {input: list of values}."""
+    if not isinstance(columns, dict) or not columns:
+        raise Refusal(400, f"{COLUMNS!r} must be an object with a list for each input")
     for name, values in columns.items():
         if not isinstance(values, list) or not values:
             raise Refusal(400, f"Input {name!r} must be a list with a value for each row")

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from pipelines.languages.cld2 import LanguageDetector
 from t2t_keras.serving.limits import Limits
-from t2t_keras.serving.served_models import ModelSource
 from t2t_keras.serving.server import Server
+from t2t_keras.serving.versions import ModelSource
+from t2t_keras.translating.exports import versions_in
 from t2t_keras.translating.languages import languages_in_name
 
 
@@ -31,7 +32,8 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **models):
             (Path(folder) / name / "1").mkdir(parents=True)
             load, shown = functools.partial(loaded, model), name.replace("_", "-")
             languages = languages_in_name(shown)
-            sources.append(ModelSource(shown, Path(folder) / name, load, languages=languages))
+            find = functools.partial(versions_in, Path(folder) / name)
+            sources.append(ModelSource(shown, find, load, languages))
         with serving_sources(sources, limits, detector_for, options) as address:
             yield address
 
@@ -51,7 +53,7 @@ def serving_sources(sources, limits=None, detector_for=LanguageDetector, options
         loop = asyncio.get_running_loop()
         loop.add_signal_handler = lambda *arguments: None  # for main threads only
         server = Server(sources, Limits(**limits or {}), detector_for, **options or {})
-        stopping.append(functools.partial(loop.call_soon_threadsafe, server.requests.stop.set))
+        stopping.append(functools.partial(loop.call_soon_threadsafe, server.stop.set))
 
         async def tell_when_ready():
             while any(model.is_starting for model in server.models.all.values()):

@@ -16,7 +16,6 @@ from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.answering import Answering
-from t2t_keras.serving.apis.requests import Requests
 from t2t_keras.serving.apis.tensorflow_serving import TensorFlowServing
 from t2t_keras.serving.batching import Batcher
 from t2t_keras.serving.limits import Limits
@@ -124,10 +123,10 @@ class Client:
 
     def __init__(self, engine, split=None, glossary=None, **limits):
         limits = Limits(**limits)
-        self.batcher, requests = Batcher(limits, Metrics()), Requests(limits)
-        self.version = Version(1, ())
+        self.batcher = Batcher(limits, Metrics())
+        self.version = Version(1)
         self.version.activate(ServedModel(engine, glossary=glossary))
-        self.answering = Answering(None, requests, self.batcher, None, split)
+        self.answering = Answering(None, limits, self.batcher, None, split)
         self.api = TensorFlowServing(self.answering)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
