@@ -186,7 +186,7 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
     encode_one = functools.partial(encode_part, tag=origin["tag"], encodings=config.encodings)
     steps.encode(missing, encode_one)
     store, tokenizer = finished_store(folder), load_tokenizer(folder / "vocabulary")
-    warnings = text_warnings(counts, first, cleaned)
+    warnings = list(text_warnings(counts, first, cleaned))
     if is_learned:
         warnings += vocabulary_warnings(store, tokenizer)
     report = make_report(store, tokenizer, counts, config.batches)
