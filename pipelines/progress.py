@@ -29,9 +29,7 @@ class Progress:
         self.every = 0.1 if self.terminal else every
         self.started = self.shown_at = time.monotonic()
         self.first = None  # the count at which the clock was started
-        self.done = 0
-        self.last_shown = None  # the count that was displayed last
-        self.width = 0
+        self.done, self.last_shown, self.width = 0, None, 0
 
     def __enter__(self):
         return self
@@ -39,18 +37,14 @@ class Progress:
     def __exit__(self, kind, error, traceback):
         if self.terminal or self.done != self.last_shown:
             self.show()
-        if self.terminal:
-            self.stream.write("\n")
+        self.stream.write("\n" * self.terminal)
         self.stream.flush()
 
     def to(self, done):
         """Sets the count, and displays it unless the last display was too recent."""
-        begins = self.first is None
-        if begins:
-            self.first, self.started = self.done, time.monotonic()
-        self.done = done
-        now = time.monotonic()
-        pause = self.every
+        if begins := self.first is None:
+            self.begin_at(self.done)
+        self.done, now, pause = done, time.monotonic(), self.every
         if not self.terminal:
             pause = max(pause, min((now - self.started) / 20, MOST))
         if (begins and self.terminal) or now - self.shown_at >= pause:
@@ -75,21 +69,14 @@ class Progress:
         self.stream.flush()
 
     def line(self, seconds):
-        """Returns the text to display.
-
-        Args:
-            seconds: time since the clock was started.
-        """
+        """Returns the text to display, `seconds` after the clock was started."""
         rate = (self.done - (self.first or 0)) / seconds
-        line = f"{self.task}: {self.done:,}"
         # An input that grows meanwhile has no total.
         total = self.total if self.total and self.done <= self.total else None
-        if total:
-            line += f" of {total:,}"
         unit = self.unit.removesuffix("s") if (total or self.done) == 1 else self.unit
-        line += f" {unit}"
-        if total:
-            line += f" ({100 * self.done // total}%)"
+        of_total = f" of {total:,}" if total else ""
+        share = f" ({100 * self.done // total}%)" if total else ""
+        line = f"{self.task}: {self.done:,}{of_total} {unit}{share}"
         line += f", {rate:,.{0 if rate >= 10 or not rate else 1}f}/s, {duration(seconds)}"
         if total and rate > 0 and self.done < total:
             line += f", {duration((total - self.done) / rate)} left"

@@ -162,26 +162,6 @@ class IdStore:
             )
         return cls(shards.values())
 
-    def check_ids(self, tokenizer, name="The data"):
-        """Raises `ValueError` if the store contains an id outside the vocabulary.
-
-        Args:
-            tokenizer: a tokenizer, see `pipelines.tokenizers`.
-            name: name of the store in the message.
-        """
-        for side in SIDES:
-            size = getattr(tokenizer, side).size
-            largest = max(
-                int(shard.of_side(side, encoding).max(initial=0))
-                for shard in self.shards
-                for encoding in range(shard.encodings)
-            )
-            if largest >= size:
-                raise ValueError(
-                    f"{name} has the id {largest:,}, but its vocabulary only {size:,} "
-                    "pieces: they do not belong together. Run t2t-prepare with a new output folder"
-                )
-
     def gather(self, side, examples, width, encodings=0):
         """Returns one side of some pairs as padded or truncated ids, int32 `[examples, width]`.
 

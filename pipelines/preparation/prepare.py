@@ -133,7 +133,8 @@ def prepare(
         origin |= {"languages": languages} if languages else {}
         origin |= {"plugins": dict(plugins)} if plugins else {}
         if is_begun(folder, origin) and is_finished(folder):
-            IdStore.read(folder).check_ids(load_tokenizer(folder / "vocabulary"))
+            IdStore.read(folder)  # raises an error about damage, and so does the vocabulary
+            load_tokenizer(folder / "vocabulary")
             known = read_json(folder / "preparation.json")
             if languages and known.get("languages") != languages:  # the data does not depend on it
                 write_json(folder / "preparation.json", known | {"languages": languages})
@@ -186,7 +187,7 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
     encode_one = functools.partial(encode_part, tag=origin["tag"], encodings=config.encodings)
     steps.encode(missing, encode_one)
     store, tokenizer = finished_store(folder), load_tokenizer(folder / "vocabulary")
-    warnings = text_warnings(counts, first, cleaned)
+    warnings = list(text_warnings(counts, first, cleaned))
     if is_learned:
         warnings += vocabulary_warnings(store, tokenizer)
     report = make_report(store, tokenizer, counts, config.batches)

@@ -12,7 +12,10 @@ from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
 RARE = 5  # a piece that occurs fewer times is rare
-
+# Shares of the pairs that rules may drop without a warning. The rule for duplicates keeps one pair
+# of each set; --scores drops as many as the user wants.
+ALLOWED = {"duplicates": 0.3, "low_score": 1.0}
+ALLOWED_BY_DEFAULT, ALLOWED_ON_REQUEST = 0.01, 0.1
 ADVICE = {
     "invalid_utf8": "Convert the text first, for example with `iconv -f latin1 -t utf-8`",
     "max_ratio": "Check that line n of the target translates line n of the source",
@@ -22,35 +25,28 @@ ADVICE = {
 
 
 def text_warnings(counts, first, cleaned):
-    """Returns warnings about the text of a preparation. The cleaned text must still exist.
+    """Yields warnings about the text of a preparation. The cleaned text must still exist.
 
     Args:
         counts, first: see `facts_of`.
         cleaned: folder of the cleaned text.
     """
-    return [*drop_warnings(counts, first), *alike_warnings(cleaned)]
-
-
-def drop_warnings(counts, first):
-    """Yields a warning for each rule that dropped too many pairs, with the first dropped pair."""
-    for name, rule in RULES.items():
-        count, read = counts.get(name, 0), counts["read"]
-        if count > allowed_share(name) * read:
-            number, pair = first[name]
+    read = counts["read"]
+    for name, (number, pair) in ((name, first[name]) for name in RULES if name in first):
+        count, is_default = counts[name], getattr(CleaningConfig, name, False)
+        allowed = ALLOWED_BY_DEFAULT if is_default else ALLOWED_ON_REQUEST
+        if count > ALLOWED.get(name, allowed) * read:
             yield (
-                f"{count:,} of {read:,} pairs ({count / read:.1%}) were dropped: {rule.reason}. "
-                f"The first is pair {number:,}: {pair}. {advice(name)}"
+                f"{count:,} of {read:,} pairs ({count / read:.1%}) were dropped: "
+                f"{RULES[name].reason}. The first is pair {number:,}: {pair}. {advice(name)}"
             )
-
-
-def allowed_share(name):
-    """Returns the share of pairs that a rule may drop without a warning.
-
-    The rule for duplicates may drop many, because it keeps one pair of each set; so may rules that
-    are off by default. --scores drops as many as the user wants.
-    """
-    shares = {"duplicates": 0.3, "low_score": 1.0}
-    return shares.get(name, 0.01 if getattr(CleaningConfig(), name, False) else 0.1)
+    pairs = zip(*(lines_of_side(cleaned, side) for side in SIDES), strict=True)
+    alike = [are_alike(*pair) for pair in itertools.islice(pairs, COMPARED)]
+    if 2 * sum(alike) > len(alike):
+        yield (
+            f"{sum(alike):,} of {len(alike):,} pairs have nearly the same words on both sides. "
+            f"{ADVICE['identical']}"
+        )
 
 
 def advice(name):
@@ -63,17 +59,6 @@ def advice(name):
         return f"Check the text. Without the rule {name!r}, they are kept"
     off = 0 if name.startswith(("max_", "min_")) else False
     return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"
-
-
-def alike_warnings(cleaned):
-    """Yields a warning if most pairs have nearly the same words on both sides."""
-    pairs = zip(*(lines_of_side(cleaned, side) for side in SIDES), strict=True)
-    alike = [are_alike(*pair) for pair in itertools.islice(pairs, COMPARED)]
-    if 2 * sum(alike) > len(alike):
-        yield (
-            f"{sum(alike):,} of {len(alike):,} pairs have nearly the same words on both sides. "
-            f"{ADVICE['identical']}"
-        )
 
 
 def are_alike(*texts):

@@ -84,15 +84,11 @@ def is_begun(folder, origin):
     changes = []
     for name in sorted((known.keys() | origin.keys()) - {"languages"}):
         before, now = known.get(name), origin.get(name)
-        if before == now:
-            continue
         if isinstance(before, dict) and isinstance(now, dict):
-            changes += [
-                f"{name}.{field} (was {before.get(field)!r}, is {now.get(field)!r})"
-                for field in sorted(before.keys() | now.keys())
-                if before.get(field) != now.get(field)
-            ]
-        else:
+            fields = sorted(each for each in before | now if before.get(each) != now.get(each))
+            was = (f"(was {before.get(each)!r}, is {now.get(each)!r})" for each in fields)
+            changes += [f"{name}.{each} {text}" for each, text in zip(fields, was, strict=True)]
+        elif before != now:
             changes.append(name)
     if changes:
         raise ValueError(

@@ -80,60 +80,47 @@ def batches_report(store, config):
 
 def report_text(report):
     """Returns the report as readable text."""
-    counts, vocabulary = report["counts"], report["vocabulary"]
+    counts, vocabulary, sides = report["counts"], report["vocabulary"], report["sides"]
     lines = [
         f"pairs       {counts['read']:,} read, {counts['kept']:,} kept",
         f"dropped     {dropped_text(counts)}",
         f"changed     {listed(counts, CHANGES)}",
         f"vocabulary  {vocabulary['size']:,} pieces ({vocabulary['kind']})",
     ]
-    for side, figures in report["sides"].items():
+    for side, figures in sides.items():
         lines.append(
             f"{side}      {figures['words']:,} words, {figures['pieces']:,} pieces: "
             f"{figures['pieces_a_word']:.2f} per word, {figures['unknown']:.3%} unknown, "
             f"{figures['in_bytes']:.3%} bytes; the longest sentence has "
             f"{figures['longest']:,} pieces"
         )
-    if "encodings" in report:
-        lines.append(dropout_line(report))
-    lines += [
-        "",
-        "pairs by number of pieces on the longer side",
-        *histogram_lines(report["histogram"]),
-    ]
+    if number := report.get("encodings"):
+        dropout = ", ".join(
+            f"{side} {figures['pieces_a_word_with_dropout']:.2f} pieces per word "
+            f"(without: {figures['pieces_a_word']:.2f})"
+            for side, figures in sides.items()
+        )
+        lines.append(f"encodings   {number} per sentence, {number - 1} with BPE dropout: {dropout}")
+    lines += ["", "pairs by number of pieces on the longer side"]
+    for tens, count in enumerate(report["histogram"]):
+        label = f"{10 * tens}–{10 * tens + 9}" if tens < 20 else "200 and more"
+        bar = "█" * round(40 * count / max(report["histogram"]))
+        lines.append(f"{label:>14} {count:>12,} {bar}".rstrip())
     lines += ["", *batch_lines(report["batches"])]
     if report.get("examples"):
-        lines += ["", *example_lines(report)]
-    return "\n".join(lines) + "\n"
-
-
-def example_lines(report):
-    """Yields a few random examples of the pairs that each rule dropped."""
-    counts = report["counts"]
-    yield "examples of dropped pairs (more in report.json)"
+        lines += ["", "examples of dropped pairs (more in report.json)"]
     for name, rule in RULES.items():
-        examples = report["examples"].get(name, ())
+        examples = report.get("examples", {}).get(name, ())
         if examples:
-            yield f"  {rule.reason} ({name}, {counts[name]:,})"
+            lines.append(f"  {rule.reason} ({name}, {counts[name]:,})")
         for source, target in examples[:EXAMPLES]:
-            yield f"    {line_of(source)}"
-            yield f"      → {line_of(target)}"
+            lines += [f"    {line_of(source)}", f"      → {line_of(target)}"]
+    return "\n".join(lines) + "\n"
 
 
 def line_of(text):
     """Returns a text for one line of the report, shortened if it is long."""
     return printable(shortened(text, WIDTH))
-
-
-def dropout_line(report):
-    """Returns the line about the encodings with BPE dropout."""
-    figures = ", ".join(
-        f"{side} {figures['pieces_a_word_with_dropout']:.2f} pieces per word "
-        f"(without: {figures['pieces_a_word']:.2f})"
-        for side, figures in report["sides"].items()
-    )
-    number = report["encodings"]
-    return f"encodings   {number} per sentence, {number - 1} with BPE dropout: {figures}"
 
 
 def dropped_text(counts):
@@ -145,13 +132,6 @@ def listed(counts, words):
     """Returns the nonzero counts as text, each followed by its description."""
     items = [f"{counts[name]:,} {words[name]}" for name in words if counts.get(name)]
     return ", ".join(items) or "nothing"
-
-
-def histogram_lines(histogram):
-    most = max(histogram)
-    for tens, count in enumerate(histogram):
-        label = f"{10 * tens}–{10 * tens + 9}" if tens < 20 else "200 and more"
-        yield f"{label:>14} {count:>12,} {'█' * round(40 * count / most)}".rstrip()
 
 
 def batch_lines(batches):

@@ -45,34 +45,26 @@ def parse_sets(texts, setting="dev"):
         texts: a tuple or a list.
         setting: name of the setting in messages.
     """
-    if not isinstance(texts, tuple | list):
-        raise wrong(setting, "a tuple of texts like NAME=SOURCE,TARGET", texts)
-    sets = [parse_set(text, setting) for text in texts]
-    names = [each.name.lower() for each in sets]  # some file systems ignore case
-    for number, text in enumerate(texts):
-        if names[number] in names[:number]:
-            raise wrong(setting, "sets with different names", text)
-    return sets
 
+    def check(condition, allowed, value):
+        if not condition:
+            raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={value!r}")
 
-def parse_set(text, setting):
-    name, _, files = text.partition("=") if isinstance(text, str) else ("", "", "")
-    parts = split_list(files)  # the names of existing files may contain commas
-    parts = parts if len(parts) > 1 else files.split(",")
-    source, target, to = (*parts, None, None)[:3]
-    if not (name and source and target) or to == "" or len(parts) > 3:
-        allowed = "NAME=SOURCE,TARGET, such as mine=dev.en,dev.de, or NAME=SOURCE,TARGET,TO"
-        raise wrong(setting, allowed, text)
-    if not NAME.fullmatch(name):
+    is_list = isinstance(texts, tuple | list) and all(isinstance(text, str) for text in texts)
+    check(is_list, "a tuple of texts like NAME=SOURCE,TARGET", texts)
+    sets, form = {}, "NAME=SOURCE,TARGET"
+    for text in texts:
+        name, _, files = text.partition("=")
+        parts = split_list(files)  # the names of existing files may contain commas
+        parts = parts if len(parts) > 1 else files.split(",")
+        is_complete = name and len(parts) in (2, 3) and all(parts)
+        check(is_complete, f"{form}, such as mine=dev.en,dev.de, or {form},TO", text)
         allowed = (
             "letters (A to Z), digits, '_', '-' and '.', and begins with a letter, digit or '_'"
         )
-        raise wrong(setting, f"NAME=SOURCE,TARGET with a name that has only {allowed}", text)
-    if name.lower() in RESERVED:
-        allowed = f"NAME=SOURCE,TARGET with a name other than {', '.join(RESERVED)}"
-        raise wrong(setting, allowed, text)
-    return HeldOutFiles(name, source, target, to)
-
-
-def wrong(setting, allowed, value):
-    return ValueError(f"`{setting}` must be {allowed}. Received: {setting}={value!r}")
+        check(NAME.fullmatch(name), f"{form} with a name that has only {allowed}", text)
+        key = name.lower()  # some file systems ignore case
+        check(key not in RESERVED, f"{form} with a name other than {', '.join(RESERVED)}", text)
+        check(key not in sets, "sets with different names", text)
+        sets[key] = HeldOutFiles(name, *parts)
+    return list(sets.values())

@@ -34,7 +34,7 @@ def word_ratio(pair):
 
 def longest_word(text):
     """Returns the length of the longest word that is no URL or e-mail address, in characters."""
-    return max(map(len, without_links(text).split(" ")))
+    return max(map(len, (LINK.sub("", text) if links(text) else text).split(" ")))
 
 
 def mean_word(text):
@@ -45,12 +45,12 @@ def mean_word(text):
 
 def share_of_letters(text):
     """Returns the share of letters and accents among the characters that are no spaces."""
-    letters = sum(count for character, count in Counter(text).items() if is_letter(character))
+    letters = sum(
+        count
+        for character, count in Counter(text).items()
+        if character.isalpha() or unicodedata.category(character)[0] == "M"
+    )
     return letters / max(len(text) - text.count(" "), 1)
-
-
-def is_letter(character):
-    return character.isalpha() or unicodedata.category(character)[0] == "M"
 
 
 def digit_similarity(pair):
@@ -60,15 +60,12 @@ def digit_similarity(pair):
     Zeros are ignored, because "2 million" equals "2,000,000". A side without digits may spell out
     up to two of them.
     """
-    sides = [digits_of(pair.source), digits_of(pair.target)]
+    digits = (map(unicodedata.digit, DIGIT.findall(text)) for text in pair[:2])
+    sides = [list(filter(None, side)) for side in digits]
     total = sum(map(len, sides))
     if not total or (not all(sides) and total <= FEW_DIGITS):
         return 1.0
     return 2 * (Counter(sides[0]) & Counter(sides[1])).total() / total
-
-
-def digits_of(text):
-    return [value for value in map(unicodedata.digit, DIGIT.findall(text)) if value]
 
 
 def link_difference(pair):
@@ -82,16 +79,8 @@ def share_of_links(text):
 
 
 def links(text):
-    return LINK.findall(text) if may_have_links(text) else []
-
-
-def without_links(text):
-    return LINK.sub("", text) if may_have_links(text) else text
-
-
-def may_have_links(text):
-    """Returns False for most texts without links, faster than a search."""
-    return "://" in text or "@" in text or "www." in text.lower()
+    # Faster than a search in most texts.
+    return LINK.findall(text) if "://" in text or "@" in text or "www." in text.lower() else []
 
 
 def has_tag(text):

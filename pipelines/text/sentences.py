@@ -65,26 +65,9 @@ class Sentences(NamedTuple):
     separators: list
 
 
-class Patterns(NamedTuple):
-    """Regular expressions for whole words."""
-
-    end: str  # may end a sentence
-    start: str  # may begin a sentence
-    full_stop: str  # ends with a full stop or an ellipsis, unquoted
-    dash: str
-    digit: str  # begins with a digit
-    starter: str  # often begins a sentence
-    unfinished: str  # abbreviation after which a sentence continues
-    before_number: str  # abbreviation after which a sentence continues with a number
-    ambiguous: str  # abbreviation after which only a starter begins a sentence
-    quoted: str  # ends with a closing bracket
-    speaks_on: str  # continues a sentence after a quotation
-    line_break: str  # white space with a line break
-
-
 @functools.cache
 def patterns():
-    """Returns the `Patterns`.
+    """Returns {name: regular expression for whole words}.
 
     The first call takes a few milliseconds, because it finds all lower-case letters.
     """
@@ -92,20 +75,22 @@ def patterns():
     number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
     initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
     never_first = f"{lower_case()},;:&=%|{CLOSING}{OPENING}{STOP}{WIDE_STOP}"
-    return Patterns(
-        end=f".*[{STOP}{WIDE_STOP}][{CLOSING}]*",
-        start=f"{opening}[^{never_first}].*",
-        full_stop=".*[.…]",
-        dash="[–—\\-]+",
-        digit=f"{opening}[0-9].*",
-        starter=f"{opening}({one_of(STARTERS)})([^{LETTERS}].*)?",
-        unfinished=f"{opening}({one_of(TITLES)}|(?i:{one_of(UNFINISHED)})){after}",
-        before_number=f"{opening}(?i:{one_of(BEFORE_NUMBERS)}){after}",
-        ambiguous=f"{opening}({one_of(AMBIGUOUS)}|{number}|{initials}){after}",
-        quoted=".*[」』）】》〉〕]",
-        speaks_on="(と|って).*",
-        line_break=LINE_BREAK,
-    )
+    return {
+        "end": f".*[{STOP}{WIDE_STOP}][{CLOSING}]*",  # may end a sentence
+        "start": f"{opening}[^{never_first}].*",  # may begin a sentence
+        "full stop": ".*[.…]",  # ends with a full stop or an ellipsis, unquoted
+        "dash": "[–—\\-]+",
+        "digit": f"{opening}[0-9].*",
+        "starter": f"{opening}({one_of(STARTERS)})([^{LETTERS}].*)?",  # often begins a sentence
+        # Abbreviations after which a sentence continues: always, or before a number.
+        "unfinished": f"{opening}({one_of(TITLES)}|(?i:{one_of(UNFINISHED)})){after}",
+        "before number": f"{opening}(?i:{one_of(BEFORE_NUMBERS)}){after}",
+        # An abbreviation after which only a starter begins a sentence.
+        "ambiguous": f"{opening}({one_of(AMBIGUOUS)}|{number}|{initials}){after}",
+        "quoted": ".*[」』）】》〉〕]",  # ends with a closing bracket
+        "speaks on": "(と|って).*",  # continues a sentence after a quotation
+        "line break": LINE_BREAK,
+    }
 
 
 def one_of(words):
@@ -152,13 +137,13 @@ def ends_between(before, space, after):
         return False
 
     def matches(name, word):
-        return re.fullmatch(getattr(patterns(), name), word) is not None
+        return re.fullmatch(patterns()[name], word) is not None
 
-    return matches("line_break", space) or (
+    return matches("line break", space) or (
         matches("end", before)
-        and (matches("start", after) or (matches("full_stop", before) and matches("dash", after)))
+        and (matches("start", after) or (matches("full stop", before) and matches("dash", after)))
         and not matches("unfinished", before)
-        and not (matches("before_number", before) and matches("digit", after))
+        and not (matches("before number", before) and matches("digit", after))
         and (matches("starter", after) or not matches("ambiguous", before))
-        and not (matches("quoted", before) and matches("speaks_on", after))
+        and not (matches("quoted", before) and matches("speaks on", after))
     )

@@ -67,21 +67,12 @@ def read_trees(paths):
             decompressed.
     """
     for path in find_files("treebank", paths):
-        lines = enumerate(lines_of([path]), start=1)
-        decoded = ((number, decode(path, number, line)) for number, line in lines)
-        yield from trees_of(decoded, path)
-
-
-def decode(path, number, line):
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise SourceError(f"{path}, line {number}: not UTF-8: {shown(line)}") from error
+        yield from trees_of(lines_of([path]), path)
 
 
 def parse(text):
     """Returns the tree in a string, which must contain exactly one."""
-    trees = list(trees_of(enumerate(text.split("\n"), start=1), "The text"))
+    trees = list(trees_of(text.encode().split(b"\n"), "The text"))
     if len(trees) != 1:
         raise SourceError(f"The text must contain exactly one tree. Received: {len(trees)}")
     return trees[0]
@@ -91,58 +82,58 @@ def trees_of(lines, path):
     """Yields the trees in lines of text.
 
     Args:
-        lines: an iterable of (line number, line).
+        lines: an iterable of lines in bytes.
         path: name of the file, for messages.
     """
     open_trees = []  # [label, children] of each constituent that is not closed yet
     first_line = 0  # number of the line where the outermost open constituent begins
-    for number, line in lines:
-        where = f"{path}, line {number}"
-        tokens = re.findall(r"[()]|[^\s()]+", line)
+    for number, line in enumerate(lines, start=1):
+
+        def wrong(message, number=number, line=line):
+            return SourceError(f"{path}, line {number}: {message}: {shown(line)}")
+
+        try:
+            tokens = re.findall(r"[()]|[^\s()]+", line.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise wrong("not UTF-8") from error
         for token in tokens:
             if token == "(":
                 first_line = first_line if open_trees else number
                 open_trees.append([None, []])
                 if len(open_trees) > DEEPEST:
-                    raise SourceError(
-                        f"{where}: more than {DEEPEST} nested constituents: {shown(line.encode())}"
-                    )
-            elif not open_trees:
-                raise SourceError(
-                    f"{where}: {token!r} is outside of all trees. A tree begins with an opening "
-                    f"bracket and ends with the matching one: {shown(line.encode())}"
+                    raise wrong(f"more than {DEEPEST} nested constituents")
+                continue
+            if not open_trees:
+                raise wrong(
+                    f"{token!r} is outside of all trees. A tree begins with an opening bracket and "
+                    "ends with the matching one"
                 )
-            elif token == ")":
-                label, children = open_trees.pop()
-                if not children:
-                    raise SourceError(
-                        f"{where}: the constituent ({label or ''}) is empty: {shown(line.encode())}"
-                    )
-                tree = Tree(label or "", children)
-                if open_trees:
-                    add_child(open_trees[-1], tree, where, line)
-                else:
-                    yield tree
-            elif open_trees[-1][0] is None and not open_trees[-1][1]:
+            label, siblings = open_trees[-1]
+            if token != ")" and label is None and not siblings:
                 open_trees[-1][0] = token
-            else:
-                add_child(open_trees[-1], token, where, line)
+                continue
+            child = token
+            if token == ")":
+                if not siblings:
+                    raise wrong(f"the constituent ({label or ''}) is empty")
+                child = Tree(label or "", siblings)
+                open_trees.pop()
+                if not open_trees:
+                    yield child
+                    continue
+                label, siblings = open_trees[-1]
+            # A constituent has either child trees or one word.
+            if siblings and (isinstance(child, str) or isinstance(siblings[0], str)):
+                raise wrong(
+                    f"in ({label or ''} …), a word must be the only child of its tag, as in "
+                    "(NN dog)"
+                )
+            siblings.append(child)
     if open_trees:
         raise SourceError(
             f"{path}, line {first_line}: the tree that begins here is never closed: "
             f"{len(open_trees)} closing brackets are missing at the end"
         )
-
-
-def add_child(parent, child, where, line):
-    """Adds a child to an open constituent, which can have either child trees or one word."""
-    children = parent[1]
-    if children and (isinstance(child, str) or isinstance(children[0], str)):
-        raise SourceError(
-            f"{where}: in ({parent[0] or ''} …), a word must be the only child of its tag, as in "
-            f"(NN dog): {shown(line.encode())}"
-        )
-    children.append(child)
 
 
 def without_traces(tree):
@@ -163,7 +154,6 @@ def without_traces(tree):
 
 def linearized(tree, leaves="tag"):
     """Returns the words and the brackets of a tree, as two lists of tokens."""
-    check_leaves(leaves)
 
     def brackets(tree):
         if tree.is_leaf:
@@ -180,21 +170,6 @@ def linearized(tree, leaves="tag"):
 def texts_of(tree, leaves="tag"):
     """Returns the words and the brackets of a tree as (source, target) texts."""
     return tuple(" ".join(side) for side in linearized(tree, leaves))
-
-
-def tree_of(words, brackets, leaves="tag"):
-    """Returns the tree that words and brackets form. Raises `ValueError` if they form no tree.
-
-    If `leaves` is not "tag", all tags in the result are XX.
-    """
-    check_leaves(leaves)
-    tree, is_exact = repair(words, brackets, leaves)
-    if not is_exact:
-        raise ValueError(
-            f"`brackets` must form a tree over {len(words)} words; repair() accepts any. "
-            f"Received: {' '.join(brackets)}"
-        )
-    return tree
 
 
 def repair(words, brackets, leaves="tag"):
@@ -216,11 +191,14 @@ def repair(words, brackets, leaves="tag"):
     Returns:
         The tree, and whether it needed no repair.
     """
-    check_leaves(leaves)
     if not words:
         raise ValueError("A tree needs at least one word. Received: none")
     written = [token for token in brackets if token[0] not in "()"]
-    groups = aligned(written, words) if leaves == "word" else in_order(written, words)
+    if leaves == "word":
+        groups = aligned(written, words)
+    else:  # in order, one word per leaf, and then the remaining words
+        count = len(written)
+        groups = [words[i : i + 1] for i in range(count)] + [words[count:]]
     top, is_exact, groups = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
     stack = [top]  # the open constituents, the innermost last
 
@@ -262,17 +240,6 @@ def repair(words, brackets, leaves="tag"):
     return top, False
 
 
-def in_order(written, words):
-    """Assigns words to leaves in order, one word per leaf.
-
-    Returns:
-        A list for each leaf, which contains a word or is empty, and a last list with the remaining
-        words.
-    """
-    count = len(written)
-    return [words[i : i + 1] for i in range(count)] + [words[count:]]
-
-
 def aligned(written, words):
     """Assigns words to leaves that are words themselves, by aligning equal words.
 
@@ -290,11 +257,6 @@ def aligned(written, words):
     return groups
 
 
-def check_leaves(leaves):
-    if leaves not in LEAVES:
-        raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
-
-
 class TreebankPairs:
     """A treebank as a source of (words, brackets) pairs.
 
@@ -305,18 +267,16 @@ class TreebankPairs:
     """
 
     def __init__(self, paths, leaves="XX", traces=False):
-        check_leaves(leaves)
+        if leaves not in LEAVES:
+            raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
         self.files = find_files("treebank", paths)
-        self.leaves = leaves
-        self.traces = traces
+        self.leaves, self.traces = leaves, traces
 
     def trees(self):
         """Yields the trees, without traces unless `traces` is set."""
-        trees = itertools.chain.from_iterable(read_trees(path) for path in self.files)
-        for tree in trees:
-            tree = tree if self.traces else without_traces(tree)
-            if tree:
-                yield tree
+        for path in self.files:
+            trees = trees_of(lines_of([path]), path)
+            yield from trees if self.traces else filter(None, map(without_traces, trees))
 
     def __iter__(self):
         is_empty = True
@@ -336,3 +296,41 @@ class TreebankPairs:
     def fingerprint(self):
         """Returns a digest of the files, and the settings that affect the pairs."""
         return {"treebank": digest_of(self.files), "leaves": [self.leaves, self.traces]}
+
+
+def write_mixed(path, gold, automatic, ratio=None):
+    """Writes gold and automatically parsed trees to one file, one per line, without traces.
+
+    If a ratio is given, the treebank that is too small is repeated in order until the ratio is
+    exact. The other treebank is written once. The order of the trees does not matter, because every
+    epoch draws its batches from the whole file.
+
+    Args:
+        path: the file to write.
+        gold, automatic: files, as for `read_trees`.
+        ratio: number of automatic trees per gold tree. If None, every tree is written once.
+
+    Returns:
+        The numbers of gold and automatic trees in the file.
+    """
+    banks = [TreebankPairs(files) for files in (gold, automatic)]
+    with open(path, "w", encoding="utf-8") as file:
+        sizes = [sum(1 for tree in bank.trees() if file.write(f"{tree}\n")) for bank in banks]
+        for bank, size in zip(banks, sizes, strict=True):
+            if not size:
+                raise SourceError(f"{bank.files[0]} contains no tree")
+        totals = amounts(*sizes, ratio)
+        for bank, size, total in zip(banks, sizes, totals, strict=True):
+            for done in range(size, total, size):
+                trees = itertools.islice(bank.trees(), total - done)
+                file.writelines(f"{tree}\n" for tree in trees)
+    return totals
+
+
+def amounts(gold, automatic, ratio):
+    """Returns the number of trees of each treebank in the mixture, given their sizes."""
+    if ratio is None:
+        return gold, automatic
+    if automatic >= ratio * gold:
+        return round(automatic / ratio), automatic
+    return gold, round(ratio * gold)

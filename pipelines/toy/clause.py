@@ -1,7 +1,6 @@
 """Clauses of the toy corpus: one meaning, expressed in the word orders of English and German."""
 
-from pipelines.toy.links import Linked, linked
-from pipelines.toy.relations import key_of
+from pipelines.toy.links import Linked, key_of, linked
 from pipelines.toy.words import (
     BE,
     HAVE,

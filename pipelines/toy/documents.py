@@ -12,8 +12,7 @@ from typing import NamedTuple
 from pipelines.text.sources import SourceError
 from pipelines.toy.clause import english_present, german_finite
 from pipelines.toy.grammar import LANGUAGES, SPLITS, Sentence, held_out, written
-from pipelines.toy.links import linked
-from pipelines.toy.relations import Relation, key_of, word_places
+from pipelines.toy.links import Relation, key_of, linked, word_places
 from pipelines.toy.words import ADJECTIVES, IT, THINGS, WITH_THING
 
 REFERENCES = 0.7  # share of sentences with a single thing that are followed by a reference
@@ -165,13 +164,7 @@ class ToyDocuments:
     """
 
     def __init__(self, count, words, split="train", seed=0, shortest=None):
-        least = 1 if shortest is None else shortest
-        for name, value in (("count", count), ("words", words), ("shortest", least)):
-            if type(value) is not int or value < 1:
-                raise SourceError(
-                    f"Toy documents need a whole number of at least 1. Received: {name}={value!r}"
-                )
-        if least > words:
+        if (shortest or 1) > words:
             raise SourceError(
                 f"The shortest toy documents must have at most words={words} words. Received: "
                 f"shortest={shortest}"

@@ -16,8 +16,7 @@ import zlib
 from types import MappingProxyType
 
 from pipelines.toy.clause import Clause, english_present, german_finite
-from pipelines.toy.links import alignment, linked
-from pipelines.toy.relations import Relation, key_of, word_places
+from pipelines.toy.links import Relation, alignment, key_of, linked, word_places
 from pipelines.toy.words import (
     ADJECTIVES,
     CONJUNCTIONS,

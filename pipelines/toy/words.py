@@ -1,6 +1,7 @@
 """The vocabulary of the toy grammar: English and German words, and German inflectional endings."""
 
 import dataclasses
+import re
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,9 +20,9 @@ class Verb:
     auxiliary: str = "haben"
 
 
-def table(text, make):
+def table(make, text):
     """Parses rows of words. An underscore is a space within a word."""
-    rows = (line.split() for line in text.strip().splitlines())
+    rows = (row.split() for row in re.split(r"[|\n]", text.strip()))
     return [make(*(word.replace("_", " ") for word in row)) for row in rows]
 
 
@@ -30,46 +31,30 @@ def verb(see, sees, saw, *german):
 
 
 PEOPLE = table(
+    Noun,
     """
-    man men Mann Männer m
-    woman women Frau Frauen f
-    child children Kind Kinder n
-    girl girls Mädchen Mädchen n
-    teacher teachers Lehrer Lehrer m
+    man men Mann Männer m | woman women Frau Frauen f | child children Kind Kinder n
+    girl girls Mädchen Mädchen n | teacher teachers Lehrer Lehrer m
     doctor doctors Ärztin Ärztinnen f
-    friend friends Freund Freunde m
-    neighbour neighbours Nachbarin Nachbarinnen f
-    sister sisters Schwester Schwestern f
-    brother brothers Bruder Brüder m
-    dog dogs Hund Hunde m
-    cat cats Katze Katzen f
-    horse horses Pferd Pferde n
-    bird birds Vogel Vögel m
+    friend friends Freund Freunde m | neighbour neighbours Nachbarin Nachbarinnen f
+    sister sisters Schwester Schwestern f | brother brothers Bruder Brüder m | dog dogs Hund Hunde m
+    cat cats Katze Katzen f | horse horses Pferd Pferde n | bird birds Vogel Vögel m
     mouse mice Maus Mäuse f
     """,
-    Noun,
 )
 THINGS = table(
-    """
-    book books Buch Bücher n
-    apple apples Apfel Äpfel m
-    flower flowers Blume Blumen f
-    letter letters Brief Briefe m
-    picture pictures Bild Bilder n
-    lamp lamps Lampe Lampen f
-    key keys Schlüssel Schlüssel m
-    bag bags Tasche Taschen f
-    cup cups Tasse Tassen f
-    chair chairs Stuhl Stühle m
-    newspaper newspapers Zeitung Zeitungen f
-    gift gifts Geschenk Geschenke n
-    umbrella umbrellas Regenschirm Regenschirme m
-    shirt shirts Hemd Hemden n
-    car cars Auto Autos n
-    """,
     Noun,
+    """
+    book books Buch Bücher n | apple apples Apfel Äpfel m | flower flowers Blume Blumen f
+    letter letters Brief Briefe m | picture pictures Bild Bilder n | lamp lamps Lampe Lampen f
+    key keys Schlüssel Schlüssel m | bag bags Tasche Taschen f | cup cups Tasse Tassen f
+    chair chairs Stuhl Stühle m | newspaper newspapers Zeitung Zeitungen f
+    gift gifts Geschenk Geschenke n | umbrella umbrellas Regenschirm Regenschirme m
+    shirt shirts Hemd Hemden n | car cars Auto Autos n
+    """,
 )
 INTRANSITIVE = table(
+    verb,
     """
     sleep sleeps slept schlafen schlafe schläfst schläft geschlafen
     laugh laughs laughed lachen lache lachst lacht gelacht
@@ -80,9 +65,9 @@ INTRANSITIVE = table(
     come comes came kommen komme kommst kommt gekommen sein
     run runs ran rennen renne rennst rennt gerannt sein
     """,
-    verb,
 )
 WITH_PERSON = table(
+    verb,
     """
     see sees saw sehen sehe siehst sieht gesehen
     love loves loved lieben liebe liebst liebt geliebt
@@ -91,9 +76,9 @@ WITH_PERSON = table(
     know knows knew kennen kenne kennst kennt gekannt
     visit visits visited besuchen besuche besuchst besucht besucht
     """,
-    verb,
 )
 WITH_THING = table(
+    verb,
     """
     find finds found finden finde findest findet gefunden
     buy buys bought kaufen kaufe kaufst kauft gekauft
@@ -102,34 +87,32 @@ WITH_THING = table(
     carry carries carried tragen trage trägst trägt getragen
     forget forgets forgot vergessen vergesse vergisst vergisst vergessen
     """,
-    verb,
 )
 WITH_DATIVE = table(
+    verb,
     """
     help helps helped helfen helfe hilfst hilft geholfen
     thank thanks thanked danken danke dankst dankt gedankt
     answer answers answered antworten antworte antwortest antwortet geantwortet
     follow follows followed folgen folge folgst folgt gefolgt sein
     """,
-    verb,
 )
 WITH_BOTH = table(
+    verb,
     """
     give gives gave geben gebe gibst gibt gegeben
     show shows showed zeigen zeige zeigst zeigt gezeigt
     bring brings brought bringen bringe bringst bringt gebracht
     send sends sent schicken schicke schickst schickt geschickt
     """,
-    verb,
 )
 WITH_CLAUSE = table(
+    verb,
     """
     know knows knew wissen weiß weißt weiß gewusst
     believe believes believed glauben glaube glaubst glaubt geglaubt
-    say says said sagen sage sagst sagt gesagt
-    hope hopes hoped hoffen hoffe hoffst hofft gehofft
+    say says said sagen sage sagst sagt gesagt | hope hopes hoped hoffen hoffe hoffst hofft gehofft
     """,
-    verb,
 )
 STATES = ("kennen", "lieben", "brauchen", "vergessen")  # verbs used without a modal verb or a time
 HAVE = ("haben", "habe", "hast", "hat")
@@ -175,36 +158,23 @@ TIMES = {
 }
 CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
 
-# {case: {gender, or "p" for plural: form or ending}}
-DER = {
-    "nominative": {"m": "der", "f": "die", "n": "das", "p": "die"},
-    "accusative": {"m": "den", "f": "die", "n": "das", "p": "die"},
-    "dative": {"m": "dem", "f": "der", "n": "dem", "p": "den"},
-}
-IT = {
-    "nominative": {"m": "er", "f": "sie", "n": "es"},
-    "accusative": {"m": "ihn", "f": "sie", "n": "es"},
-}
-DIESER = {
-    "nominative": {"m": "er", "f": "e", "n": "es", "p": "e"},
-    "accusative": {"m": "en", "f": "e", "n": "es", "p": "e"},
-    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
-}
-EIN = {
-    "nominative": {"m": "", "f": "e", "n": "", "p": "e"},
-    "accusative": {"m": "en", "f": "e", "n": "", "p": "e"},
-    "dative": {"m": "em", "f": "er", "n": "em", "p": "en"},
-}
+CASES = ("nominative", "accusative", "dative")
+
+
+def forms(*rows):
+    """Returns {case: {gender, or "p" for plural: form or ending}}. A hyphen is an empty ending."""
+    rows = (row.replace("-", "").split(" ") for row in rows)
+    return {
+        case: dict(zip("mfnp", row, strict=False)) for case, row in zip(CASES, rows, strict=False)
+    }
+
+
+DER = forms("der die das die", "den die das die", "dem der dem den")
+IT = forms("er sie es", "ihn sie es")
+DIESER = forms("er e es e", "en e es e", "em er em en")
+EIN = forms("- e - e", "en e - e", "em er em en")
 # Adjective endings: weak after "der" and "dieser", mixed after "ein" and "mein", strong without a
 # determiner.
-WEAK = {
-    "nominative": {"m": "e", "f": "e", "n": "e", "p": "en"},
-    "accusative": {"m": "en", "f": "e", "n": "e", "p": "en"},
-    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
-}
-MIXED = {
-    "nominative": {"m": "er", "f": "e", "n": "es", "p": "en"},
-    "accusative": {"m": "en", "f": "e", "n": "es", "p": "en"},
-    "dative": {"m": "en", "f": "en", "n": "en", "p": "en"},
-}
+WEAK = forms("e e e en", "en e e en", "en en en en")
+MIXED = forms("er e es en", "en e es en", "en en en en")
 STRONG_PLURAL = {"nominative": "e", "accusative": "e", "dative": "en"}

@@ -88,9 +88,7 @@ def real_pairs(data, counts, longest):
     tokenizer = load_tokenizer(Path(data) / "vocabulary")
     tag = (read_json(Path(data) / "preparation.json") or {}).get("tag")
     start = [] if tag is None else [tag_id(tokenizer, tag)]
-    store = IdStore.read(data)
-    store.check_ids(tokenizer, f"{data}")
-    for shard in store.shards:
+    for shard in IdStore.read(data).shards:
         for first in range(0, len(shard), CHUNK):
             sides = []
             for side in ("source", "target"):

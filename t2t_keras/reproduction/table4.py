@@ -18,9 +18,8 @@ from typing import NamedTuple
 from pipelines.atomic_files import read_json, write_json
 from pipelines.preparation.recorded_inputs import digest
 from pipelines.text.file_lists import find_files
-from pipelines.text.mixed_treebank import write_mixed
 from pipelines.text.sources import digest_of
-from pipelines.text.treebank import read_trees
+from pipelines.text.treebank import read_trees, write_mixed
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing
 from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
 from t2t_keras.reproduction.run_stages import (

@@ -1,5 +1,4 @@
 import shutil
-import types
 
 import numpy as np
 import pytest
@@ -65,17 +64,6 @@ def test_the_files_of_a_shard_are_two_arrays_and_their_digests(tmp_path):
     Shard.of([([], []), ([], [])]).write(tmp_path / "shard-2")
     store = finished_store(tmp_path)
     assert store.gather("source", [4, 0, 3], 3).tolist() == [[0] * 3, [7, 8, 0], [0] * 3]
-
-
-def test_ids_outside_the_vocabulary_are_refused():
-    sizes = [types.SimpleNamespace(size=size) for size in range(11)]
-    shard = Shard.of([([3, 9], [4])])
-    with_more = Shard.of_lengths(np.array([3, 4, 3, 9]), [1], [1], [1], [1])
-    IdStore([shard]).check_ids(types.SimpleNamespace(source=sizes[10], target=sizes[5]))
-    for each, source, target in ((shard, 9, 5), (with_more, 10, 9)):
-        tokenizers = types.SimpleNamespace(source=sizes[source], target=sizes[target])
-        with pytest.raises(ValueError, match="has the id 9, but its vocabulary only 9 pieces"):
-            IdStore([each]).check_ids(tokenizers)
 
 
 def test_a_store_has_exactly_the_listed_shards(tmp_path):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from pipelines.batches.batch_plan import BatchConfig, BatchPlan
-from pipelines.batches.mix import Mix, drawn
+from pipelines.batches.corpora import Mix, drawn
 
 SIZES = 3000, 400
 RANDOM = np.random.default_rng(0)

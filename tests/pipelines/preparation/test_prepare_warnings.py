@@ -21,7 +21,7 @@ def warnings_about(texts, folder, **settings):
     source, cleaning = Pairs(texts), Cleaning.of(CleaningConfig(**settings))
     InThisProcess().clean(source, folder, cleaning)
     counts, _, first = facts_of(folder)
-    return text_warnings(counts, first, folder)
+    return list(text_warnings(counts, first, folder))
 
 
 def test_sound_text_has_no_warnings(tmp_path):

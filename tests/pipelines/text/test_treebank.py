@@ -8,12 +8,13 @@ from pipelines.text.treebank import (
     DEEPEST,
     LEAVES,
     TreebankPairs,
+    amounts,
     linearized,
     parse,
     read_trees,
     repair,
-    tree_of,
     without_traces,
+    write_mixed,
 )
 
 SENTENCE = "(S (NP (PRP I)) (VP (VBP see) (NP (DT the) (NN dog))) (. .))"
@@ -36,8 +37,8 @@ def test_random_trees_are_restored():
         has_only_xx = all(leaf.label == "XX" for leaf in tree.leaves())
         for leaves in LEAVES:
             words, brackets = linearized(tree, leaves)
-            restored = tree_of(words, brackets, leaves)
-            assert linearized(restored, leaves) == (words, brackets)
+            restored, is_exact = repair(words, brackets, leaves)
+            assert is_exact and linearized(restored, leaves) == (words, brackets)
             assert (str(restored) == str(tree)) == (leaves == "tag" or has_only_xx)
 
 
@@ -52,7 +53,7 @@ def test_the_form_of_leaves_among_brackets():
             brackets.split(),
         )
     with pytest.raises(ValueError, match=r"`leaves` must be one of .* Received: leaves='pos'"):
-        linearized(parse(SENTENCE), "pos")
+        TreebankPairs("any", "pos")
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,6 @@ def test_random_brackets_become_a_tree_over_the_words(leaves):
         assert tree.words() == words
         assert str(parse(str(tree))) == str(tree)
         assert exact == (linearized(tree, leaves) == (words, brackets))
-        if not exact:
-            with pytest.raises(ValueError, match="must form a tree over"):
-                tree_of(words, brackets, leaves)
 
 
 def test_trees_of_several_lines_and_compressed_files_are_read(tmp_path):
@@ -152,3 +150,20 @@ def test_a_treebank_yields_pairs_of_words_and_brackets(tmp_path):
     ]
     assert source.symbols() == ["(NP", "(S", "(VP", ")NP", ")S", ")VP"]
     assert source.fingerprint() != TreebankPairs(path, leaves="tag").fingerprint()
+
+
+def test_the_larger_treebank_is_used_once_and_the_smaller_one_repeated():
+    assert amounts(40, 1000, None) == (40, 1000)
+    assert amounts(40, 1000, 2.0) == (500, 1000)
+    assert amounts(40, 30, 2.0) == (40, 80)
+
+
+def test_the_mixture_has_every_tree_of_the_larger_treebank_in_the_ratio(tmp_path):
+    gold, automatic = tmp_path / "gold", tmp_path / "automatic"
+    gold.write_text("(S (A a))\n(S (B b))\n(S (C c))\n")
+    automatic.write_text("".join(f"(S-X (D {n}))\n" for n in range(8)))
+    assert write_mixed(tmp_path / "mixed", gold, automatic, 1.0) == (8, 8)
+    lines = (tmp_path / "mixed").read_text().splitlines()
+    expected = [f"(S (D {n}))" for n in range(8)]
+    expected += ["(S (A a))", "(S (B b))"] * 3 + ["(S (C c))"] * 2
+    assert sorted(lines) == sorted(expected)

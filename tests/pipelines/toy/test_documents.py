@@ -38,8 +38,6 @@ def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"count": 0}, "whole number of at least 1. Received: count=0"),
-        ({"words": 2.5}, "Received: words=2.5"),
         ({"shortest": 31}, "at most words=30 words. Received: shortest=31"),
         ({"split": "dev"}, "splits train and test. Received: split='dev'"),
     ],
