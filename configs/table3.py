@@ -39,66 +39,33 @@ MODELS = {
 STEPS = {"big": 300_000}  # other rows: 100,000
 LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # other rows: 0.1
 
-# Column "params ×10⁶", for the rows that have a value.
-PRINTED_MILLIONS = {
-    "base": 65,
-    "B_dk16": 58,
-    "B_dk32": 60,
-    "C_N2": 36,
-    "C_N4": 50,
-    "C_N8": 80,
-    "C_dmodel256": 28,
-    "C_dmodel1024": 168,
-    "C_dff1024": 53,
-    "C_dff4096": 90,
-    "big": 213,
+# {row: columns "params ×10⁶" (None: empty), "PPL (dev)" and "BLEU (dev)"}. The development set is
+# newstest2013; BLEU is that of paper_bleu.py.
+PRINTED = {
+    "base": (65, 4.92, 25.8),
+    "A_h1": (None, 5.29, 24.9),
+    "A_h4": (None, 5.00, 25.5),
+    "A_h16": (None, 4.91, 25.8),
+    "A_h32": (None, 5.01, 25.4),
+    "B_dk16": (58, 5.16, 25.1),
+    "B_dk32": (60, 5.01, 25.4),
+    "C_N2": (36, 6.11, 23.7),
+    "C_N4": (50, 5.19, 25.3),
+    "C_N8": (80, 4.88, 25.5),
+    "C_dmodel256": (28, 5.75, 24.5),
+    "C_dmodel1024": (168, 4.66, 26.0),
+    "C_dff1024": (53, 5.12, 25.4),
+    "C_dff4096": (90, 4.75, 26.2),
+    "D_dropout0.0": (None, 5.77, 24.6),
+    "D_dropout0.2": (None, 4.95, 25.5),
+    "D_smoothing0.0": (None, 4.67, 25.3),
+    "D_smoothing0.2": (None, 5.47, 25.7),
+    "E_learned": (None, 4.92, 25.7),
+    "big": (213, 4.33, 26.4),
 }
-
-# Columns "PPL (dev)" and "BLEU (dev)", on newstest2013; BLEU as computed by paper_bleu.py.
-PRINTED_PERPLEXITY = {
-    "base": 4.92,
-    "A_h1": 5.29,
-    "A_h4": 5.00,
-    "A_h16": 4.91,
-    "A_h32": 5.01,
-    "B_dk16": 5.16,
-    "B_dk32": 5.01,
-    "C_N2": 6.11,
-    "C_N4": 5.19,
-    "C_N8": 4.88,
-    "C_dmodel256": 5.75,
-    "C_dmodel1024": 4.66,
-    "C_dff1024": 5.12,
-    "C_dff4096": 4.75,
-    "D_dropout0.0": 5.77,
-    "D_dropout0.2": 4.95,
-    "D_smoothing0.0": 4.67,
-    "D_smoothing0.2": 5.47,
-    "E_learned": 4.92,
-    "big": 4.33,
-}
-PRINTED_BLEU = {
-    "base": 25.8,
-    "A_h1": 24.9,
-    "A_h4": 25.5,
-    "A_h16": 25.8,
-    "A_h32": 25.4,
-    "B_dk16": 25.1,
-    "B_dk32": 25.4,
-    "C_N2": 23.7,
-    "C_N4": 25.3,
-    "C_N8": 25.5,
-    "C_dmodel256": 24.5,
-    "C_dmodel1024": 26.0,
-    "C_dff1024": 25.4,
-    "C_dff4096": 26.2,
-    "D_dropout0.0": 24.6,
-    "D_dropout0.2": 25.5,
-    "D_smoothing0.0": 25.3,
-    "D_smoothing0.2": 25.7,
-    "E_learned": 25.7,
-    "big": 26.4,
-}
+PRINTED_MILLIONS = {row: printed[0] for row, printed in PRINTED.items() if printed[0]}
+PRINTED_PERPLEXITY = {row: printed[1] for row, printed in PRINTED.items()}
+PRINTED_BLEU = {row: printed[2] for row, printed in PRINTED.items()}
 
 
 def get_config(variant="base"):

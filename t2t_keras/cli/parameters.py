@@ -64,10 +64,8 @@ def draw_model(config, path):
     from t2t_keras.models import model_class
     from t2t_keras.parameters import without_values
     from t2t_keras.visualization.diagrams.model_diagram import model_diagram
-    from t2t_keras.visualization.diagrams.model_structure import check_drawable
 
     model = without_values(lambda: model_class(config)(config))
-    check_drawable(model)
     with atomic_file(path) as file:
         model_diagram(file, model)
 

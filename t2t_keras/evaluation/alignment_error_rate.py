@@ -59,13 +59,9 @@ def read_gold(lines, sizes, name="alignments"):
         )
     gold = []
     for number, (line, size) in enumerate(zip(lines, sizes, strict=True), 1):
-        sure, possible = set(), set()
-        for word in line.split():
-            link = link_in(word, size, f"{name}, line {number}")
-            possible.add(link)
-            if "-" in word:
-                sure.add(link)
-        gold.append(GoldAlignment(frozenset(sure), frozenset(possible)))
+        links = [(word, link_in(word, size, f"{name}, line {number}")) for word in line.split()]
+        sure = frozenset(link for word, link in links if "-" in word)
+        gold.append(GoldAlignment(sure, frozenset(link for _, link in links)))
     return gold
 
 

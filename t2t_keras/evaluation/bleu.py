@@ -11,8 +11,7 @@ import sacrebleu
 from sacrebleu.significance import PairedTest
 
 from t2t_keras.evaluation.metric_settings import METRICS, Metric, MetricSettings
-from t2t_keras.evaluation.own_metrics import CorpusMetric
-from t2t_keras.evaluation.sacrebleu_metrics import FloatChrf
+from t2t_keras.evaluation.sacrebleu_metrics import CorpusMetric, FloatChrf
 
 SAMPLES = 1000  # bootstrap samples
 # Hides the progress messages of `PairedTest`, which have the level INFO.
@@ -106,18 +105,7 @@ def paired_bleu(systems, references, samples=SAMPLES):
     """
     for hypotheses in systems:
         check_lines(hypotheses, references)
-    named = [(str(index), list(hypotheses)) for index, hypotheses in enumerate(systems)]
-    metrics = {"BLEU": sacrebleu.BLEU()}
-    signatures, results = PairedTest(
-        named, metrics, [list(references)], test_type="bs", n_samples=samples
-    )()
-    signature, lines = str(signatures["BLEU"]), len(references)
-    scores = [
-        Score("BLEU", each.score, signature, lines, each.ci, each.p_value)
-        for each in results["BLEU"]
-    ]
-    first, *others = scores
-    return [first, *(with_tie(each, first) for each in others)]
+    return paired_scores({"BLEU": sacrebleu.BLEU()}, systems, references, samples)["BLEU"]
 
 
 def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
@@ -140,47 +128,45 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     paired = {
         name: metric for name, metric in metrics.items() if not isinstance(metric, CorpusMetric)
     }
-    tested = paired_scores(paired, hypotheses, others, references, samples) if paired else {}
-    ours, theirs = [], []
+    systems = others, hypotheses
+    tested = paired_scores(paired, systems, references, samples) if paired else {}
     for name, metric in metrics.items():
-        if name in tested:
-            of_ours, of_theirs = tested[name]
-        else:
-            of_ours, of_theirs = (
-                scored(name, metric, lines, references) for lines in (hypotheses, others)
-            )
-        ours.append(of_ours)
-        theirs.append(of_theirs)
-    return ours, theirs
+        if name not in tested:
+            tested[name] = [scored(name, metric, lines, references) for lines in systems]
+    theirs, ours = zip(*(tested[name] for name in metrics), strict=True)
+    return list(ours), list(theirs)
 
 
-def paired_scores(metrics, hypotheses, others, references, samples):
-    """Returns {displayed name: (`Score` of `hypotheses`, of `others`)}; see `compared`."""
-    systems = [("others", list(others)), ("hypotheses", list(hypotheses))]
+def paired_scores(metrics, systems, references, samples):
+    """Returns {displayed name: the `Score`s of several systems}.
+
+    The p-values are of a paired bootstrap test against the first system, which has none.
+    """
+    named = [(str(index), list(hypotheses)) for index, hypotheses in enumerate(systems)]
     signatures, results = PairedTest(
-        systems, metrics, reference_lists(references), test_type="bs", n_samples=samples
+        named, metrics, reference_lists(references), test_type="bs", n_samples=samples
     )()
     del results["System"]
     scores = {}
-    for name, signature, (of_theirs, of_ours) in zip(
+    for name, signature, of_systems in zip(
         metrics, signatures.values(), results.values(), strict=True
     ):
-        ours, theirs = (
-            Score(name, each.score, str(signature), len(hypotheses), each.ci, each.p_value)
-            for each in (of_ours, of_theirs)
+        first, *others = (
+            Score(name, each.score, str(signature), len(systems[0]), each.ci, each.p_value)
+            for each in of_systems
         )
-        scores[name] = with_tie(ours, theirs), theirs
+        scores[name] = [first, *(with_tie(each, first) for each in others)]
     return scores
 
 
-def with_tie(ours, theirs):
-    """Returns `ours`, with p = 1 if the scores are equal.
+def with_tie(score, first):
+    """Returns `score`, with p = 1 if it equals `first`.
 
     sacreBLEU counts the samples in which the systems differ more than on the whole test set. If
     the systems are equal in every sample, the count is 0, and sacreBLEU reports p ≈ 0.
     """
-    equal = math.isclose(ours.score, theirs.score, abs_tol=1e-9)
-    return ours._replace(p_value=1.0) if equal else ours
+    equal = math.isclose(score.score, first.score, abs_tol=1e-9)
+    return score._replace(p_value=1.0) if equal else score
 
 
 def check_lines(hypotheses, references):

@@ -13,8 +13,9 @@ Two rules differ from EVALB, so that every sentence is counted:
 """
 
 import collections
-import dataclasses
 import re
+from itertools import compress
+from typing import NamedTuple
 
 TRACE = "-NONE-"
 PUNCTUATION = {",", ":", "``", "''", "."}
@@ -24,8 +25,7 @@ EQUAL = {"PRT": "ADVP"}  # {label: label that it is replaced with}
 SHORT = 40  # maximum number of words in a short sentence
 
 
-@dataclasses.dataclass(frozen=True)
-class Bracketing:
+class Bracketing(NamedTuple):
     """Counts over a set of sentences, and percentages computed from the counts.
 
     Args:
@@ -51,39 +51,26 @@ class Bracketing:
     words: int = 0
     tagged: int = 0
 
-    def __add__(self, other):
-        mine, others = dataclasses.astuple(self), dataclasses.astuple(other)
-        return Bracketing(*(a + b for a, b in zip(mine, others, strict=True)))
-
-    @property
-    def precision(self):
-        return percentage(self.matched, self.parsed)
-
-    @property
-    def recall(self):
-        return percentage(self.matched, self.gold)
-
-    @property
-    def f1(self):
-        # 2 · precision · recall / (precision + recall)
-        return percentage(2 * self.matched, self.gold + self.parsed)
-
-    @property
-    def complete_match(self):
-        return percentage(self.complete, self.sentences)
+    precision = property(lambda self: percentage(self.matched, self.parsed))
+    recall = property(lambda self: percentage(self.matched, self.gold))
+    # 2 · precision · recall / (precision + recall)
+    f1 = property(lambda self: percentage(2 * self.matched, self.gold + self.parsed))
+    complete_match = property(lambda self: percentage(self.complete, self.sentences))
+    tagging_accuracy = property(lambda self: percentage(self.tagged, self.words))
 
     @property
     def average_crossing(self):
         """Mean number of crossing brackets in sentences that have a parse."""
         return percentage(self.crossing, self.sentences - self.failed) / 100
 
-    @property
-    def tagging_accuracy(self):
-        return percentage(self.tagged, self.words)
-
 
 def percentage(part, whole):
     return 100 * part / whole if whole else 0.0
+
+
+def summed(counts):
+    """Returns the `Bracketing` of all sentences, from those of single ones."""
+    return Bracketing(*map(sum, zip(*counts, strict=True)))
 
 
 def bracketing(golds, parses):
@@ -106,13 +93,9 @@ def bracketing(golds, parses):
         )
     if not golds:
         raise ValueError("There is nothing to score: there are no gold trees")
-    total = short = Bracketing()
-    for gold, parse in zip(golds, parses, strict=True):
-        counts = compared(gold, parse)
-        total += counts
-        if length(gold) <= SHORT:
-            short += counts
-    return total, short
+    counts = [compared(gold, parse) for gold, parse in zip(golds, parses, strict=True)]
+    short = [each for each, gold in zip(counts, golds, strict=True) if length(gold) <= SHORT]
+    return summed(counts), summed(short)
 
 
 def compared(gold, parse):
@@ -127,13 +110,14 @@ def compared(gold, parse):
         return failure
     parse_tokens = tokens_of(parse)
     parse_is_word = word_flags(parse_tokens)
-    if words_of(parse_tokens, parse_is_word) != words_of(tokens, is_word):
-        if words_of(parse_tokens) != words_of(tokens):
+    kept, parse_kept = compress(tokens, is_word), compress(parse_tokens, parse_is_word)
+    if words_of(kept) != words_of(parse_kept):
+        if words_of(tokens) != words_of(parse_tokens):
             return failure
         parse_is_word = is_word  # the trees disagree only about punctuation
     found = brackets_of(parse, parse_is_word)
     matched = (collections.Counter(expected) & collections.Counter(found)).total()
-    tags = zip(tags_of(tokens, is_word), tags_of(parse_tokens, parse_is_word), strict=True)
+    pairs = zip(compress(tokens, is_word), compress(parse_tokens, parse_is_word), strict=True)
     return Bracketing(
         sentences=1,
         complete=int(matched == len(expected) == len(found)),
@@ -142,7 +126,7 @@ def compared(gold, parse):
         parsed=len(found),
         crossing=crossing(expected, found),
         words=sum(is_word),
-        tagged=sum(tag == parse_tag for tag, parse_tag in tags),
+        tagged=sum(tag == parse_tag for (tag, _), (parse_tag, _) in pairs),
     )
 
 
@@ -161,13 +145,8 @@ def word_flags(tokens):
     return [tag not in PUNCTUATION for tag, _ in tokens]
 
 
-def words_of(tokens, flags=None):
-    flags = [True] * len(tokens) if flags is None else flags
-    return [word for (_, word), is_word in zip(tokens, flags, strict=True) if is_word]
-
-
-def tags_of(tokens, flags):
-    return [tag for (tag, _), is_word in zip(tokens, flags, strict=True) if is_word]
+def words_of(tokens):
+    return [word for _, word in tokens]
 
 
 def brackets_of(tree, flags):

@@ -1,13 +1,12 @@
 """Held-out text for evaluation during training: batches for the loss, sentences for BLEU."""
 
-import dataclasses
 import hashlib
+from typing import NamedTuple
 
 from t2t_keras.evaluation.bleu import bleu
 
 
-@dataclasses.dataclass(frozen=True)
-class Example:
+class Example(NamedTuple):
     """An example translation with its source and reference."""
 
     source: str
@@ -15,8 +14,7 @@ class Example:
     output: str
 
 
-@dataclasses.dataclass(frozen=True)
-class TranslationResults:
+class TranslationResults(NamedTuple):
     """The results of translating the held-out text.
 
     Args:

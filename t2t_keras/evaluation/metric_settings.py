@@ -46,15 +46,18 @@ class Metric(NamedTuple):
     obeys: tuple = ()
 
 
-def of_sacrebleu(name, shown, *obeys):
-    """Returns the `Metric` that a function in `sacrebleu_metrics.py` makes."""
+def made(name, *arguments):
+    """Returns a `Metric.make` that calls a name of `sacrebleu_metrics.py`.
+
+    It is called with the arguments or, if there are none, with the settings.
+    """
 
     def make(settings):
         from t2t_keras.evaluation import sacrebleu_metrics
 
-        return getattr(sacrebleu_metrics, name)(settings)
+        return getattr(sacrebleu_metrics, name)(*arguments or (settings,))
 
-    return Metric(shown, make, obeys)
+    return make
 
 
 def line_metric(shown, function, score=None):
@@ -69,13 +72,7 @@ def line_metric(shown, function, score=None):
         score: function of (the sums of these numbers, number of lines) that returns the score, such
             as an F-score of summed counts. None: the mean of a single number.
     """
-
-    def make(settings):
-        from t2t_keras.evaluation.own_metrics import LineMetric
-
-        return LineMetric(shown, function, score)
-
-    return Metric(shown, make)
+    return Metric(shown, made("LineMetric", shown, function, score))
 
 
 def corpus_metric(shown, function):
@@ -86,19 +83,13 @@ def corpus_metric(shown, function):
         function: function of (hypotheses, references) that returns the score. Each line has a list
             of references.
     """
-
-    def make(settings):
-        from t2t_keras.evaluation.own_metrics import CorpusMetric
-
-        return CorpusMetric(shown, function)
-
-    return Metric(shown, make)
+    return Metric(shown, made("CorpusMetric", shown, function))
 
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.
 METRICS = {
-    "bleu": of_sacrebleu("bleu", "BLEU", "lowercase", "tokenize"),
-    "chrf": of_sacrebleu("chrf", "chrF", "lowercase"),
-    "chrf++": of_sacrebleu("chrf_with_words", "chrF++", "lowercase"),
-    "ter": of_sacrebleu("ter", "TER"),
+    "bleu": Metric("BLEU", made("bleu"), ("lowercase", "tokenize")),
+    "chrf": Metric("chrF", made("chrf"), ("lowercase",)),
+    "chrf++": Metric("chrF++", made("chrf_with_words"), ("lowercase",)),
+    "ter": Metric("TER", made("ter")),
 }

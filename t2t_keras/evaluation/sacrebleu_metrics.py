@@ -1,10 +1,23 @@
-"""sacreBLEU's metrics, made from `MetricSettings`."""
+"""Metrics with sacreBLEU's interface: sacreBLEU's own, and the functions of a plug-in file.
+
+All of them have sacreBLEU's bootstrap with its seed. If a function of a plug-in fails, the error
+names the metric, the place and the line.
+"""
+
+import contextlib
+import hashlib
+import math
+import traceback
+from numbers import Real
+from pathlib import Path
 
 import sacrebleu
+from sacrebleu.metrics.base import Metric, Score, Signature
 
 EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
 # Tokenizers for languages without spaces between words. With them, TER compares characters.
 WITHOUT_SPACES = ("zh", "ja-mecab")
+LONGEST = 200  # characters of an error in a message
 
 
 class FloatChrf(sacrebleu.CHRF):
@@ -42,3 +55,108 @@ def chrf_with_words(settings):
 def ter(settings):
     asian = settings.tokenize in WITHOUT_SPACES
     return sacrebleu.TER(normalized=asian, asian_support=asian)
+
+
+class LineMetric(Metric):
+    """A metric of numbers that are summed over all lines, see `line_metric`."""
+
+    _preprocess_segment = _extract_reference_info = _compute_segment_statistics = None  # not called
+
+    def __init__(self, shown, function, score=None):
+        super().__init__()
+        self.shown, self.function, self.score = shown, function, score
+
+    def get_signature(self):
+        return signature_of(self, self.function)
+
+    def _extract_corpus_statistics(self, hypotheses, references):
+        """Returns the numbers of each line, and 1 to count the lines."""
+        self.num_refs, statistics = len(references), []
+        for line, (text, *others) in enumerate(zip(hypotheses, *references, strict=True), 1):
+            where = f" at line {line:,} ({text[:60]!r})"
+            numbers = called(self.shown, where, self.function, text, others)
+            numbers = [numbers] if self.score is None else list(numbers)
+            for each in numbers:
+                check_score(each, self.shown, self.function, where)
+            statistics.append([*map(float, numbers), 1.0])
+        if len(widths := sorted({len(each) - 1 for each in statistics})) > 1:
+            raise ValueError(
+                f"The metric {self.shown!r}{place_of(self.function)} must return equally many "
+                f"numbers for each line. Received: {' and '.join(map(str, widths))}"
+            )
+        return statistics
+
+    def _aggregate_and_compute(self, stats):
+        return self._compute_score_from_stats(
+            [math.fsum(column) for column in zip(*stats, strict=True)]
+        )
+
+    def _compute_score_from_stats(self, stats):
+        *sums, lines = map(float, stats)
+        if self.score is None:
+            return Score(f"own {self.shown}", sums[0] / lines)
+        score = called(self.shown, " in `score`", self.score, sums, lines)
+        check_score(score, self.shown, self.score)
+        return Score(f"own {self.shown}", float(score))
+
+
+class CorpusMetric:
+    """A metric of all lines at once, see `corpus_metric`."""
+
+    def __init__(self, shown, function):
+        self.shown, self.function, self.num_refs = shown, function, None
+
+    def get_signature(self):
+        signature = signature_of(self, self.function)
+        signature.update("bs", "none")
+        return signature
+
+    def corpus_score(self, hypotheses, references, n_bootstrap=1):
+        """Returns sacreBLEU's `Score`, without an interval."""
+        self.num_refs = len(references)
+        lines = [list(line) for line in zip(*references, strict=True)]
+        score = called(self.shown, "", self.function, list(hypotheses), lines)
+        check_score(score, self.shown, self.function)
+        result = Score(self.shown, float(score))
+        result._ci = None
+        return result
+
+
+def signature_of(metric, function):
+    """Returns sacreBLEU's signature with the file of the function and its digest."""
+    signature = Signature(vars(metric))
+    if code := getattr(function, "__code__", None):
+        with contextlib.suppress(OSError):
+            digest = hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()
+            signature.update("file", f"{Path(code.co_filename).name}@{digest[:8]}")
+    return signature
+
+
+def check_score(value, shown, function, where=""):
+    """Raises `ValueError` unless a value is a finite number."""
+    if isinstance(value, Real) and math.isfinite(value):
+        return
+    received = repr(value) if isinstance(value, Real | None) else f"type {type(value).__name__}"
+    raise ValueError(
+        f"The metric {shown!r}{place_of(function)} must return a finite number{where}. Received: "
+        f"{received}"
+    )
+
+
+def called(shown, where, function, *arguments):
+    """Returns a user's function of the arguments; its errors become a `ValueError` of one line."""
+    try:
+        return function(*arguments)
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:
+        message = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
+        _, *frames = traceback.extract_tb(error.__traceback__)  # the first one is this function's
+        place = f" ({frames[0].filename}, line {frames[0].lineno})" if frames else ""
+        raise ValueError(f"The metric {shown!r} failed{where}: {message}{place}") from error
+
+
+def place_of(function):
+    """Returns " of FILE, line N", where a function is defined, or "" if that is unknown."""
+    code = getattr(function, "__code__", None)
+    return f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""

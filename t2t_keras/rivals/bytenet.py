@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_integer, check_positive
+from t2t_keras.checks import check, check_positive
 from t2t_keras.decoding_cache import extended
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
-from t2t_keras.rivals.dilated_block import DilatedBlock
-from t2t_keras.rivals.histories import beams_of_step
-from t2t_keras.rivals.rival_config import RivalConfig
-from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
+from t2t_keras.rivals.convolution import Convolution
+from t2t_keras.rivals.rival import Rival, RivalConfig
+from t2t_keras.sequence_model import check_ids
 
 
 @dataclasses.dataclass
@@ -47,16 +47,17 @@ class ByteNetConfig(RivalConfig):
     unfold_extra: int = 0
 
     widths = ("d_model", "units")
-    numbers = ("units", "max_dilation")
+    minimum = {
+        **RivalConfig.minimum,
+        **{"units": 1, "max_dilation": 1, "kernel": 2, "unfold_extra": 0},
+    }
 
     def validate(self):
         super().validate()
-        check_integer("kernel", self.kernel, at_least=2)
         power = self.max_dilation & (self.max_dilation - 1) == 0
         check(power, "max_dilation", self.max_dilation, "a power of 2")
         check_positive("unfold_ratio", self.unfold_ratio)
         check(self.unfold_ratio >= 1, "unfold_ratio", self.unfold_ratio, "at least 1")
-        check_integer("unfold_extra", self.unfold_extra, at_least=0)
 
     def use_of(self, path):
         """Returns the number of positions per token: `unfold_ratio` in the encoder, else 1."""
@@ -79,20 +80,67 @@ class ByteNetMemory(NamedTuple):
     lengths: Any  # [sentences]: number of encoder positions of each sentence
 
 
+class DilatedBlock(OutputShapes, keras.layers.Layer):
+    """x + widen(ReLU(convolve(ReLU(narrow(ReLU(x)))))), with a layer norm before each ReLU.
+
+    It maps `[batch, length, width]` to the same shape (§3.6, §3.7). `dropout` is the rate on the
+    output, before it is added to x. For the other arguments, see `Convolution`.
+    """
+
+    def __init__(self, units, kernel, dilation, causal=False, dropout=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.units = units
+        dtype = self.dtype_policy
+        self.norms = [LayerNorm(epsilon=1e-6, dtype=dtype, name=f"norm_{i}") for i in range(3)]
+        self.narrow = keras.layers.Dense(units, dtype=dtype, name="narrow")
+        self.convolution = Convolution(
+            units, kernel, dilation, causal, dtype=dtype, name="convolution"
+        )
+        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+
+    def build(self, x_shape, mask_shape=None):
+        inside = (*x_shape[:-1], self.units)
+        for norm, shape in zip(self.norms, (x_shape, inside, inside), strict=True):
+            norm.build(shape)
+        self.narrow.build(x_shape)
+        self.convolution.build(inside)
+        self.widen = keras.layers.Dense(x_shape[-1], dtype=self.dtype_policy, name="widen")
+        self.widen.build(inside)
+        self.dropout.build(x_shape)
+
+    def call(self, x, mask=None, training=None):
+        y = self.convolution(self.narrowed(x, training), mask=mask)
+        return self.joined(x, y, training)
+
+    def empty_cache(self, sentences, beams):
+        return self.convolution.empty_cache(sentences, beams)
+
+    def decode_step(self, x, position, cache, beams, visible):
+        """See `Convolution.decode_step`."""
+        y, cache = self.convolution.decode_step(self.narrowed(x), position, cache, beams, visible)
+        return self.joined(x, y), cache
+
+    def narrowed(self, x, training=None):
+        x = self.narrow(self.activated(0, x, training))
+        return self.activated(1, x, training)
+
+    def joined(self, x, y, training=None):
+        y = self.widen(self.activated(2, y, training))
+        return x + self.dropout(y, training=training)
+
+    def activated(self, norm, x, training):
+        return ops.relu(self.norms[norm](x, training=training))
+
+
 @keras.saving.register_keras_serializable("t2t_keras")
-class ByteNet(SequenceModel):
+class ByteNet(Rival):
     """Translation in linear time (Kalchbrenner et al. 2016).
 
     The encoder's vector at position i is added to the target embedding at position i before the
     first decoder block. Beyond the end of the unfolded source, nothing is added.
 
     For args and call arguments, see `SequenceModel`. `config` is a `ByteNetConfig`.
-
-    Example:
-
-    >>> model = ByteNet(ByteNetConfig(vocab_size=1000, num_layers=5, d_model=64, units=32))
-    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
-    >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
 
     References:
         Kalchbrenner et al. 2016 (arXiv 1610.10099).
@@ -149,41 +197,16 @@ class ByteNet(SequenceModel):
         """Returns the `ByteNetMemory` of source ids."""
         return ByteNetMemory(self.encode(source, training), self.unfolded_lengths(source))
 
-    def decode(self, source, target, training=None):
-        x = self.dropout(self.embedding(target), training=training)
-        positions = ops.arange(ops.shape(target)[1], dtype="int32")
-        x = stacked(x, self.remember(source, training), positions)
-        for block in self.decoder:
-            x = block(x, training=training)
-        return self.decoded(x, training)
+    def decode_with_weights(self, source, target, training=None):
+        x = self.embed(target, training=training)  # its dropout is drawn before the source's
+        return self.decode_all(x, self.remember(source, training), target, training)
 
-    def decoded(self, x, training=None):
-        """Applies the last layers, between the blocks and the output matrix."""
-        return ops.relu(self.output_norm(self.output_layer(x), training=training))
-
-    def attention_weights(self, inputs):
-        """Returns an empty dict: there is no attention."""
-        check_inputs(inputs)
-        return {}
-
-    def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache contains each block's earlier inputs."""
-        self.check_room(max_length, beams)
-        memory = self.remember(source)
-        sentences = ops.shape(source)[0]
-        return memory, [block.convolution.empty_cache(sentences, beams) for block in self.decoder]
-
-    def decode_step(self, tokens, position, cache, memory, visible=None):
-        """See `Transformer.decode_step`."""
-        beams = beams_of_step(tokens, cache[0][0], visible)
-        position = ops.cast(position, "int32")
-        x = stacked(self.embedding(ops.reshape(tokens, (-1, beams))), memory, position[None])
-        x = ops.reshape(x, (-1, self.config.d_model))
-        caches = []
-        for block, windows in zip(self.decoder, cache, strict=True):
-            x, windows = block.decode_step(x, position, windows, beams, visible)
-            caches.append(windows)
-        return self.output_embedding.project(self.decoded(x)), caches
+    def stack(self, x, apply, memory, positions, mask=None, training=None):
+        """See `Rival`. There is no attention."""
+        x = stacked(x, memory, positions)
+        for i in range(len(self.decoder)):
+            x = apply(i, x)
+        return ops.relu(self.output_norm(self.output_layer(x), training=training)), []
 
 
 def stacked(x, memory, positions):

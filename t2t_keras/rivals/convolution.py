@@ -3,13 +3,11 @@
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.masks import reach
 from t2t_keras.rivals.histories import History
 
 
-@keras.saving.register_keras_serializable("t2t_keras")
 class Convolution(OutputShapes, keras.layers.Layer):
     """Multiplies each position's window, the concatenated vectors around it, by a matrix.
 
@@ -32,11 +30,6 @@ class Convolution(OutputShapes, keras.layers.Layer):
     Returns:
         `[batch, length, units]`.
 
-    Example:
-
-    >>> layer = Convolution(units=16, kernel=3, dilation=2, causal=True)
-    >>> outputs = layer(keras.random.normal((2, 10, 8)))  # [2, 10, 16]
-
     References:
         van den Oord et al. 2016 (arXiv 1609.03499).
     """
@@ -44,12 +37,7 @@ class Convolution(OutputShapes, keras.layers.Layer):
     def __init__(self, units, kernel, dilation=1, causal=False, gain=1.0, **kwargs):
         super().__init__(**kwargs)
         self.supports_masking = True
-        check_integer("units", units)
-        check_integer("kernel", kernel)
-        check_integer("dilation", dilation)
-        check_boolean("causal", causal)
-        self.units, self.kernel, self.dilation = units, kernel, dilation
-        self.causal, self.gain = causal, gain
+        self.kernel, self.dilation, self.causal = kernel, dilation, causal
         self.product = keras.layers.Dense(
             units,
             kernel_initializer=keras.initializers.VarianceScaling(
@@ -60,7 +48,6 @@ class Convolution(OutputShapes, keras.layers.Layer):
         )
 
     def build(self, x_shape, mask_shape=None):
-        check_sequence("x", x_shape)
         self.product.build((*x_shape[:-1], self.kernel * x_shape[-1]))
         self.history = History((self.kernel - 1) * self.dilation, width=x_shape[-1])
 
@@ -79,9 +66,8 @@ class Convolution(OutputShapes, keras.layers.Layer):
 
     def empty_cache(self, sentences, beams):
         """Returns an empty history for the earlier inputs in a window."""
-        if self.kernel == 1:
-            return []
-        return [self.history.empty(sentences, beams, self.compute_dtype)]
+        empty = self.history.empty(sentences, beams, self.compute_dtype)
+        return [empty] if self.kernel > 1 else []
 
     def decode_step(self, x, position, cache, beams, visible):
         """Computes one position of every hypothesis, for a causal layer.
@@ -103,7 +89,3 @@ class Convolution(OutputShapes, keras.layers.Layer):
         ]
         output = self.product(ops.concatenate([*window, x], axis=-1))
         return output, [self.history.written(array, position, beams, x) for array in cache]
-
-    def get_config(self):
-        settings = ("units", "kernel", "dilation", "causal", "gain")
-        return {**super().get_config(), **{name: getattr(self, name) for name in settings}}

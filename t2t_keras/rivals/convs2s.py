@@ -10,13 +10,20 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_integer
+from t2t_keras.checks import check
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
-from t2t_keras.rivals.gated_convolution import ROOT_HALF, GatedConvolution, scaled_linear
-from t2t_keras.rivals.histories import beams_of_step, layer_steps
-from t2t_keras.rivals.multi_step_attention import MultiStepAttention
-from t2t_keras.rivals.rival_config import RivalConfig
-from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
+from t2t_keras.rivals.convolution import Convolution
+from t2t_keras.rivals.rival import Rival, RivalConfig, attend
+from t2t_keras.sequence_model import check_ids
+
+ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
+
+
+def scaled_linear(units, **options):
+    """Returns a `Dense` layer that initially preserves the variance of its inputs."""
+    initializer = keras.initializers.VarianceScaling(1.0, "fan_in", "untruncated_normal")
+    return keras.layers.Dense(units, kernel_initializer=initializer, **options)
 
 
 @dataclasses.dataclass
@@ -53,13 +60,14 @@ class ConvS2SConfig(RivalConfig):
 
     output_bias = True
     widths = ("d_model", "units", "wide_units", "top_units")
-    numbers = ("units", "wide_units", "top_units", "max_length")
+    minimum = {
+        **RivalConfig.minimum,
+        **{"units": 1, "wide_units": 1, "top_units": 1, "max_length": 1},
+        **{"kernel": 2, "wide_layers": 0, "top_layers": 0},
+    }
 
     def validate(self):
         super().validate()
-        check_integer("kernel", self.kernel, at_least=2)
-        check_integer("wide_layers", self.wide_layers, at_least=0)
-        check_integer("top_layers", self.top_layers, at_least=0)
         fewest = min(self.layers)
         allowed = f"below {fewest}, the number of layers of the encoder or the decoder"
         check(self.top_layers < fewest, "top_layers", self.top_layers, allowed)
@@ -100,19 +108,94 @@ class ConvS2SMemory(NamedTuple):
     mask: Any  # [sentences, source_length]
 
 
+class GatedConvolution(OutputShapes, keras.layers.Layer):
+    """A · σ(B), where a convolution computes A and B.
+
+    It maps `[batch, length, width]` to `[batch, length, units]`; `dropout` is the rate on x. The
+    residual connection is a separate method, `joined`, because a decoder layer applies attention
+    between the two. Gehring et al. 2017, §3.2, §3.4, §3.5; Dauphin et al. 2017 (arXiv 1612.08083).
+    """
+
+    def __init__(self, units, kernel, causal=False, dropout=0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.units = units
+        dtype = self.dtype_policy
+        self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
+        # The gate is initially ½, which divides the variance by 4. Dropout divides it by 1 − rate.
+        gain = 4 * (1 - dropout)
+        self.convolution = Convolution(
+            2 * units, kernel, causal=causal, gain=gain, dtype=dtype, name="convolution"
+        )
+        self.shortcut = None
+
+    def build(self, x_shape, mask_shape=None):
+        self.dropout.build(x_shape)
+        self.convolution.build(x_shape)
+        if x_shape[-1] != self.units:
+            self.shortcut = scaled_linear(self.units, dtype=self.dtype_policy, name="shortcut")
+            self.shortcut.build(x_shape)
+
+    def output_shape_of(self, shape):
+        return (*shape[:-1], self.units)
+
+    def call(self, x, mask=None, training=None):
+        return gated(self.convolution(self.dropout(x, training=training), mask=mask))
+
+    def empty_cache(self, sentences, beams):
+        return self.convolution.empty_cache(sentences, beams)
+
+    def decode_step(self, x, position, cache, beams, visible):
+        """See `Convolution.decode_step`."""
+        y, cache = self.convolution.decode_step(x, position, cache, beams, visible)
+        return gated(y), cache
+
+    def joined(self, x, y):
+        """Returns the scaled sum of x, the layer's input, and y."""
+        return (y + (x if self.shortcut is None else self.shortcut(x))) * ROOT_HALF
+
+
+def gated(x):
+    values, gates = ops.split(x, 2, axis=-1)
+    return values * ops.sigmoid(gates)
+
+
+class MultiStepAttention(OutputShapes, keras.layers.Layer):
+    """Dot-product attention whose contexts are added to x (§3.3).
+
+    Call arguments:
+        x: outputs of a decoder convolution, `[batch, queries, units]`.
+        embedded: embedded target, `[batch, queries, d_model]`. It is added to the queries.
+        keys: `[batch, length, d_model]`.
+        values: `[batch, length, d_model]`.
+        mask: boolean `[batch, length]`, True at real tokens.
+
+    Returns:
+        Outputs `[batch, queries, units]` and weights `[batch, queries, length]`.
+    """
+
+    def __init__(self, d_model, **kwargs):
+        super().__init__(**kwargs)
+        self.d_model = d_model
+        self.query = scaled_linear(d_model, dtype=self.dtype_policy, name="query")
+
+    def build(self, x_shape):
+        self.query.build(x_shape)
+        self.output_layer = scaled_linear(x_shape[-1], dtype=self.dtype_policy, name="output")
+        self.output_layer.build((None, None, self.d_model))
+
+    def call(self, x, embedded, keys, values, mask):
+        queries = (self.query(x) + embedded) * ROOT_HALF
+        scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
+        contexts, weights = attend(scores, values, mask)
+        return (x + self.output_layer(contexts)) * ROOT_HALF, weights
+
+
 @keras.saving.register_keras_serializable("t2t_keras")
-class ConvS2S(SequenceModel):
+class ConvS2S(Rival):
     """Convolutional sequence to sequence learning (Gehring et al. 2017).
 
     For args and call arguments, see `SequenceModel`. `config` is a `ConvS2SConfig`.
-
-    Example:
-
-    >>> config = ConvS2SConfig(vocab_size=1000, source_vocab_size=None, d_model=64, units=64,
-    ...                        num_layers=2, wide_layers=0, top_layers=0)
-    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
-    >>> target = keras.ops.array([[1, 8, 9]])
-    >>> outputs = ConvS2S(config)({"source": source, "target": target})  # [1, 3, 1000]
 
     References:
         Gehring et al. 2017 (arXiv 1705.03122).
@@ -161,18 +244,11 @@ class ConvS2S(SequenceModel):
 
     def build_layers(self):
         embedded = (None, None, self.config.d_model)
-        for layer in (
-            self.dropout,
-            self.source_positions,
-            self.target_positions,
-            self.encoder_input,
-            self.decoder_input,
-        ):
+        inputs = self.encoder_input, self.decoder_input
+        for layer in (self.dropout, self.source_positions, self.target_positions, *inputs):
             layer.build(embedded)
-        for stack, output in (
-            (self.encoder, self.encoder_output),
-            (self.decoder, self.decoder_output),
-        ):
+        stacks = (self.encoder, self.encoder_output), (self.decoder, self.decoder_output)
+        for stack, output in stacks:
             width = self.config.units
             for layer in stack:
                 layer.build((None, None, width))
@@ -197,7 +273,7 @@ class ConvS2S(SequenceModel):
         x = self.source_positions(self.source_embedding(source))
         return self.dropout(x, training=training)
 
-    def embed_target(self, target, start=0, training=None):
+    def embed(self, target, start=0, training=None):
         x = self.target_positions(self.embedding(target), start=start)
         return self.dropout(x, training=training)
 
@@ -213,57 +289,15 @@ class ConvS2S(SequenceModel):
         values = (keys + embedded) * ROOT_HALF * ops.sqrt(tokens)[:, None, None]
         return ConvS2SMemory(keys, values, mask)
 
-    def decode(self, source, target, training=None):
-        return self.decode_with_weights(source, target, training)[0]
-
-    def decode_with_weights(self, source, target, training=None):
-        memory = self.remember(source, training)
-        embedded = self.embed_target(target, training=training)
-
-        def convolve(i, x):
-            return self.decoder[i](x, training=training)
-
-        return self.stack(embedded, convolve, memory, training)
-
-    def stack(self, embedded, convolve, memory, training=None):
-        """Returns the decoder's outputs and each layer's attention weights.
-
-        Args:
-            embedded: embedded target, `[sentences, positions, d_model]`.
-            convolve: function that applies the convolution of decoder layer i to its input.
-            memory: a `ConvS2SMemory`.
-
-        Returns:
-            Outputs `[sentences, positions, d_model]`, and a list of weights `[sentences, positions,
-            source_length]`.
-        """
-        x, all_weights = self.decoder_input(embedded), []
+    def stack(self, x, apply, memory, positions, mask=None, training=None):
+        """See `Rival`."""
+        embedded, x, all_weights = x, self.decoder_input(x), []
         for i, (layer, attention) in enumerate(zip(self.decoder, self.attention, strict=True)):
-            y, weights = attention(convolve(i, x), embedded, *memory)
+            y, weights = attention(apply(i, x), embedded, *memory)
             x = layer.joined(x, y)
             all_weights.append(weights)
         return self.dropout(self.decoder_output(x), training=training), all_weights
 
-    def attention_weights(self, inputs):
-        """Returns `{"decoder/0/cross_attention": float32 [batch, 1, queries, keys], …}`."""
-        _, weights = self.decode_with_weights(*check_inputs(inputs))
-        return {f"decoder/{i}/cross_attention": each[:, None] for i, each in enumerate(weights)}
-
     def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache contains each layer's earlier inputs."""
-        self.check_room(max_length, beams)
         self.target_positions.check_length(max_length)
-        check_ids("source", source)
-        sentences = ops.shape(source)[0]
-        caches = [layer.convolution.empty_cache(sentences, beams) for layer in self.decoder]
-        return self.remember(source), caches
-
-    def decode_step(self, tokens, position, cache, memory, visible=None):
-        """See `Transformer.decode_step`."""
-        beams = beams_of_step(tokens, cache[0][0], visible)
-        position = ops.cast(position, "int32")
-        convolve, caches = layer_steps(self.decoder, position, cache, beams, visible)
-        embedded = self.embed_target(tokens[:, None], start=position)
-        embedded = ops.reshape(embedded, (-1, beams, self.config.d_model))
-        x, _ = self.stack(embedded, convolve, memory)
-        return self.output_embedding.project(ops.reshape(x, (-1, self.config.d_model))), caches
+        return super().start_decoding(source, max_length, beams)

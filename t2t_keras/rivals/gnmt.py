@@ -11,12 +11,10 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean
-from t2t_keras.layers.masks import padding_mask
-from t2t_keras.rivals.additive_attention import AdditiveAttention
-from t2t_keras.rivals.histories import beams_of_step, layer_steps
+from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.rivals.recurrence import Recurrence
-from t2t_keras.rivals.rival_config import RivalConfig
-from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
+from t2t_keras.rivals.rival import Rival, RivalConfig, attend
+from t2t_keras.sequence_model import check_ids
 
 
 @dataclasses.dataclass
@@ -42,17 +40,14 @@ class GNMTConfig(RivalConfig):
     fast_forward: bool = False
 
     widths = ("d_model", "units", "attention_units")
-    numbers = ("units", "attention_units")
+    minimum = {**RivalConfig.minimum, "units": 1, "attention_units": 1}
+    attention_layers = 0, 0, 1
 
     def validate(self):
         super().validate()
         check_boolean("fast_forward", self.fast_forward)
         allowed = "at least 2: the layers above the first one read the context"
         check(self.layers[1] >= 2, "decoder_layers", self.layers[1], allowed)
-
-    @property
-    def attention_layers(self):
-        return 0, 0, 1
 
     def use_of(self, path):
         """Returns 1.5 if half of the product is computed again for the layer above, else 1."""
@@ -75,8 +70,47 @@ class GNMTMemory(NamedTuple):
     mask: Any  # [sentences, source_length]
 
 
+class AdditiveAttention(OutputShapes, keras.layers.Layer):
+    """Attention with the weights softmax(v · tanh(W q + U k)) (Bahdanau et al. 2015, 1409.0473).
+
+    Args:
+        units: width of the hidden layer.
+
+    Call arguments:
+        x: queries `[batch, queries, width]`.
+        keys: output of `keys_of`, `[batch, length, units]`.
+        memory: `[batch, length, memory_width]`.
+        mask: boolean `[batch, length]`, True at real tokens.
+
+    Returns:
+        Contexts `[batch, queries, memory_width]` and weights `[batch, queries, length]`.
+    """
+
+    def __init__(self, units, **kwargs):
+        super().__init__(**kwargs)
+        options = {"use_bias": False, "dtype": self.dtype_policy}
+        self.query = keras.layers.Dense(units, **options, name="query")
+        self.key = keras.layers.Dense(units, **options, name="key")
+        self.score = keras.layers.Dense(1, **options, name="score")
+
+    def build(self, x_shape, memory_shape):
+        self.query.build(x_shape)
+        self.key.build(memory_shape)
+        self.score.build((None, None, self.key.units))
+
+    def compute_output_shape(self, x_shape, memory_shape):
+        return (*x_shape[:-1], memory_shape[-1])
+
+    def keys_of(self, memory):
+        return self.key(memory)
+
+    def call(self, x, keys, memory, mask):
+        hidden = ops.tanh(self.query(x)[:, :, None] + keys[:, None])
+        return attend(self.score(hidden)[..., 0], memory, mask)
+
+
 @keras.saving.register_keras_serializable("t2t_keras")
-class GNMT(SequenceModel):
+class GNMT(Rival):
     """Recurrent translation with attention (Wu et al. 2016).
 
     The first encoder layer is bidirectional. The first decoder layer computes the attention's
@@ -160,60 +194,23 @@ class GNMT(SequenceModel):
         encoded = self.encode(source, training)
         return GNMTMemory(encoded, self.attention.keys_of(encoded), self.source_mask(source))
 
-    def decode(self, source, target, training=None):
-        return self.decode_with_weights(source, target, training)[0]
-
-    def decode_with_weights(self, source, target, training=None):
-        memory = self.remember(source, training)
-        x, mask = self.embedding(target), padding_mask(target)
-        return self.stack(x, lambda i, x: self.decoder[i](x), memory, mask, training)
-
-    def stack(self, x, recur, memory, mask=None, training=None):
-        """Returns outputs `[sentences, positions, d_model]` and the attention weights.
-
-        Args:
-            x: embedded target, `[sentences, positions, d_model]`.
-            recur: function that applies decoder layer i to its input.
-            memory: a `GNMTMemory`.
-            mask: boolean `[sentences, positions]`, True at real tokens. If None, all are real.
-        """
-        x = self.dropout(x, training=training)
+    def stack(self, x, apply, memory, positions, mask=None, training=None):
+        """See `Rival`."""
         below = self.decoder[0], x
-        x = self.summed(0, x, recur(0, x))
+        x = self.summed(0, x, apply(0, x))
         context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
         x = self.after_layer("decoder", 0, x, mask, training)
         for i in range(1, len(self.decoder)):
             forwarded = self.forwarded(*below)
             read = joined(self.dropout(x, training=training), context, forwarded)
-            x = self.after_layer("decoder", i, self.summed(i, x, recur(i, read)), mask, training)
+            x = self.after_layer("decoder", i, self.summed(i, x, apply(i, read)), mask, training)
             below = self.decoder[i], read
         x = self.dropout(x, training=training)
-        return (x if self.output_layer is None else self.output_layer(x)), weights
+        return (x if self.output_layer is None else self.output_layer(x)), [weights]
 
     def after_layer(self, stack, index, x, mask, training):
         """Returns the input of the next layer of a stack. `MoE` inserts its experts here."""
         return x
-
-    def attention_weights(self, inputs):
-        """Returns `{"decoder/0/cross_attention": float32 [batch, 1, queries, keys]}`."""
-        _, weights = self.decode_with_weights(*check_inputs(inputs))
-        return {"decoder/0/cross_attention": weights[:, None]}
-
-    def start_decoding(self, source, max_length, beams=1):
-        """See `Transformer.start_decoding`. The cache contains the newest state of each layer."""
-        self.check_room(max_length, beams)
-        memory = self.remember(source)
-        sentences = ops.shape(source)[0]
-        return memory, [layer.empty_cache(sentences, beams) for layer in self.decoder]
-
-    def decode_step(self, tokens, position, cache, memory, visible=None):
-        """See `Transformer.decode_step`."""
-        beams = beams_of_step(tokens, cache[0][0], visible)
-        position = ops.cast(position, "int32")
-        recur, caches = layer_steps(self.decoder, position, cache, beams, visible)
-        x = self.embedding(ops.reshape(tokens, (-1, beams)))
-        x, _ = self.stack(x, recur, memory)
-        return self.output_embedding.project(ops.reshape(x, (-1, self.config.d_model))), caches
 
 
 def joined(*vectors):

@@ -35,7 +35,7 @@ class MoEConfig(GNMTConfig):
     balance: float = 0.01
 
     widths = (*GNMTConfig.widths, "expert_units")
-    numbers = (*GNMTConfig.numbers, "experts", "chosen", "expert_units")
+    minimum = {**GNMTConfig.minimum, "experts": 1, "chosen": 1, "expert_units": 1}
 
     def validate(self):
         super().validate()
@@ -60,13 +60,6 @@ class MoE(GNMT):
     Every layer whose input is as wide as its output has a residual connection.
 
     For args and call arguments, see `GNMT`. `config` is a `MoEConfig`.
-
-    Example:
-
-    >>> sizes = {"d_model": 64, "units": 64, "experts": 8, "expert_units": 64}
-    >>> model = MoE(MoEConfig(vocab_size=1000, **sizes))
-    >>> source = keras.ops.array([[5, 6, 7, 2, 0]])
-    >>> outputs = model({"source": source, "target": keras.ops.array([[1, 8, 9]])})  # [1, 3, 1000]
 
     References:
         Shazeer et al. 2017 (arXiv 1701.06538).

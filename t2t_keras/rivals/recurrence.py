@@ -7,7 +7,6 @@ from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.rivals.histories import History
 
 
-@keras.saving.register_keras_serializable("t2t_keras")
 class Recurrence(OutputShapes, keras.layers.Layer):
     """An LSTM that reads from the first position to the last, or backward.
 
@@ -22,11 +21,6 @@ class Recurrence(OutputShapes, keras.layers.Layer):
     Returns:
         `[batch, length, units]`. Outputs at padding are meaningless.
 
-    Example:
-
-    >>> layer = Recurrence(units=16)
-    >>> outputs = layer(keras.random.normal((2, 10, 8)))  # [2, 10, 16]
-
     References:
         Hochreiter and Schmidhuber 1997.
     """
@@ -40,13 +34,12 @@ class Recurrence(OutputShapes, keras.layers.Layer):
         )
 
     def build(self, x_shape, lengths_shape=None):
-        self.width = x_shape[-1]
         self.lstm.build(x_shape)
 
     def output_shape_of(self, shape):
         return (*shape[:-1], self.units)
 
-    def call(self, x, lengths=None):
+    def call(self, x, lengths=None, training=None):
         if not self.backward:
             return self.lstm(x)
         return reversed_sequences(self.lstm(reversed_sequences(x, lengths)), lengths)
@@ -80,9 +73,6 @@ class Recurrence(OutputShapes, keras.layers.Layer):
             for array, state in zip(cache, states, strict=True)
         ]
         return output, cache
-
-    def get_config(self):
-        return {**super().get_config(), "units": self.units, "backward": self.backward}
 
 
 def reversed_sequences(x, lengths):

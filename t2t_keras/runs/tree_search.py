@@ -15,12 +15,7 @@ from t2t_keras.decoding.tree_constraint import (
 
 
 def tree_constraint(run, config):
-    """Returns the `TreeConstraint` that a `SearchConfig` needs for a run, or None.
-
-    Args:
-        run: a `Run`.
-        config: the `SearchConfig`.
-    """
+    """Returns the `TreeConstraint` that a `SearchConfig` needs for a `Run`, or None."""
     if not config.constrain:
         return None
     return tree_constraint_for(run.tokenizer(), run.prepared_with("leaves"), run.folder)
@@ -29,10 +24,7 @@ def tree_constraint(run, config):
 def tree_constraint_for(tokenizer, leaves, name):
     """Returns the `TreeConstraint` of a run with a name.
 
-    Args:
-        tokenizer: see `tree_vocabulary`.
-        leaves: entry of the data's `preparation.json`, or None.
-        name: name of the run, for messages.
+    `leaves` is the entry of the data's `preparation.json`, or None.
     """
     if not leaves:
         raise ValueError(

@@ -2,21 +2,7 @@
 
 import base64
 import io
-import re
 from xml.etree import ElementTree
-
-# Control characters except white space, and bytes of file names that are not UTF-8.
-INVISIBLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-def visible(text):
-    r"""Returns text whose control characters are replaced by their pictures in Unicode, or by "�".
-
-    >>> visible("a\x01b\x7f\x85")
-    'a␁b␡�'
-    """
-    pictures = {0x7F: "␡", **{code: chr(0x2400 + code) for code in range(0x20)}}
-    return INVISIBLE.sub(lambda found: pictures.get(ord(found[0]), "�"), text)
 
 
 def element(name, *children, **attributes):
@@ -45,7 +31,8 @@ def element(name, *children, **attributes):
 
 
 def html_of(tree):
-    return visible(ElementTree.tostring(tree, encoding="unicode", method="html"))
+    html = ElementTree.tostring(tree, encoding="unicode", method="html")
+    return html.encode(errors="replace").decode()  # names of files may not be UTF-8
 
 
 def paragraph(*children, **attributes):

@@ -1,6 +1,5 @@
 """Pages that work offline: a single HTML file each, for attention and for reports."""
 
-import html
 import json
 import re
 from pathlib import Path
@@ -42,15 +41,14 @@ def page(sub_layers, sentence, translation):
         # Integers in thousandths take a third of the space.
         kind["layers"].append(np.rint(np.asarray(heads.weights) * 1000).astype(int).tolist())
     body = filled(HERE / "attention.html", data=script_safe(data))
-    script = read("attention.js") + SHOW_ATTENTION
-    style = read("attention.css")
-    return filled(HERE / "page.html", title="Attention", style=style, body=body, script=script)
+    parts = {"style": read("attention.css"), "script": read("attention.js") + SHOW_ATTENTION}
+    return filled(HERE / "page.html", title="<title>Attention</title>", body=body, **parts)
 
 
 def report_page(title, body):
-    """Returns the HTML of a report; `title` is text, `body` is HTML."""
+    """Returns the HTML of a report with the elements `title` and `body`."""
     style = read("attention.css") + read("report.css")
-    parts = {"title": html.escape(title), "style": style, "script": UNFOLD_FOR_PRINTING}
+    parts = {"title": title, "style": style, "script": UNFOLD_FOR_PRINTING}
     return filled(HERE / "page.html", body=body, **parts)
 
 

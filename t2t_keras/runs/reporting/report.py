@@ -25,7 +25,6 @@ from t2t_keras.visualization.document import (
     paragraph,
     section,
     table,
-    visible,
 )
 from t2t_keras.visualization.page import report_page
 
@@ -81,13 +80,13 @@ def report(run, test: TestResults | None = None):
     languages = " to ".join(names.names) if (names := run.languages()) else ""
     name = name_of(run.folder.resolve())
     title = f"Report on run {name}"
-    imported = record.get("imported")
+    imported, compared = record.get("imported"), comparison_text(run.averaged.record() or {})
     if imported:
         training = [imported_weights(imported)]
     else:
         training = [
             data_and_hardware(experiment.data, record, languages, (evaluations or [{}])[-1]),
-            learning(name, experiment, evaluations, intervals, comparison(run)),
+            learning(name, experiment, evaluations, intervals, compared),
             schedule(experiment, latest.get("step")),
         ]
     body = element(
@@ -101,16 +100,12 @@ def report(run, test: TestResults | None = None):
         weights_section(counts),
         origin(record),
     )
-    return report_page(visible(title), html_of(body))
+    return report_page(html_of(element("title", title)), html_of(body))
 
 
 def name_of(folder):
     """Returns the name of the run's folder, or of its parent folder for runs of t2t-reproduce."""
     return folder.parent.name if folder.name == "run" else folder.name
-
-
-def comparison(run):
-    return comparison_text(run.averaged.record() or {})
 
 
 def summary(experiment, languages, imported, latest):

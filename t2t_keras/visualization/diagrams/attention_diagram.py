@@ -29,9 +29,9 @@ def draw_attention(canvas, left, height, attention):
         canvas: a `Canvas`.
         left: x of the left side.
         height: height of the canvas.
-        attention: an `AttentionStructure`.
+        attention: a `MultiHeadAttention`.
     """
-    title = TITLES.get(attention.scores, attention.scores)
+    title = TITLES.get(attention.attention, attention.attention)
     boxes = len(boxes_of(attention)) + 1
     bottom = (height - boxes * (LOW + GAP) - 1.6) / 2
     top = draw_head(canvas, left + HEAD, bottom, attention)
@@ -42,8 +42,9 @@ def draw_attention(canvas, left, height, attention):
 
 def boxes_of(attention):
     """Returns the titles of a head's boxes from bottom to top, except the last product."""
-    scores = SCORES.get(attention.scores, [attention.scores])
-    rotation, bias = ["Rotate"] * attention.is_rotated, ["Relative bias"] * attention.has_bias
+    scores = SCORES.get(attention.attention, [attention.attention])
+    rotation = ["Rotate"] * (attention.encode_heads is not None)
+    bias = ["Relative bias"] * (attention.relative_bias is not None)
     return [*rotation, *scores, *bias, "Mask (opt.)", "SoftMax"]
 
 
@@ -76,7 +77,7 @@ def draw_heads(canvas, x, bottom, attention, title):
         width = attention.d_v if name == "V" else attention.d_k
         canvas.text(x + place, bottom + 0.2, name, 10.5)
         canvas.arrow((x + place, y - 0.12), (x + place, y + GAP))
-        copies = min(attention.heads, 3)
+        copies = min(attention.num_heads, 3)
         canvas.box(x + place, y + GAP, "Linear", "linear", f"to {width}", 0.6, copies)
     top = y + GAP + HIGH
     y = top + 0.5
@@ -84,11 +85,11 @@ def draw_heads(canvas, x, bottom, attention, title):
         canvas.arrow((x + place, top), (x + place, y))
     wide = 2 * APART + 0.7
     top = canvas.box(x, y, title, "attention", "", wide, copies)
-    canvas.text(x + wide / 2 + 0.42, y + LOW / 2, f"h = {attention.heads}", 9)
+    canvas.text(x + wide / 2 + 0.42, y + LOW / 2, f"h = {attention.num_heads}", 9)
     y = top + 0.5
     for place in (-APART, 0, APART):
         canvas.arrow((x + place, top), (x + place, y))
-    joined = f"{attention.heads} · {attention.d_v} to d_model"
+    joined = f"{attention.num_heads} · {attention.d_v} to d_model"
     for name, color, details in (("Concat", "norm", ""), ("Linear", "linear", joined)):
         top = canvas.box(x, y, name, color, details, 2 * APART + 0.3)
         y = top + GAP

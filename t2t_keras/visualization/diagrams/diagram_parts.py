@@ -19,7 +19,6 @@ COLORS = {
     "embedding": "#fadede",
     "linear": "#dcdff1",
     "softmax": "#cde8d2",
-    "plain": "#e9ebee",
     "frame": "#f5f6f7",
 }
 
@@ -29,13 +28,16 @@ class Canvas:
 
     Args:
         figure: a matplotlib figure.
-        width, height: size of the figure in inches.
     """
 
-    def __init__(self, figure, width, height):
-        self.ax = figure.add_axes((0, 0, 1, 1))
-        self.ax.set(xlim=(0, width), ylim=(0, height))
+    def __init__(self, figure):
+        self.figure, self.ax = figure, figure.add_axes((0, 0, 1, 1))
         self.ax.axis("off")
+
+    def fit(self, width, height):
+        """Sets the size of the figure in inches; to be called after everything is drawn."""
+        self.figure.set_size_inches(width, height)
+        self.ax.set(xlim=(0, width), ylim=(0, height))
 
     def box(self, x, y, title, color, details="", width=BOX, copies=1):
         """Draws a box whose bottom is centered at (x, y). Returns the y of its top.

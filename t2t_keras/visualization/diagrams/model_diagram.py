@@ -4,10 +4,23 @@ The diagram shows the model's own structure: the number of blocks, the place of 
 missing residual connections, the kind of positions and of scores.
 """
 
+import itertools
+from typing import NamedTuple
+
+from t2t_keras.layers import (
+    DecoderBlock,
+    EncoderBlock,
+    FeedForward,
+    LearnedPositionalEncoding,
+    LocalSelfAttention,
+    MultiHeadAttention,
+    SinusoidalPositionalEncoding,
+)
+from t2t_keras.layers.residual import Residual
+from t2t_keras.transformer import Transformer
 from t2t_keras.visualization.diagrams.attention_diagram import HEIGHT as ATTENTION_HEIGHT
 from t2t_keras.visualization.diagrams.attention_diagram import draw_attention
-from t2t_keras.visualization.diagrams.diagram_parts import BOX, COLORS, HIGH, LOW, Canvas
-from t2t_keras.visualization.diagrams.model_structure import structure_of
+from t2t_keras.visualization.diagrams.diagram_parts import BOX, COLORS, LOW, Canvas
 from t2t_keras.visualization.images import GRAY, image
 
 # Sizes in inches.
@@ -18,6 +31,23 @@ SKIP = 0.24  # distance of a residual connection from the boxes
 ENCODER, DECODER, ATTENTION = 2.2, 5.8, 8.4  # x of the columns; the last is a left side
 BOTTOM = 1.0  # y of the embeddings
 WIDTH = 14.3
+SHARED = {
+    1: "one matrix for source, target and output",
+    2: "two matrices for source, target and output",
+    3: "a matrix each for source, target and output",
+}
+
+
+class SubLayer(NamedTuple):
+    """A sub-layer of a block, with the residual connection and the norm around it.
+
+    Args:
+        kind: "attention", "cross-attention", "feed-forward", or "other" for a layer of one's own.
+        boxes: list of (kind or "norm", title, details) from bottom to top.
+    """
+
+    kind: str
+    boxes: list
 
 
 def model_diagram(path, model):
@@ -27,56 +57,94 @@ def model_diagram(path, model):
         path: path of the PNG file.
         model: a `Transformer`, with weights or without.
     """
-    structure = structure_of(model)
-    stacks = structure.encoder, structure.decoder
-    height = BOTTOM + max(map(height_of, stacks)) + 2 * (LOW + GAP) + GAP + 0.4
-    height = max(height, ATTENTION_HEIGHT if structure.attention else 0)
-    width = WIDTH if structure.attention else ATTENTION
-    with image(path, width, height) as figure:
-        canvas = Canvas(figure, width, height)
-        top, _ = draw_stack(canvas, ENCODER, -1, structure.encoder, "source")
-        end, cross = draw_stack(canvas, DECODER, 1, structure.decoder, "target, shifted right")
-        draw_memory(canvas, top, cross)
-        draw_output(canvas, end)
-        notes = " · ".join(structure.notes)
+    if not isinstance(model, Transformer):
+        raise ValueError(
+            "A diagram needs a Transformer, with an encoder and a decoder of blocks. Received: "
+            f"{type(model).__name__}"
+        )
+    attention = first_attention(model.encoder)
+    width = WIDTH if attention else ATTENTION
+    source = model.encoder, model.source_positions, model.source_embedding, "source"
+    target = model.decoder, model.target_positions, model.embedding, "target, shifted right"
+    with image(path, width, 1) as figure:
+        canvas = Canvas(figure)
+        top, _ = draw_stack(canvas, ENCODER, -1, *source)
+        end, cross = draw_stack(canvas, DECODER, 1, *target)
+        height = max(draw_memory(canvas, top, cross), draw_output(canvas, end)) + 0.4
+        notes = " · ".join(notes_of(model))
         canvas.text((ENCODER + DECODER) / 2, 0.16, notes, 8, color=GRAY)
-        if structure.attention:
-            draw_attention(canvas, ATTENTION, height, structure.attention)
+        if attention:
+            height = max(height, ATTENTION_HEIGHT)
+            draw_attention(canvas, ATTENTION, height, attention)
+        canvas.fit(width, height)
 
 
-def height_of(stack):
-    """Returns the height of a stack with its embeddings."""
-    blocks = sum(
-        sum(map(sublayer_height, layers)) + 2 * PAD + GAP / 2 for _, layers in stack.groups
-    )
-    positions = (GAP + 0.2) * (stack.positions is not None)
-    return HIGH + positions + blocks + (LOW + GAP) * stack.final_norm
+def first_attention(stack):
+    """Returns the first attention layer of a stack, or None."""
+    layers = (residual.sublayer for block in stack.blocks for residual in residuals(block))
+    return next((layer for layer in layers if isinstance(layer, MultiHeadAttention)), None)
 
 
-def sublayer_height(layer):
-    boxes = [box[0] for box in boxes_of(layer)]
-    return sum(HIGH if name == "layer" and layer.details else LOW for name in boxes) + (
-        len(boxes) * GAP + FORK * layer.kind.endswith("attention")
-    )
+def residuals(block):
+    """Returns the `Residual` layers of a block, in the order in which the block made them."""
+    return [layer for layer in vars(block).values() if isinstance(layer, Residual)]
 
 
-def boxes_of(layer):
-    """Returns the boxes of a sub-layer from bottom to top, as (name, title)."""
-    norm, add = [("norm", "Norm")] * layer.has_norm, [("add", "Add")] * layer.has_residual
-    if layer.pre_norm:
-        return [*norm, ("layer", layer.title), *add]
-    together = [("add", "Add & Norm")] if norm and add else [*add, *norm]
-    return [("layer", layer.title), *together]
+def groups_of(stack):
+    """Returns (number of equal blocks in a row, list of their `SubLayer`s) for each such row."""
+    blocks = [list(map(sublayer_of, residuals(block))) for block in stack.blocks]
+    return [(len(list(equal)), sublayers) for sublayers, equal in itertools.groupby(blocks)]
 
 
-def draw_stack(canvas, x, side, stack, text):
+def sublayer_of(residual):
+    layer = residual.sublayer
+    kind, title, details = "other", type(layer).__name__, ""
+    if isinstance(layer, MultiHeadAttention):
+        kind = "cross-attention" if residual.name == "cross_attention" else "attention"
+        title = f"{'Masked ' if layer.causal else ''}Multi-Head Attention"
+        widths = f"d_k = {layer.d_k}, d_v = {layer.d_v}"
+        if layer.d_k == layer.d_v:
+            widths = f"d_k = d_v = {layer.d_k}"
+        details = f"h = {layer.num_heads}, {widths}"
+        if isinstance(layer, LocalSelfAttention):
+            details = f"r = {layer.neighbourhood}, {details}"
+    elif isinstance(layer, FeedForward):
+        kind, name = "feed-forward", getattr(layer.activation, "__name__", layer.activation)
+        details = f"d_ff = {layer.d_ff:,}, {name}"
+        if type(layer) is FeedForward:
+            title = "Feed Forward"
+    norm = ["Norm"] * (residual.norm is not None)
+    add = ["Add"] * bool(residual.residual)
+    before, after = [], [" & ".join(add + norm)] if add + norm else []
+    if residual.pre_norm:
+        before, after = norm, add
+    around = [[("norm", each, "") for each in titles] for titles in (before, after)]
+    return SubLayer(kind, [*around[0], (kind, title, details), *around[1]])
+
+
+def notes_of(model):
+    config = model.config
+    matrices = {id(model.source_embedding), id(model.embedding), id(model.output_embedding)}
+    notes = [f"d_model = {config.d_model:,}", f"dropout {config.dropout:g}", SHARED[len(matrices)]]
+    if config.positions not in ("sinusoidal", "learned"):
+        notes.append(f"positions: {config.positions}")
+    own = {
+        type(block).__name__
+        for block in (*model.encoder.blocks, *model.decoder.blocks)
+        if type(block).call not in (EncoderBlock.call, DecoderBlock.call)
+    }
+    # The order of the calls is code, which no layer shows.
+    return [*notes, *(f"{name} may connect its layers differently" for name in sorted(own))]
+
+
+def draw_stack(canvas, x, side, stack, positions, embedding, text):
     """Draws embeddings, positions and blocks.
 
     Args:
         canvas: a `Canvas`.
         x: center of the boxes.
         side: side of the residual connections: −1 left, 1 right.
-        stack: a `StackStructure`.
+        stack, positions, embedding: the model's layers; `positions` may be None.
         text: name of the input.
 
     Returns:
@@ -86,72 +154,71 @@ def draw_stack(canvas, x, side, stack, text):
     cross = []
     canvas.text(x, BOTTOM - 0.42, text, 9.5)
     canvas.arrow((x, BOTTOM - 0.3), (x, BOTTOM))
-    details = f"{stack.vocabulary:,} ids, × {stack.scale:.4g}"
+    details = f"{embedding.vocab_size:,} ids, × {embedding.scale:.4g}"
     y = canvas.box(x, BOTTOM, "Embedding", "embedding", details)
-    if stack.positions:
-        y = draw_positions(canvas, x, y, side, stack.positions)
-    for count, layers in stack.groups:
+    if isinstance(positions, SinusoidalPositionalEncoding):
+        y = draw_positions(canvas, x, y, side, "sinusoids", canvas.wave)
+    elif isinstance(positions, LearnedPositionalEncoding):
+        y = draw_positions(canvas, x, y, side, "learned\npositions", canvas.table)
+    for count, sublayers in groups_of(stack):
         bottom = y + GAP / 2
-        top = bottom + sum(map(sublayer_height, layers)) + 2 * PAD
-        left = x - BOX / 2 - (SKIP + 0.14 if side < 0 else 0.18)
-        width = BOX + SKIP + 0.32
-        canvas.rounded(left, bottom, width, top - bottom, COLORS["frame"], 0.2, "#b4b9c0")
-        outside = left - 0.28 if side < 0 else left + width + 0.28
-        canvas.text(outside, (bottom + top) / 2, f"{count} ×", 12)
         canvas.line((x, y), (x, bottom + PAD))
         y = bottom + PAD
-        for layer in layers:
-            y = draw_sublayer(canvas, x, y, side, layer, cross)
-        canvas.line((x, y), (x, top))
-        y = top
-    if stack.final_norm:
+        for each in sublayers:
+            y = draw_sublayer(canvas, x, y, side, each, cross)
+        canvas.line((x, y), (x, y + PAD))
+        y += PAD
+        left = x - BOX / 2 - (SKIP + 0.14 if side < 0 else 0.18)
+        width = BOX + SKIP + 0.32
+        canvas.rounded(left, bottom, width, y - bottom, COLORS["frame"], 0.2, "#b4b9c0")
+        outside = left - 0.28 if side < 0 else left + width + 0.28
+        canvas.text(outside, (bottom + y) / 2, f"{count} ×", 12)
+    if stack.final_norm is not None:
         canvas.arrow((x, y), (x, y + GAP))
         y = canvas.box(x, y + GAP, "Norm", "norm")
     return y, cross
 
 
-def draw_positions(canvas, x, y, side, kind):
+def draw_positions(canvas, x, y, side, name, draw):
     """Draws the sum of embedding and positions. Returns the y of its top."""
     middle, radius = y + GAP + 0.1, 0.2
     place = x + side * (BOX / 2 - 0.1)
     canvas.line((x, y), (x, middle - 0.1))
     canvas.sum(x, middle)
-    draw = {"sinusoidal": canvas.wave, "learned": canvas.table}[kind]
     draw(place, middle, radius)
     canvas.line((place - side * radius, middle), (x + side * 0.1, middle))
-    name = {"sinusoidal": "sinusoids", "learned": "learned\npositions"}[kind]
     align = {"ha": "left" if side > 0 else "right"}
     canvas.text(place + side * 0.27, middle, name, 8, **align)
     return middle + 0.1
 
 
-def draw_sublayer(canvas, x, y, side, layer, cross):
+def draw_sublayer(canvas, x, y, side, sublayer, cross):
     """Draws a sub-layer with its norm and residual connection. Returns the y of its top.
 
     The places where cross-attention takes the encoder's output are added to `cross`.
     """
     start = y + 0.1
-    for name, title in boxes_of(layer):
-        if name == "layer":
-            y = draw_inputs(canvas, x, y, layer, cross)
-            y = canvas.box(x, y, title, layer.kind, layer.details)
-            continue
-        canvas.arrow((x, y), (x, y + GAP))
-        if name == "add":
-            turn, middle = x + side * (BOX / 2 + SKIP), y + GAP + LOW / 2
-            edge = x + side * BOX / 2
-            canvas.arrow((x, start), (turn, start), (turn, middle), (edge, middle))
-        y = canvas.box(x, y + GAP, title, "norm")
+    for kind, title, details in sublayer.boxes:
+        if kind == "norm":
+            canvas.arrow((x, y), (x, y + GAP))
+            if title.startswith("Add"):
+                turn, middle = x + side * (BOX / 2 + SKIP), y + GAP + LOW / 2
+                edge = x + side * BOX / 2
+                canvas.arrow((x, start), (turn, start), (turn, middle), (edge, middle))
+            y = canvas.box(x, y + GAP, title, "norm")
+        else:
+            y = draw_inputs(canvas, x, y, kind, cross)
+            y = canvas.box(x, y, title, kind, details)
     return y
 
 
-def draw_inputs(canvas, x, y, layer, cross):
+def draw_inputs(canvas, x, y, kind, cross):
     """Draws the arrows into a sub-layer. Returns the y of the box's bottom."""
-    if not layer.kind.endswith("attention"):
+    if not kind.endswith("attention"):
         canvas.arrow((x, y), (x, y + GAP))
         return y + GAP
     bottom, fork = y + GAP + FORK, y + GAP + 0.08
-    if layer.kind == "cross-attention":
+    if kind == "cross-attention":
         cross.append((x, fork))
         for place in (x - 0.6, x):
             canvas.arrow((place, fork), (place, bottom))
@@ -164,18 +231,20 @@ def draw_inputs(canvas, x, y, layer, cross):
 
 
 def draw_memory(canvas, top, places):
-    """Draws the line from the encoder's output to every cross-attention."""
+    """Draws the line from the encoder's output to every cross-attention. Returns its top's y."""
     turn, middle = top + 0.3, (ENCODER + DECODER) / 2 - 0.05
     if places:
         canvas.line((ENCODER, top), (ENCODER, turn), (middle, turn))
     for x, y in places:
         canvas.line((middle, turn), (middle, y), (x, y))
+    return turn
 
 
 def draw_output(canvas, y):
-    """Draws the projection to the vocabulary, above the decoder."""
+    """Draws the projection to the vocabulary, above the decoder. Returns the y of its text."""
     for title, color in (("Linear", "linear"), ("Softmax", "softmax")):
         canvas.arrow((DECODER, y), (DECODER, y + GAP))
         y = canvas.box(DECODER, y + GAP, title, color)
     canvas.arrow((DECODER, y), (DECODER, y + GAP))
     canvas.text(DECODER, y + GAP + 0.14, "probabilities of the next token", 9.5)
+    return y + GAP
