@@ -2,7 +2,8 @@
 
 import dataclasses
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+from pipelines.checks import setting, validate
+from t2t_keras.checks import check, check_integer
 
 
 @dataclasses.dataclass
@@ -20,12 +21,12 @@ class RivalConfig:
         tie_output: whether the target's embedding matrix also computes the logits.
     """
 
-    vocab_size: int = 37000
-    num_layers: int = 6
-    decoder_layers: int | None = None
-    d_model: int = 512
-    dropout: float = 0.1
-    source_vocab_size: int | None = None
+    vocab_size: int = setting(37000, at_least=4)
+    num_layers: int = setting(6, at_least=1)
+    decoder_layers: int | None = setting(None, at_least=1)
+    d_model: int = setting(512, at_least=1)
+    dropout: float = setting(0.1, at_least=0, below=1)
+    source_vocab_size: int | None = setting(None, at_least=4)
     tie_output: bool = True
 
     # Further attributes that `SequenceModel` needs.
@@ -34,22 +35,13 @@ class RivalConfig:
     num_heads = 1
     longest = None
     widths = ("d_model",)  # names of the settings that `divided` divides
-    numbers = ()  # names of other settings that must be integers of at least 1
 
     def __post_init__(self):
         self.validate()
 
     def validate(self):
         """Raises `ValueError` for the first setting that is invalid."""
-        check_integer("vocab_size", self.vocab_size, at_least=4)
-        if self.source_vocab_size is not None:
-            check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
-        if self.decoder_layers is not None:
-            check_integer("decoder_layers", self.decoder_layers)
-        for name in ("num_layers", "d_model", *self.numbers):
-            check_integer(name, getattr(self, name))
-        check_rate("dropout", self.dropout)
-        check_boolean("tie_output", self.tie_output)
+        validate(self)
 
     @property
     def layers(self):
