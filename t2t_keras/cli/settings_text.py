@@ -11,8 +11,7 @@ COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment: its name, value, default in the paper's model, meaning, and allowed
-    values in words."""
+    """A setting of an experiment: name, value, default in the paper's model, meaning, and bounds."""
 
     name: str
     value: Any
