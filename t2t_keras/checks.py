@@ -17,7 +17,7 @@ def check_rate(name, value):
 
 
 def check_positive(name, value):
-    check_value(name, value, float, above=0, below=float("inf"))
+    check_value(name, value, float, above=0)
 
 
 def check_not_negative(name, value):

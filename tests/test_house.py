@@ -44,7 +44,7 @@ MAY_USE_PIPELINES = {
     *("reproduction", "distillation", "cli"),
 }
 # These modules of pipelines import nothing of it, and know no data: all parts may use them.
-WITHOUT_DATA = [["pipelines", "printable"], ["pipelines", "checks"]]
+WITHOUT_DATA = [["pipelines", "printable"], ["pipelines", "checks"], ["pipelines", "registry"]]
 
 
 def sources():

@@ -11,7 +11,7 @@ COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment: name, value, default in the paper's model, meaning, and bounds."""
+    """A setting of an experiment: name, value, default in the paper's model, meaning, bounds."""
 
     name: str
     value: Any
@@ -63,7 +63,7 @@ def settings_text(experiment, set_by, source, width):
     lines = []
     for group, settings in groups:
         lines += ["", group]
-        for name, value, default, meaning in settings:
+        for name, value, default, meaning, _ in settings:
             remark = "(default)"
             if value != default:
                 remark = f"({set_by.get(name, source)}; default {default!r})"

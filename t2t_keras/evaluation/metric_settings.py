@@ -13,6 +13,8 @@ A plug-in file adds a metric of a line or of all lines:
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pipelines.registry import Registry
+
 # Those of sacreBLEU's tokenizers that need no download: the others fetch a SentencePiece model.
 TOKENIZERS = ("13a", "intl", "char", "none", "zh", "ja-mecab", "ko-mecab")
 
@@ -96,9 +98,13 @@ def corpus_metric(shown, function):
 
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.
-METRICS = {
-    "bleu": of_sacrebleu("bleu", "BLEU", "lowercase", "tokenize"),
-    "chrf": of_sacrebleu("chrf", "chrF", "lowercase"),
-    "chrf++": of_sacrebleu("chrf_with_words", "chrF++", "lowercase"),
-    "ter": of_sacrebleu("ter", "TER"),
-}
+METRICS = Registry(
+    "METRICS",
+    None,
+    {
+        "bleu": of_sacrebleu("bleu", "BLEU", "lowercase", "tokenize"),
+        "chrf": of_sacrebleu("chrf", "chrF", "lowercase"),
+        "chrf++": of_sacrebleu("chrf_with_words", "chrF++", "lowercase"),
+        "ter": of_sacrebleu("ter", "TER"),
+    },
+)

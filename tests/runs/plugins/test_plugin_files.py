@@ -132,7 +132,7 @@ def test_a_search_method_is_that_of_the_run(tmp_path):
     for _ in range(2):
         load_method(first, "own")
         assert METHODS["own"] == "first"
-        with pytest.raises(ValueError, match=f"{second}.* replaces 'own'.*different processes"):
+        with pytest.raises(ValueError, match=r"has an entry 'own' of .*different processes"):
             load_method(second, "own")
         load_method(second, "beam")
 
