@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 LOSSES = "losses", "token_loss", "cross_entropy"
 # A part of t2t_keras may import the parts below it, never one above.
 FLOORS = [
-    {"checks", "config_files", "ops", "options", "plugins", "processor", "registering"},
+    {"checks", "config_files", "ops", "options", "plugins", "processor"},
     {"quiet_loading"},
     {"decoding_cache"},
     {"layers"},
