@@ -19,7 +19,6 @@ from t2t_keras.runs.config_file import invalid, read_config
 
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
-MOST = 100  # plug-in files of a run
 
 
 class PluginFile(NamedTuple):
@@ -49,11 +48,7 @@ def recorded_files(contents, path):
         path: path of the config.json, for messages.
     """
     files = contents.get("imports") or {}
-    valid = isinstance(files, dict) and len(files) <= MOST
-    if not valid or not all(
-        NAME.fullmatch(name) and isinstance(sha256, str) and re.fullmatch("[0-9a-f]{64}", sha256)
-        for name, sha256 in files.items()
-    ):
+    if not isinstance(files, dict) or not all(map(NAME.fullmatch, files)):
         raise invalid(path, 'its entry "imports" must be {"NAME.py": SHA-256}')
     return files
 
@@ -70,20 +65,13 @@ def files_of_run(folder, contents=None):
     found = []
     for name, sha256 in recorded_files(contents, config).items():
         path = Path(folder) / FOLDER / name
-        try:
-            file = PluginFile.read(path)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+        found.append(PluginFile.read(path) if path.is_file() else None)
+        if found[-1] is None or found[-1].sha256 != sha256:
             raise ValueError(
-                f"{folder} needs its plug-in file {path}, which cannot be read ({reason}). Restore "
-                "it from a copy of the run"
-            ) from error
-        if file.sha256 != sha256:
-            raise ValueError(
-                f"{path} has changed since training: its SHA-256 is {file.sha256}, and that in "
-                f"config.json is {sha256}. Restore it from a copy of the run"
+                f"{folder} needs its plug-in file {path} with SHA-256 {sha256}, as config.json "
+                "says. It is missing or has changed since training: restore it from a copy of the "
+                "run"
             )
-        found.append(file)
     return found
 
 
