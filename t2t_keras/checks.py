@@ -1,43 +1,36 @@
-"""Checks of settings with uniform messages.
+"""Checks of the arguments of layers and functions, with the messages of settings."""
 
-Every message names the setting, the allowed values and the value received. Settings are checked
-when a layer or a config is created.
-"""
+from pipelines.checks import check, check_value, nearest
 
-import difflib
-import numbers
-
-
-def check(condition, name, value, allowed):
-    """Raises `ValueError` unless `condition` holds for the setting `name`."""
-    if not condition:
-        raise ValueError(f"`{name}` must be {allowed}. Received: {name}={value!r}")
+__all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_not_negative"]
+__all__ += ["check_positive", "check_rate", "check_sequence", "check_value", "nearest"]
 
 
 def check_integer(name, value, at_least=1):
     """Checks for an int of at least `at_least`; booleans and NumPy integers do not qualify."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    check(whole and value >= at_least, name, value, f"a whole number of at least {at_least}")
+    check_value(name, value, int, at_least=at_least)
 
 
 def check_rate(name, value):
     """Checks for a number in [0, 1), such as a dropout rate or a label smoothing."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    check(number and 0 <= value < 1, name, value, "a number of at least 0 and below 1")
+    check_value(name, value, float, at_least=0, below=1)
 
 
 def check_positive(name, value):
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    check(number and 0 < value < float("inf"), name, value, "a positive number")
+    check_value(name, value, float, above=0)
 
 
 def check_not_negative(name, value):
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    check(number and 0 <= value < float("inf"), name, value, "a number of at least 0")
+    check_value(name, value, float, at_least=0)
 
 
 def check_boolean(name, value):
-    check(isinstance(value, bool), name, value, "True or False")
+    check_value(name, value, bool)
+
+
+def check_choice(name, value, choices):
+    """Checks for one of `choices`. The message suggests the nearest one for a misspelled value."""
+    check_value(name, value, str, choices)
 
 
 def check_sequence(name, shape, width=None):
@@ -47,19 +40,3 @@ def check_sequence(name, shape, width=None):
             f"`{name}` must have the shape [batch, length, {width or 'width'}]. "
             f"Received: {name} of shape {tuple(shape)}"
         )
-
-
-def check_choice(name, value, choices):
-    """Checks for one of `choices`. The message suggests the nearest one for a misspelled value."""
-    if value in choices:
-        return
-    allowed = "one of " + ", ".join(repr(choice) for choice in choices)
-    if isinstance(value, str):
-        allowed += nearest(value, choices)
-    check(False, name, value, allowed)
-
-
-def nearest(name, names):
-    """Returns ' (did you mean ...?)' with the closest of `names`, or '' if none is close."""
-    close = difflib.get_close_matches(name.lower(), list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -15,14 +15,15 @@ import keras
 
 from pipelines.atomic_files import with_tuples
 from pipelines.data_config import DataConfig
+from pipelines.registry import Plugin
 from t2t_keras.checks import check, check_choice, nearest
-from t2t_keras.config_files import executed, find_config, loading_plugins_of
+from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import named_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
-from t2t_keras.models import architecture_of, check_models, model_class
-from t2t_keras.plugins import absolute, load_plugins, loading_from
+from t2t_keras.models import architecture_of, model_class
+from t2t_keras.plugins import absolute, executing, load_plugins
 from t2t_keras.token_loss import NoTokenLoss, token_loss
 from t2t_keras.training.hardware.jax_devices import prepare_jax
 from t2t_keras.training.optimizers import named_optimizer
@@ -85,7 +86,6 @@ class Experiment:
         )
 
     def validate_parts(self):
-        check_models()
         architecture_of(self.model)
         checks = {
             "model": self.model.validate,
@@ -223,26 +223,27 @@ def differences(before, after):
 def load_experiment(config):
     """Loads the `Experiment` of `NAME_OR_FILE[:VARIANT]`: "base", "table3:B_dk16", "mine.py".
 
+    A config may load plug-in files, but adds no entries itself: a run contains plug-in files, not
+    the config.
+
     Args:
         config: a path or, if there is no such file, the name of a shipped config.
     """
     name, colon, variant = config.partition(":")
     path = find_config(name)
-    with loading_plugins_of(path) as used:
-        get_config = executed(path).get_config
+    with executing(Plugin(path, loaded=[])) as config:
+        get_config = load_config_file(path).get_config
         try:
             experiment = get_config(variant) if colon else get_config()
         except TypeError as error:
             raise ValueError(f"{path}: {error}") from error
-    if not isinstance(experiment, Experiment):
-        raise ValueError(
-            f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
-            f"from {path}"
-        )
-    with loading_from(path.parent) as assigned:  # by `experiment.imports = ("mine.py",)`
-        load_plugins(name for name in experiment.imports if not os.path.isabs(name))
-    made = (name for name in experiment.imports if os.path.isabs(name))
-    experiment.imports = tuple(dict.fromkeys((*made, *assigned, *used)))
+        if not isinstance(experiment, Experiment):
+            raise ValueError(
+                f"get_config must return an Experiment. Received: {type(experiment).__name__}, "
+                f"from {path}"
+            )
+        load_plugins(experiment.imports)  # perhaps assigned after the `Experiment` was made
+    experiment.imports = tuple(config.loaded)
     return experiment
 
 

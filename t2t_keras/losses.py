@@ -9,6 +9,7 @@ import inspect
 import keras
 from keras import ops
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check, check_rate
 from t2t_keras.cross_entropy import Unprojected, chunked_sums, token_cross_entropy, token_losses
 from t2t_keras.layers.shared_embedding import SharedEmbedding
@@ -67,7 +68,9 @@ class LabelSmoothedCrossEntropy(TokenLoss):
 
 # {name in `training.loss`: class or function of options that returns a `TokenLoss`, a
 # `keras.losses.Loss`, or a function (labels, logits) → loss of each position}
-LOSSES = {"label_smoothed_cross_entropy": LabelSmoothedCrossEntropy}
+LOSSES = Registry(
+    "LOSSES", "training.loss", {"label_smoothed_cross_entropy": LabelSmoothedCrossEntropy}
+)
 
 
 def named_loss(name, options="", label_smoothing=0.1):

@@ -1,5 +1,8 @@
 """The models that this package trains, and their names in config.json."""
 
+import importlib
+
+from pipelines.registry import Registry
 from t2t_keras.checks import check_choice
 from t2t_keras.rivals.bytenet import ByteNet
 from t2t_keras.rivals.convs2s import ConvS2S
@@ -7,15 +10,6 @@ from t2t_keras.rivals.gnmt import GNMT
 from t2t_keras.rivals.moe import MoE
 from t2t_keras.sequence_model import SequenceModel
 from t2t_keras.transformer import Transformer
-
-MODELS = {
-    "transformer": Transformer,
-    "gnmt": GNMT,
-    "moe": MoE,
-    "convs2s": ConvS2S,
-    "bytenet": ByteNet,
-}
-
 
 # What a model's settings must offer; see `SequenceModel`.
 NEEDED = (
@@ -25,10 +19,10 @@ NEEDED = (
 )
 
 
-def check_models():
-    """Rejects an entry of `MODELS` that is no model, or that cannot be told from another one."""
-    classes, settings = {}, {}
-    for name, model in MODELS.items():
+class Models(Registry):
+    """{name: class of a model}. A new one must be a model that can be told from the others."""
+
+    def __setitem__(self, name, model):
         if not (isinstance(model, type) and issubclass(model, SequenceModel)):
             raise ValueError(
                 f"MODELS[{name!r}] must be a class derived from SequenceModel. Received: {model!r}"
@@ -44,18 +38,31 @@ def check_models():
                 f"{config.__name__}, the settings of {model.__name__}, must have {missing[0]!r}. "
                 "Derive it from TransformerConfig or RivalConfig"
             )
-        if other := settings.get(config):
-            raise ValueError(
-                f"the models {other!r} and {name!r} have the same config_class, by which they are "
-                f"told apart. Give {model.__name__} its own: a dataclass derived from "
-                f"{config.__name__}"
-            )
-        if other := classes.get(model.__name__):
-            raise ValueError(
-                f"the models {other!r} and {name!r} are classes with the same name, "
-                f"{model.__name__}, by which Keras loads them. Give one a different name"
-            )
-        classes[model.__name__] = settings[config] = name
+        for other, each in self.items():
+            same = model.__name__ == each.__name__ or config is each.config_class
+            if other != name and same:
+                raise ValueError(
+                    f"the models {other!r} and {name!r} need different names of their classes, by "
+                    "which Keras loads them, and different classes of settings, by which they are "
+                    f"told apart. Received: {each.__name__} with {each.config_class.__name__}, "
+                    f"{model.__name__} with {config.__name__}"
+                )
+        super().__setitem__(name, model)
+        # Registers the model as `.keras` files name it. Not imported above: training is above.
+        importlib.import_module("t2t_keras.training").trainable(model)
+
+
+MODELS = Models(
+    "MODELS",
+    "model",
+    {
+        "transformer": Transformer,
+        "gnmt": GNMT,
+        "moe": MoE,
+        "convs2s": ConvS2S,
+        "bytenet": ByteNet,
+    },
+)
 
 
 def architecture_of(config):

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check, check_choice, check_integer, check_positive
 from t2t_keras.options import made
 
@@ -122,7 +123,11 @@ def constant(learning_rate, warmup_steps):
 
 # {name in `training.schedule`: function that returns the schedule. Its arguments are those of
 # d_model, learning_rate, warmup_steps and steps that it needs, and its options}
-SCHEDULES = {"paper": paper, "inverse_sqrt": inverse_sqrt, "linear": linear, "constant": constant}
+SCHEDULES = Registry(
+    "SCHEDULES",
+    "training.schedule",
+    {"paper": paper, "inverse_sqrt": inverse_sqrt, "linear": linear, "constant": constant},
+)
 OF_PEAK = inverse_sqrt, linear, constant  # the learning rate is the peak
 
 

@@ -2,22 +2,13 @@
 
 import dataclasses
 
-from t2t_keras.checks import (
-    check,
-    check_boolean,
-    check_choice,
-    check_integer,
-    check_positive,
-    check_rate,
-)
+from pipelines.checks import setting, validate
+from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.layers.attention_scores import scores_named
+from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.block import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
-from t2t_keras.layers.positional_encoding import kind_of_positions
-
-# Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.
-MOST = {"num_layers": 1000, "decoder_layers": 1000, "position_offset": 10_000}
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS, kind_of_positions
 
 
 @dataclasses.dataclass
@@ -63,75 +54,46 @@ class TransformerConfig:
         block: kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/block.py).
     """
 
-    vocab_size: int = 37000
-    num_layers: int = 6
-    d_model: int = 512
-    d_ff: int = 2048
-    num_heads: int = 8
-    d_k: int | None = None
-    d_v: int | None = None
-    dropout: float = 0.1
-    attention_dropout: float = 0.0
-    positions: str = "sinusoidal"
-    max_length: int = 1024
-    attention: str = "scaled"
+    # Four ids are reserved: padding, begin, end, unknown. Maximum values are far beyond any use, so
+    # that settings from other sources cannot exhaust the memory.
+    vocab_size: int = setting(37000, at_least=4)
+    num_layers: int = setting(6, at_least=1, at_most=1000)
+    d_model: int = setting(512, at_least=1)
+    d_ff: int = setting(2048, at_least=1)
+    num_heads: int = setting(8, at_least=1)
+    d_k: int | None = setting(None, at_least=1)
+    d_v: int | None = setting(None, at_least=1)
+    dropout: float = setting(0.1, at_least=0, below=1)
+    attention_dropout: float = setting(0.0, at_least=0, below=1)
+    positions: str = setting("sinusoidal", choices=POSITIONAL_ENCODINGS)
+    max_length: int = setting(1024, at_least=1)
+    attention: str = setting("scaled", choices=SCORES)
     residual: bool = True
     layer_norm: bool = True
-    neighbourhood: int | None = None
-    decoder_neighbourhood: int | None = None
+    neighbourhood: int | None = setting(None, at_least=1)
+    decoder_neighbourhood: int | None = setting(None, at_least=1)
 
-    decoder_layers: int | None = None
-    source_vocab_size: int | None = None
+    decoder_layers: int | None = setting(None, at_least=1, at_most=1000)
+    source_vocab_size: int | None = setting(None, at_least=4)
     tie_output: bool = True
-    embedding_scale: float | None = None
+    embedding_scale: float | None = setting(None, above=0)
     source_end: bool = True
-    activation: str = "relu"
+    activation: str = setting("relu", choices=activation_names())
     attention_bias: bool = False
     output_bias: bool = False
-    position_offset: int = 0
+    position_offset: int = setting(0, at_least=0, at_most=10_000)
     pre_norm: bool = False
-    norm_epsilon: float = 1e-6
-    block: str = "transformer"
+    norm_epsilon: float = setting(1e-6, above=0)
+    block: str = setting("transformer", choices=BLOCKS)
 
     def __post_init__(self):
         self.validate()
 
     def validate(self):
         """Raises `ValueError` for the first setting that is invalid or contradicts another one."""
-        # Four ids are reserved: padding, begin, end, unknown.
-        check_integer("vocab_size", self.vocab_size, at_least=4)
-        if self.source_vocab_size is not None:
-            check_integer("source_vocab_size", self.source_vocab_size, at_least=4)
-        check_integer("num_layers", self.num_layers)
-        if self.decoder_layers is not None:
-            check_integer("decoder_layers", self.decoder_layers)
-        check_integer("d_ff", self.d_ff)
-        check_integer("d_model", self.d_model)
+        validate(self)
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        check_rate("dropout", self.dropout)
-        check_rate("attention_dropout", self.attention_dropout)
-        check_integer("max_length", self.max_length)
-        for name in ("neighbourhood", "decoder_neighbourhood"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name))
-        check_integer("position_offset", self.position_offset, at_least=0)
-        for name, most in MOST.items():
-            value = getattr(self, name)
-            check(value is None or value <= most, name, value, f"at most {most:,}")
         kind_of_positions(self.positions).check(self)
-        scores_named(self.attention)
-        check_choice("activation", self.activation, activation_names())
-        check_boolean("tie_output", self.tie_output)
-        if self.embedding_scale is not None:
-            check_positive("embedding_scale", self.embedding_scale)
-        check_boolean("source_end", self.source_end)
-        check_boolean("attention_bias", self.attention_bias)
-        check_boolean("output_bias", self.output_bias)
-        check_boolean("pre_norm", self.pre_norm)
-        check_boolean("residual", self.residual)
-        check_boolean("layer_norm", self.layer_norm)
-        check_positive("norm_epsilon", self.norm_epsilon)
-        check_choice("block", self.block, BLOCKS)
 
     @property
     def layers(self):

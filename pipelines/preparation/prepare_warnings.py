@@ -7,7 +7,7 @@ import numpy as np
 from pipelines.batches.id_store import SIDES
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaned_text import lines_of_side
-from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig
+from pipelines.text.cleaning_rules import RULES, CleaningConfig
 
 COMPARED = 10_000  # maximum number of pairs whose sides are compared
 ALIKE = 0.75  # minimum share of common words for two sides to be alike
@@ -55,7 +55,7 @@ def advice(name):
         return ADVICE[name]
     if name == "low_score":
         return "Lower --min_score, or raise --best"
-    if name not in BUILT_IN:
+    if name not in RULES.built_in:
         return f"Check the text. Without the rule {name!r}, they are kept"
     off = 0 if name.startswith(("max_", "min_")) else False
     return f"{ADVICE.get(name, 'Check the text')}. --config.data.cleaning.{name}={off} keeps them"

@@ -16,6 +16,7 @@ import itertools
 import json
 
 from pipelines.checks import SourceError, failure_of, nearest
+from pipelines.registry import Registry
 from pipelines.text.sources import Pairs, TabSeparatedFile
 from pipelines.text.treebank import TreebankPairs
 from pipelines.toy.documents import ToyDocuments
@@ -29,22 +30,25 @@ def tfds_pairs(name, **options):
 
 # {name: function that makes the source}. t2t-prepare has a flag of the same name for each source in
 # this package, with further flags for its other arguments.
-SOURCES = {
-    "pairs": TabSeparatedFile,
-    "tfds": tfds_pairs,
-    "treebank": TreebankPairs,
-    "toy_documents": ToyDocuments,
-}
-BUILT_IN = frozenset(SOURCES)
+SOURCES = Registry(
+    "SOURCES",
+    None,
+    {
+        "pairs": TabSeparatedFile,
+        "tfds": tfds_pairs,
+        "treebank": TreebankPairs,
+        "toy_documents": ToyDocuments,
+    },
+)
 
 
 def own_source(text):
     """Returns the `OwnSource` for "NAME:ARGUMENT"."""
     name, colon, argument = text.partition(":")
-    if name in BUILT_IN:
+    if name in SOURCES.built_in:
         raise ValueError(f"--source={text}: this source has a flag of its own, --{name}")
     if not colon or name not in SOURCES:
-        own = [each for each in SOURCES if each not in BUILT_IN]
+        own = SOURCES.own()
         raise ValueError(
             "--source without --target must be NAME:ARGUMENT, with a NAME that a plug-in file, "
             f"--imports=FILE, added to SOURCES: {', '.join(own) or 'there are none'}"

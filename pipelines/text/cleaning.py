@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipelines.checks import failure_of, place_of
-from pipelines.text.cleaning_rules import BUILT_IN, RULES, CleaningConfig, Pair
+from pipelines.text.cleaning_rules import RULES, CleaningConfig, Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
 CHUNK = 10_000  # pairs compared with earlier ones together
@@ -60,7 +60,7 @@ class Cleaning(NamedTuple):
             if rule.drops and setting:
                 if rule.with_languages:
                     setting = rule.with_languages(setting, self.languages)
-                drops = rule.drops if name in BUILT_IN else checked(name, rule.drops)
+                drops = rule.drops if name in RULES.built_in else checked(name, rule.drops)
                 active.append((name, drops, setting))
         return active
 

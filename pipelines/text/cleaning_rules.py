@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pipelines.checks import nearest, setting, validate
 from pipelines.languages.cld2 import LanguageIdentifier
 from pipelines.languages.scripts import share_in_script
+from pipelines.registry import Registry
 from pipelines.text import noise
 from pipelines.text.normalization import Normalization
 
@@ -191,9 +192,9 @@ class CleaningConfig:
     def validate(self, prefix=""):
         """Raises `ValueError` for the first wrong setting."""
         validate(self, prefix)
-        own = [name for name in RULES if name not in BUILT_IN]
+        own = RULES.own()
         for name in self.own_settings():
-            if name in BUILT_IN:
+            if name in RULES.built_in:
                 raise ValueError(
                     f"`rules` names rules of plug-in files; {name!r} has a setting of its own, "
                     f"data.cleaning.{name}"
@@ -251,14 +252,14 @@ def number_or_text(text):
 
 # {name: `Rule`} in order of application. A name is the key of its count and, except for low_score,
 # the setting that turns the rule on. Plug-in files add entries.
-RULES = {
+rules = {
     field.name: field.metadata["rule"]
     for field in dataclasses.fields(CleaningConfig)
     if "rule" in field.metadata
 }
-RULES["low_score"] = Rule("low score", lambda pair, _: not pair.is_good)
-RULES["duplicates"] = RULES.pop("duplicates")  # the last one
-BUILT_IN = frozenset(RULES)  # names of the rules in this package
+rules["low_score"] = Rule("low score", lambda pair, _: not pair.is_good)
+rules["duplicates"] = rules.pop("duplicates")  # the last one
+RULES = Registry("RULES", "data.cleaning.rules", rules)
 # Names of other counts and settings.
 RESERVED = ("read", "kept", "replaced", "nfc", "control_characters", "rules", "words", "characters")
 # The settings of t2t-prepare --strict, for text of unknown quality, such as from the web.

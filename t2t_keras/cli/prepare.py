@@ -30,6 +30,8 @@ import tempfile
 from absl import flags
 
 from pipelines.languages.language_codes import normalized
+from pipelines.preparation.source_table import SOURCES
+from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, loaded, refuse_config, run_with_config
@@ -37,7 +39,7 @@ from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
-from t2t_keras.plugins import load_plugins, plugins_with
+from t2t_keras.plugins import load_plugins
 
 SOURCE = flags.DEFINE_string(
     "source",
@@ -186,8 +188,7 @@ def used_plugins():
     name, colon, _ = (SOURCE.value or "").partition(":")
     sources = [name] if colon and not TARGET.value else []
     rules = CONFIG.value.data.cleaning.own_settings()
-    tables = {"text.cleaning_rules:RULES": rules, "preparation.source_table:SOURCES": sources}
-    return plugins_with({f"pipelines.{table}": names for table, names in tables.items()})
+    return [*dict.fromkeys([*cleaning_rules.RULES.plugins(rules), *SOURCES.plugins(sources)])]
 
 
 def add_strict_rules(cleaning):

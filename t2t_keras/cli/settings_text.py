@@ -4,18 +4,20 @@ import dataclasses
 import textwrap
 from typing import Any, NamedTuple
 
+from pipelines.checks import allowed_values, types_of_fields
 from t2t_keras.translating.request import descriptions
 
 COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment: its name, value, default in the paper's model, and meaning."""
+    """A setting of an experiment: name, value, default in the paper's model, meaning, bounds."""
 
     name: str
     value: Any
     default: Any
     meaning: str
+    allowed: str = ""
 
 
 def groups_of(experiment):
@@ -30,10 +32,17 @@ def groups_of(experiment):
 def settings_in(group, settings):
     """Returns the `Setting`s of a group that `groups_of` yields."""
     described, defaults = descriptions(type(settings)), type(settings)()
+    kinds = types_of_fields(type(settings))
     return [
-        Setting(f"{group}.{name}", value, getattr(defaults, name), described[name])
-        for name, value in vars(settings).items()
-        if not dataclasses.is_dataclass(value)
+        Setting(
+            f"{group}.{field.name}",
+            value,
+            getattr(defaults, field.name),
+            described[field.name],
+            allowed_values(kinds[field.name], **field.metadata),
+        )
+        for field in dataclasses.fields(settings)
+        if not dataclasses.is_dataclass(value := getattr(settings, field.name))
     ]
 
 
@@ -54,7 +63,7 @@ def settings_text(experiment, set_by, source, width):
     lines = []
     for group, settings in groups:
         lines += ["", group]
-        for name, value, default, meaning in settings:
+        for name, value, default, meaning, _ in settings:
             remark = "(default)"
             if value != default:
                 remark = f"({set_by.get(name, source)}; default {default!r})"

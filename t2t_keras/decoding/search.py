@@ -8,6 +8,7 @@ in a state is the sentence; only `position` is a scalar.
 A class with `draws = True` takes random numbers: `draws_of` the sentences, as `extras["draws"]`.
 """
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.greedy import Greedy
@@ -22,7 +23,7 @@ def beam_or_greedy(model, config, trees=None):
 
 
 # The choices of `SearchConfig.method`.
-METHODS = {"beam": beam_or_greedy, "sample": Sampling}
+METHODS = Registry("METHODS", "search.method", {"beam": beam_or_greedy, "sample": Sampling})
 
 
 def check_method(name):

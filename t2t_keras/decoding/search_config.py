@@ -3,26 +3,10 @@
 import dataclasses
 import json
 
-from t2t_keras.checks import check, check_boolean, check_choice, check_integer
-
-# Maximum values, far beyond any use, so that settings from other sources cannot exhaust the memory.
-MOST = {"beam": 1000, "n_best": 100_000, "extra_length": 10_000, "no_repeat_ngram": 100}
-MOST |= {"alpha": 10.0}  # the length penalty must fit into a float32
-
+from pipelines.checks import check, setting, validate
 
 # {setting that may differ from row to row, see `beam_search_with_options.py`: its dtype}
 ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32", "no_repeat_ngram": "int32"}
-
-
-def setting(default, **metadata):
-    """Returns a field of `SearchConfig`.
-
-    Args:
-        default: its default value.
-        **metadata: `choices`, the allowed values; `group`: "sampling" for settings that only
-            affect sampling, "constraint" for settings that forbid outputs.
-    """
-    return dataclasses.field(default=default, metadata=metadata)
 
 
 @dataclasses.dataclass
@@ -54,20 +38,23 @@ class SearchConfig:
             sentences, "" for none.
     """
 
+    # `group`: "sampling" for settings that only affect sampling, "constraint" for settings that
+    # forbid outputs. Maximum values are far beyond any use, so that settings from other sources
+    # cannot exhaust the memory; the length penalty must fit into a float32.
     method: str = "beam"
-    beam: int = 4
-    alpha: float = 0.6
+    beam: int = setting(4, at_least=1, at_most=1000)
+    alpha: float = setting(0.6, at_least=0, at_most=10)
     penalty: str = setting("gnmt", choices=("gnmt", "marian"))
-    extra_length: int = 50
-    n_best: int = 1
+    extra_length: int = setting(50, at_least=0, at_most=10_000)
+    n_best: int = setting(1, at_least=1, at_most=100_000)
     early_stopping: bool = True
-    temperature: float = setting(1.0, group="sampling")
-    top_k: int = setting(0, group="sampling")
-    top_p: float = setting(1.0, group="sampling")
-    seed: int = setting(0, group="sampling")
-    banned: tuple[int, ...] = setting((), group="constraint")
-    first: tuple[int, ...] = setting((), group="constraint")
-    no_repeat_ngram: int = setting(0, group="constraint")
+    temperature: float = setting(1.0, group="sampling", above=0)
+    top_k: int = setting(0, group="sampling", at_least=0)
+    top_p: float = setting(1.0, group="sampling", above=0, at_most=1)
+    seed: int = setting(0, group="sampling", at_least=0)
+    banned: tuple[int, ...] = setting((), group="constraint", at_least=0)
+    first: tuple[int, ...] = setting((), group="constraint", at_least=0)
+    no_repeat_ngram: int = setting(0, group="constraint", at_least=0, at_most=100)
     constrain: str = setting("", group="constraint", choices=("", "tree"))
 
     @property
@@ -107,29 +94,7 @@ class SearchConfig:
         The name of the method is checked where it is used, by `search.check_method`: a SavedModel
         contains its search, so nothing else must know it.
         """
-        check(isinstance(self.method, str), "method", self.method, "the name of a search method")
-        for field in dataclasses.fields(self):
-            if "choices" in field.metadata:
-                check_choice(field.name, getattr(self, field.name), field.metadata["choices"])
-        check_boolean("early_stopping", self.early_stopping)
-        check_integer("beam", self.beam)
-        check_integer("n_best", self.n_best)
-        for name in ("extra_length", "top_k", "seed", "no_repeat_ngram"):
-            check_integer(name, getattr(self, name), at_least=0)
-        for name in ("alpha", "temperature", "top_p"):
-            value = getattr(self, name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            valid = is_number and 0 <= value < float("inf")
-            check(valid, name, value, "a finite number of at least 0")
-        for name, most in MOST.items():
-            value = getattr(self, name)
-            check(value <= most, name, value, f"at most {most:,}")
-        check(self.temperature > 0, "temperature", self.temperature, "more than 0")
-        check(0 < self.top_p <= 1, "top_p", self.top_p, "more than 0 and at most 1")
-        for name in ("banned", "first"):
-            for token in getattr(self, name):
-                is_id = isinstance(token, int) and not isinstance(token, bool) and token >= 0
-                check(is_id, name, token, f"ids from 0 up; pieces are for the flag --{name}")
+        validate(self)
         check(
             2 not in self.banned, "banned", self.banned, "ids other than 2, which ends every output"
         )
@@ -152,8 +117,16 @@ class SearchConfig:
             )
 
 
+# {setting: its maximum value}
+MOST = {
+    field.name: field.metadata["at_most"]
+    for field in dataclasses.fields(SearchConfig)
+    if "at_most" in field.metadata
+}
+
+
 def settings_in(group):
-    """Returns the names of the settings in a group, see `setting`."""
+    """Returns the names of the settings in a group."""
     fields = dataclasses.fields(SearchConfig)
     return tuple(field.name for field in fields if field.metadata.get("group") == group)
 

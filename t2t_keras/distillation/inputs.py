@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pipelines.atomic_files import digest, json_digest, read_json
+from pipelines.text.cleaning_rules import RULES
 from pipelines.text.file_lists import find_files
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
@@ -16,7 +17,6 @@ from t2t_keras.distillation.models import (
     given_teachers,
 )
 from t2t_keras.distillation.student_record import TEACHERS
-from t2t_keras.plugins import plugins_with
 
 # Settings of the plan that the prepared text does not depend on, or only on the files they name.
 NOT_OF_TEXTS = (
@@ -108,8 +108,7 @@ def check_tag(plan, vocabulary, tag):
 def cleaning_plugins(experiment):
     """Returns the paths of the plug-in files whose cleaning rules are used."""
     rules = experiment.data.cleaning.own_settings()
-    plugins = plugins_with({"pipelines.text.cleaning_rules:RULES": rules})
-    return [Path(plugin.path) for plugin in plugins]
+    return [plugin.path for plugin in RULES.plugins(rules)]
 
 
 def preparation_settings(experiment):

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipelines.checks import check, validate
 from pipelines.text.file_lists import find_files
 from pipelines.text.held_out_files import parse_sets
-from t2t_keras.checks import (
-    check,
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_rate,
-)
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.runs.text_files import read_lines
 
@@ -31,7 +24,8 @@ def setting(description, default=None, **metadata):
     Args:
         description: meaning of the setting, and help of its flag.
         default: default value.
-        **metadata: `choices`, the allowed values; `repeated`: the flag is given several times.
+        **metadata: bounds or `choices`, see `pipelines.checks`; `repeated`: the flag is given
+            several times.
     """
     return dataclasses.field(default=default, metadata={"description": description, **metadata})
 
@@ -78,6 +72,7 @@ class DistillationPlan:
     beam: int | None = setting(
         "beam width of the teacher. Default: the teacher's; with --choose=reference at least "
         "--n_best.",
+        at_least=1,
     )
     choose: str = setting(
         "translation to learn from: the teacher's best one, or the one of --n_best that is "
@@ -86,7 +81,8 @@ class DistillationPlan:
         choices=CHOICES,
     )
     n_best: int | None = setting(
-        f"number of translations that --choose=reference chooses from. Default: {HYPOTHESES}."
+        f"number of translations that --choose=reference chooses from. Default: {HYPOTHESES}.",
+        at_least=1,
     )
     apache_beam: bool = setting("translate as an Apache Beam pipeline; needs an export.", False)
     beam_options: Sequence[str] | None = setting("pipeline options for --apache_beam.")
@@ -94,17 +90,22 @@ class DistillationPlan:
         "how many times as long or as short as expected a translation may be; 0: any length. "
         "Expected is the length of its source times the median ratio of all pairs.",
         2.5,
+        above=1,
+        off=True,
     )
     repetitions: int = setting(
         "how many times in a row a translation may contain a phrase, unless its source repeats "
         "one as well; 0: any number.",
         2,
+        at_least=0,
     )
     reverse: str | None = setting(
         "run or export for the other direction, by which bad translations are found."
     )
     keep: float | None = setting(
-        f"share of the translations to keep, the best ones for --reverse. Default: {KEEP}."
+        f"share of the translations to keep, the best ones for --reverse. Default: {KEEP}.",
+        above=0,
+        at_most=1,
     )
     vocabulary: str = setting(
         "vocabulary of the student: the teacher's, the one of --data, or the size of a new one, "
@@ -112,7 +113,10 @@ class DistillationPlan:
         "teacher",
     )
     real: float = setting(
-        "share of the real pairs of --data in the training, such as 0.2; 0: none.", 0.0
+        "share of the real pairs of --data in the training, such as 0.2; 0: none.",
+        0.0,
+        at_least=0,
+        below=1,
     )
     dev_source: str | None = setting("file with held-out source text, evaluated during training.")
     dev_target: str | None = setting("file with the translations of --dev_source.")
@@ -127,11 +131,7 @@ class DistillationPlan:
         self.normalize()
         check(bool(self.teachers), "teachers", self.teachers, "one folder or more")
         check(bool(self.run), "run", self.run, "the folder of the student")
-        for field in settings():
-            value, choices = getattr(self, field.name), field.metadata.get("choices")
-            if choices and value is not None:
-                check_choice(field.name, value, choices)
-        self.check_numbers()
+        validate(self)
         self.check_relations()
         self.check_files()
 
@@ -182,24 +182,12 @@ class DistillationPlan:
         )
         self.vocabulary = str(self.vocabulary)
 
-    def check_numbers(self):
-        for name in ("beam", "n_best"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name))
-        check_integer("repetitions", self.repetitions, at_least=0)
-        check_not_negative("ratio", self.ratio)
-        check(self.ratio == 0 or self.ratio > 1, "ratio", self.ratio, "0, or more than 1")
-        check_rate("real", self.real)
-        if self.keep is not None:
-            check_positive("keep", self.keep)
-            check(self.keep <= 1, "keep", self.keep, "at most 1")
+    def check_relations(self):
+        """Rejects settings that contradict each other or have no effect."""
         if size := self.vocabulary_size:
             check(size >= SMALLEST_VOCABULARY, "vocabulary", size, f"{SMALLEST_VOCABULARY} or more")
         elif self.vocabulary not in ("teacher", "data"):
             check(False, "vocabulary", self.vocabulary, "teacher, data, or a number of pieces")
-
-    def check_relations(self):
-        """Rejects settings that contradict each other or have no effect."""
         if not (self.data or self.mono):
             raise ValueError(
                 "--data=FOLDER or --mono=FILES is required: the text that the teacher translates"

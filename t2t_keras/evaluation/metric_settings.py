@@ -13,6 +13,8 @@ A plug-in file adds a metric of a line or of all lines:
 from collections.abc import Callable
 from typing import NamedTuple
 
+from pipelines.registry import Registry
+
 # Those of sacreBLEU's tokenizers that need no download: the others fetch a SentencePiece model.
 TOKENIZERS = ("13a", "intl", "char", "none", "zh", "ja-mecab", "ko-mecab")
 
@@ -87,9 +89,13 @@ def corpus_metric(shown, function):
 
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.
-METRICS = {
-    "bleu": Metric("BLEU", made("bleu"), ("lowercase", "tokenize")),
-    "chrf": Metric("chrF", made("chrf"), ("lowercase",)),
-    "chrf++": Metric("chrF++", made("chrf_with_words"), ("lowercase",)),
-    "ter": Metric("TER", made("ter")),
-}
+METRICS = Registry(
+    "METRICS",
+    None,
+    {
+        "bleu": Metric("BLEU", made("bleu"), ("lowercase", "tokenize")),
+        "chrf": Metric("chrF", made("chrf"), ("lowercase",)),
+        "chrf++": Metric("chrF++", made("chrf_with_words"), ("lowercase",)),
+        "ter": Metric("TER", made("ter")),
+    },
+)

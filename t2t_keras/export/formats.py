@@ -85,7 +85,7 @@ FORMATS = {
         (*RECORDED, *SEARCH, *CONSTRAINTS),
     ),
     "keras": ExportFormat(
-        "Keras model, which keras.saving.load_model opens after `import t2t_keras`",
+        "Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`",
         "model.keras",
         "keras_file:write",
         (),

@@ -2,6 +2,7 @@
 
 from keras import ops
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check_choice
 
 
@@ -42,7 +43,11 @@ def additive_scores(queries, keys, vector):
 
 
 # The choices of `TransformerConfig.attention`. Only additive attention has additional weights.
-SCORES = {"scaled": scaled_scores, "unscaled": unscaled_scores, "additive": additive_scores}
+SCORES = Registry(
+    "SCORES",
+    "model.attention",
+    {"scaled": scaled_scores, "unscaled": unscaled_scores, "additive": additive_scores},
+)
 
 
 def scores_named(name):

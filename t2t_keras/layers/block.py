@@ -3,8 +3,9 @@
 `BLOCKS` lists the choices of `TransformerConfig.block`. README.md shows how to add one.
 """
 
+from pipelines.registry import Registry
 from t2t_keras.layers.decoder import DecoderBlock
 from t2t_keras.layers.encoder import EncoderBlock
 
 # {name: (class of the encoder's blocks, class of the decoder's blocks)}
-BLOCKS = {"transformer": (EncoderBlock, DecoderBlock)}
+BLOCKS = Registry("BLOCKS", "model.block", {"transformer": (EncoderBlock, DecoderBlock)})

@@ -12,6 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
@@ -244,47 +245,53 @@ class Kind(NamedTuple):
 
 
 # The choices of `TransformerConfig.positions`.
-POSITIONAL_ENCODINGS = {
-    "sinusoidal": Kind(
-        check=lambda config: check_sinusoid_width(config.d_model),
-        make=lambda config, **layer: SinusoidalPositionalEncoding(
-            offset=config.position_offset, **layer
+POSITIONAL_ENCODINGS = Registry(
+    "POSITIONAL_ENCODINGS",
+    "model.positions",
+    {
+        "sinusoidal": Kind(
+            check=lambda config: check_sinusoid_width(config.d_model),
+            make=lambda config, **layer: SinusoidalPositionalEncoding(
+                offset=config.position_offset, **layer
+            ),
         ),
-    ),
-    "learned": Kind(
-        check=check_learned_offset,
-        make=lambda config, **layer: LearnedPositionalEncoding(
-            config.max_length, config.position_offset, **layer
+        "learned": Kind(
+            check=check_learned_offset,
+            make=lambda config, **layer: LearnedPositionalEncoding(
+                config.max_length, config.position_offset, **layer
+            ),
         ),
-    ),
-    # no encoding, as a baseline
-    "none": Kind(check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)),
-    # tensor2tensor's sinusoids
-    "concatenated": Kind(
-        check=lambda config: check_sinusoid_width(config.d_model, largest_is_1=True),
-        make=lambda config, **layer: SinusoidalPositionalEncoding(
-            interleaved=False, offset=config.position_offset, **layer
+        # no encoding, as a baseline
+        "none": Kind(
+            check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)
         ),
-    ),
-    # the paper's sinusoids in a different order, as in Hugging Face's Marian models
-    "hugging_face": Kind(
-        check=lambda config: check_sinusoid_width(config.d_model),
-        make=lambda config, **layer: SinusoidalPositionalEncoding(
-            interleaved=False, offset=config.position_offset, largest_is_1=False, **layer
+        # tensor2tensor's sinusoids
+        "concatenated": Kind(
+            check=lambda config: check_sinusoid_width(config.d_model, largest_is_1=True),
+            make=lambda config, **layer: SinusoidalPositionalEncoding(
+                interleaved=False, offset=config.position_offset, **layer
+            ),
         ),
-    ),
-    # relative biases
-    "t5": Kind(
-        check=check_no_offset,
-        make=lambda config, **layer: PositionalEncoding(**layer),
-        bias=lambda num_heads, causal, **layer: T5Bias(num_heads, causal, **layer),
-    ),
-    "alibi": Kind(
-        check=check_no_offset,
-        make=lambda config, **layer: PositionalEncoding(**layer),
-        bias=lambda num_heads, causal, **layer: ALiBiBias(num_heads, **layer),
-    ),
-}
+        # the paper's sinusoids in a different order, as in Hugging Face's Marian models
+        "hugging_face": Kind(
+            check=lambda config: check_sinusoid_width(config.d_model),
+            make=lambda config, **layer: SinusoidalPositionalEncoding(
+                interleaved=False, offset=config.position_offset, largest_is_1=False, **layer
+            ),
+        ),
+        # relative biases
+        "t5": Kind(
+            check=check_no_offset,
+            make=lambda config, **layer: PositionalEncoding(**layer),
+            bias=lambda num_heads, causal, **layer: T5Bias(num_heads, causal, **layer),
+        ),
+        "alibi": Kind(
+            check=check_no_offset,
+            make=lambda config, **layer: PositionalEncoding(**layer),
+            bias=lambda num_heads, causal, **layer: ALiBiBias(num_heads, **layer),
+        ),
+    },
+)
 
 
 def kind_of_positions(name):

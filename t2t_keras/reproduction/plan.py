@@ -5,14 +5,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pipelines.checks import validate
 from pipelines.text.treebank import LEAVES
-from t2t_keras.checks import check_choice, check_integer, check_positive
+from t2t_keras.checks import check_choice
 from t2t_keras.reproduction.timing import sorted_lengths
 
 TABLES = ("table1", "table2", "table3", "table4", "claims")
 
 
-def setting(*tables, default=None, trains=False, description=""):
+def setting(*tables, default=None, trains=False, description="", **rules):
     """Returns a field of `Plan`.
 
     Args:
@@ -21,9 +22,10 @@ def setting(*tables, default=None, trains=False, description=""):
         trains: whether the setting only affects training. A plan with `run`, which trains
             nothing, rejects it.
         description: meaning of the setting, and help of its flag.
+        **rules: bounds or `choices`, see `pipelines.checks`.
     """
     names = [table if isinstance(table, str) else f"table{table}" for table in tables]
-    metadata = {"tables": names, "trains": trains, "description": description}
+    metadata = {"tables": names, "trains": trains, "description": description} | rules
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -47,34 +49,53 @@ class Plan:
     command: str = setting(1, 2, 3, 4, "claims", default="")
 
     # Layers to time.
-    d_model: int = setting(1, default=256, description="width d of the layers.")
-    heads: int = setting(1, default=4, description="heads h of both attention layers.")
+    d_model: int = setting(1, default=256, description="width d of the layers.", at_least=1)
+    heads: int = setting(1, default=4, description="heads h of both attention layers.", at_least=1)
     neighbourhood: int = setting(
-        1, default=65, description="neighbourhood r of restricted self-attention."
+        1,
+        default=65,
+        description="neighbourhood r of restricted self-attention.",
+        at_least=1,
     )
-    kernel: int = setting(1, default=3, description="kernel width k of the convolutions.")
+    kernel: int = setting(
+        1, default=3, description="kernel width k of the convolutions.", at_least=1
+    )
     lengths: Sequence[int] = setting(
         1, default=(1024, 2048, 4096, 8192, 16384), description="sequence lengths n."
     )
-    rounds: int = setting(1, default=7, description="timed calls for each layer and length.")
+    rounds: int = setting(
+        1, default=7, description="timed calls for each layer and length.", at_least=1
+    )
 
     # Reductions of the paper's settings.
     divide: int | None = setting(
-        2, 3, 4, trains=True, description="divisor of all widths of the models."
+        2,
+        3,
+        4,
+        trains=True,
+        description="divisor of all widths of the models.",
+        at_least=1,
     )
     divide_layers: int | None = setting(
-        2, 3, 4, trains=True, description="divisor of the number of layers."
+        2,
+        3,
+        4,
+        trains=True,
+        description="divisor of the number of layers.",
+        at_least=1,
     )
     steps: int | None = setting(
         *(2, 3, 4, "claims"),
         trains=True,
         description="training steps; the warm-up shrinks in proportion.",
+        at_least=1,
     )
     operations: float | None = setting(
         2,
         trains=True,
         description="floating-point operations to train each row for, instead of --steps. So the "
         "rows cost the same.",
+        above=0,
     )
     reduced: str | None = setting(
         *(2, 3, 4),
@@ -146,6 +167,7 @@ class Plan:
         default=1,
         trains=True,
         description="number of trainings of each row, each with a different seed.",
+        at_least=1,
     )
     language: str = setting(
         3, default="de", description="target language, for the paper's BLEU and for --tfds."
@@ -176,7 +198,9 @@ class Plan:
         4, description="files of automatically parsed trees to mix with --train."
     )
     ratio: float | None = setting(
-        4, description="automatic trees per gold tree. Default: all trees of both, once."
+        4,
+        description="automatic trees per gold tree. Default: all trees of both, once.",
+        above=0,
     )
     dev: str | None = setting(
         4, description="files of gold trees to score; section 22 in the paper."
@@ -188,6 +212,7 @@ class Plan:
         4,
         description="symbol for a word among the brackets: XX, tag or word. Default: from --run, "
         "else XX.",
+        choices=LEAVES,
     )
 
     def __post_init__(self):
@@ -242,27 +267,17 @@ class Plan:
                 )
 
     def check_values(self):
-        for name in ("d_model", "heads", "neighbourhood", "kernel", "rounds", "seeds"):
-            check_integer(name, getattr(self, name))
-        for name in ("divide", "divide_layers", "steps"):
-            if getattr(self, name) is not None:
-                check_integer(name, getattr(self, name))
-        if self.operations is not None:
-            check_positive("operations", self.operations)
-            if self.steps is not None:
-                raise ValueError(
-                    "--operations and --steps both say how long to train. Leave one of them out. "
-                    f"Received: --operations={self.operations:g} --steps={self.steps}"
-                )
-        if self.ratio is not None:
-            check_positive("ratio", self.ratio)
-            if not self.automatic:
-                raise ValueError(
-                    "--ratio needs --automatic, the trees to mix in. "
-                    f"Received: --ratio={self.ratio:g} alone"
-                )
-        if self.leaves is not None:
-            check_choice("leaves", self.leaves, LEAVES)
+        validate(self)
+        if self.operations is not None and self.steps is not None:
+            raise ValueError(
+                "--operations and --steps both say how long to train. Leave one of them out. "
+                f"Received: --operations={self.operations:g} --steps={self.steps}"
+            )
+        if self.ratio is not None and not self.automatic:
+            raise ValueError(
+                "--ratio needs --automatic, the trees to mix in. "
+                f"Received: --ratio={self.ratio:g} alone"
+            )
         if "training.steps" in (self.overrides or {}):
             raise ValueError(
                 "--config.training.steps would leave the warm-up at full length. Use --steps, "

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_positive
+from pipelines.checks import check, setting
 from t2t_keras.decoding_cache import extended
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
@@ -38,26 +38,20 @@ class ByteNetConfig(RivalConfig):
         unfold_extra: number of additional positions of the encoder.
     """
 
-    num_layers: int = 30
-    d_model: int = 1600
-    units: int = 800
-    kernel: int = 3
-    max_dilation: int = 16
-    unfold_ratio: float = 1.2
-    unfold_extra: int = 0
+    num_layers: int = setting(30, at_least=1)
+    d_model: int = setting(1600, at_least=1)
+    units: int = setting(800, at_least=1)
+    kernel: int = setting(3, at_least=2)
+    max_dilation: int = setting(16, at_least=1)
+    unfold_ratio: float = setting(1.2, at_least=1)
+    unfold_extra: int = setting(0, at_least=0)
 
     widths = ("d_model", "units")
-    minimum = {
-        **RivalConfig.minimum,
-        **{"units": 1, "max_dilation": 1, "kernel": 2, "unfold_extra": 0},
-    }
 
     def validate(self):
         super().validate()
         power = self.max_dilation & (self.max_dilation - 1) == 0
         check(power, "max_dilation", self.max_dilation, "a power of 2")
-        check_positive("unfold_ratio", self.unfold_ratio)
-        check(self.unfold_ratio >= 1, "unfold_ratio", self.unfold_ratio, "at least 1")
 
     def use_of(self, path):
         """Returns the number of positions per token: `unfold_ratio` in the encoder, else 1."""

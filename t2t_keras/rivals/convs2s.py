@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check
+from pipelines.checks import check, setting
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
 from t2t_keras.rivals.convolution import Convolution
@@ -45,26 +45,21 @@ class ConvS2SConfig(RivalConfig):
         max_length: number of learned positions, which is the maximum length of a sequence.
     """
 
-    vocab_size: int = 40000
-    num_layers: int = 15
-    dropout: float = 0.2
-    source_vocab_size: int | None = 40000
+    vocab_size: int = setting(40000, at_least=4)
+    num_layers: int = setting(15, at_least=1)
+    dropout: float = setting(0.2, at_least=0, below=1)
+    source_vocab_size: int | None = setting(40000, at_least=4)
     tie_output: bool = False
-    units: int = 512
-    kernel: int = 3
-    wide_layers: int = 3
-    wide_units: int = 768
-    top_layers: int = 2
-    top_units: int = 2048
-    max_length: int = 1024
+    units: int = setting(512, at_least=1)
+    kernel: int = setting(3, at_least=2)
+    wide_layers: int = setting(3, at_least=0)
+    wide_units: int = setting(768, at_least=1)
+    top_layers: int = setting(2, at_least=0)
+    top_units: int = setting(2048, at_least=1)
+    max_length: int = setting(1024, at_least=1)
 
     output_bias = True
     widths = ("d_model", "units", "wide_units", "top_units")
-    minimum = {
-        **RivalConfig.minimum,
-        **{"units": 1, "wide_units": 1, "top_units": 1, "max_length": 1},
-        **{"kernel": 2, "wide_layers": 0, "top_layers": 0},
-    }
 
     def validate(self):
         super().validate()

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean
+from pipelines.checks import check, setting
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.rivals.recurrence import Recurrence
 from t2t_keras.rivals.rival import Rival, RivalConfig, attend
@@ -29,23 +29,21 @@ class GNMTConfig(RivalConfig):
             of its input x to its gates. So a linear path connects the inputs of all layers.
     """
 
-    vocab_size: int = 32000
-    num_layers: int = 8
-    d_model: int = 1024
-    dropout: float = 0.2
-    source_vocab_size: int | None = 32000
+    vocab_size: int = setting(32000, at_least=4)
+    num_layers: int = setting(8, at_least=1)
+    d_model: int = setting(1024, at_least=1)
+    dropout: float = setting(0.2, at_least=0, below=1)
+    source_vocab_size: int | None = setting(32000, at_least=4)
     tie_output: bool = False
-    units: int = 1024
-    attention_units: int = 1024
+    units: int = setting(1024, at_least=1)
+    attention_units: int = setting(1024, at_least=1)
     fast_forward: bool = False
 
     widths = ("d_model", "units", "attention_units")
-    minimum = {**RivalConfig.minimum, "units": 1, "attention_units": 1}
     attention_layers = 0, 0, 1
 
     def validate(self):
         super().validate()
-        check_boolean("fast_forward", self.fast_forward)
         allowed = "at least 2: the layers above the first one read the context"
         check(self.layers[1] >= 2, "decoder_layers", self.layers[1], allowed)
 

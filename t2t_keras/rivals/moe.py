@@ -4,7 +4,7 @@ import dataclasses
 
 import keras
 
-from t2t_keras.checks import check, check_positive
+from pipelines.checks import check, setting
 from t2t_keras.rivals.gnmt import GNMT, GNMTConfig
 from t2t_keras.rivals.sparse_experts import SparseExperts
 
@@ -23,27 +23,23 @@ class MoEConfig(GNMTConfig):
         balance: weight of the losses that balance the use of the experts.
     """
 
-    num_layers: int = 3
-    decoder_layers: int | None = 2
-    d_model: int = 512
-    dropout: float = 0.4
-    units: int = 512
-    attention_units: int = 512
-    experts: int = 2048
-    chosen: int = 4
-    expert_units: int = 2048
-    balance: float = 0.01
+    # The experts need a layer between the first and the last.
+    num_layers: int = setting(3, at_least=3)
+    decoder_layers: int | None = setting(2, at_least=1)
+    d_model: int = setting(512, at_least=1)
+    dropout: float = setting(0.4, at_least=0, below=1)
+    units: int = setting(512, at_least=1)
+    attention_units: int = setting(512, at_least=1)
+    experts: int = setting(2048, at_least=1)
+    chosen: int = setting(4, at_least=2)
+    expert_units: int = setting(2048, at_least=1)
+    balance: float = setting(0.01, above=0)
 
     widths = (*GNMTConfig.widths, "expert_units")
-    minimum = {**GNMTConfig.minimum, "experts": 1, "chosen": 1, "expert_units": 1}
 
     def validate(self):
         super().validate()
-        allowed = "at least 3: the experts need a layer between the first and the last"
-        check(self.num_layers >= 3, "num_layers", self.num_layers, allowed)
-        allowed = f"from 2 to experts={self.experts}"
-        check(2 <= self.chosen <= self.experts, "chosen", self.chosen, allowed)
-        check_positive("balance", self.balance)
+        check(self.chosen <= self.experts, "chosen", self.chosen, f"at most experts={self.experts}")
         check(not self.fast_forward, "fast_forward", True, "False: the experts are residual")
 
     def use_of(self, path):

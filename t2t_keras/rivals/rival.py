@@ -4,7 +4,8 @@ import dataclasses
 
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+from pipelines.checks import setting, validate
+from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
@@ -27,12 +28,12 @@ class RivalConfig:
         tie_output: whether the target's embedding matrix also computes the logits.
     """
 
-    vocab_size: int = 37000
-    num_layers: int = 6
-    decoder_layers: int | None = None
-    d_model: int = 512
-    dropout: float = 0.1
-    source_vocab_size: int | None = None
+    vocab_size: int = setting(37000, at_least=4)
+    num_layers: int = setting(6, at_least=1)
+    decoder_layers: int | None = setting(None, at_least=1)
+    d_model: int = setting(512, at_least=1)
+    dropout: float = setting(0.1, at_least=0, below=1)
+    source_vocab_size: int | None = setting(None, at_least=4)
     tie_output: bool = True
 
     # Further attributes that `SequenceModel` needs.
@@ -42,23 +43,13 @@ class RivalConfig:
     longest = None
     attention_layers = 0, 0, 0
     widths = ("d_model",)  # names of the settings that `divided` divides
-    # {name of an integer setting: its minimum}
-    minimum = {
-        **{"vocab_size": 4, "source_vocab_size": 4},
-        **{"num_layers": 1, "decoder_layers": 1, "d_model": 1},
-    }
 
     def __post_init__(self):
         self.validate()
 
     def validate(self):
         """Raises `ValueError` for the first setting that is invalid."""
-        for name, minimum in self.minimum.items():
-            value = getattr(self, name)
-            if value is not None or name not in ("source_vocab_size", "decoder_layers"):
-                check_integer(name, value, at_least=minimum)
-        check_rate("dropout", self.dropout)
-        check_boolean("tie_output", self.tie_output)
+        validate(self)
 
     @property
     def layers(self):

@@ -9,6 +9,7 @@ import inspect
 
 import keras
 
+from pipelines.registry import Registry
 from t2t_keras.checks import (
     check,
     check_choice,
@@ -52,33 +53,37 @@ def muon(schedule, exclude_layers, **options):
 
 ADAM = {"beta_1": 0.9, "beta_2": 0.98, "epsilon": 1e-9, "amsgrad": False}
 # {name in `training.optimizer`: function of (schedule, **options)}
-OPTIMIZERS = {
-    "adam": with_options(Adam, **ADAM),
-    "adamw": with_options(Adam, weight_decay=0.01, **ADAM),
-    "adafactor": with_options(
-        keras.optimizers.Adafactor,
-        weight_decay=0.0,
-        beta_2_decay=-0.8,
-        epsilon_1=1e-30,
-        epsilon_2=1e-3,
-        clip_threshold=1.0,
-    ),
-    "lion": with_options(keras.optimizers.Lion, weight_decay=0.1, beta_1=0.9, beta_2=0.99),
-    "muon": with_options(
-        muon,
-        weight_decay=0.01,
-        momentum=0.95,
-        nesterov=True,
-        ns_steps=5,
-        rms_rate=0.2,
-        exclude_layers=(),
-        adam_weight_decay=0.01,
-        adam_beta_1=0.9,
-        adam_beta_2=0.98,
-        adam_lr_ratio=1.0,
-        epsilon=1e-9,
-    ),
-}
+OPTIMIZERS = Registry(
+    "OPTIMIZERS",
+    "training.optimizer",
+    {
+        "adam": with_options(Adam, **ADAM),
+        "adamw": with_options(Adam, weight_decay=0.01, **ADAM),
+        "adafactor": with_options(
+            keras.optimizers.Adafactor,
+            weight_decay=0.0,
+            beta_2_decay=-0.8,
+            epsilon_1=1e-30,
+            epsilon_2=1e-3,
+            clip_threshold=1.0,
+        ),
+        "lion": with_options(keras.optimizers.Lion, weight_decay=0.1, beta_1=0.9, beta_2=0.99),
+        "muon": with_options(
+            muon,
+            weight_decay=0.01,
+            momentum=0.95,
+            nesterov=True,
+            ns_steps=5,
+            rms_rate=0.2,
+            exclude_layers=(),
+            adam_weight_decay=0.01,
+            adam_beta_1=0.9,
+            adam_beta_2=0.98,
+            adam_lr_ratio=1.0,
+            epsilon=1e-9,
+        ),
+    },
+)
 # Their updates have about the size of the learning rate, so a rate of 0.1 or more is a mistake.
 ADAPTIVE = tuple(OPTIMIZERS.values())
 

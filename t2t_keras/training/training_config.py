@@ -2,15 +2,7 @@
 
 import dataclasses
 
-from t2t_keras.checks import (
-    check,
-    check_boolean,
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_rate,
-)
+from pipelines.checks import check, setting, validate
 from t2t_keras.losses import LOSSES, named_loss
 from t2t_keras.schedules import OF_PEAK, SCHEDULES, named_schedule
 from t2t_keras.training.optimizers import ADAPTIVE, OPTIMIZERS, optimizer_options
@@ -65,34 +57,34 @@ class TrainingConfig:
             0: never.
     """
 
-    steps: int = 100_000
-    seed: int = 1
-    loss: str = "label_smoothed_cross_entropy"
+    steps: int = setting(100_000, at_least=1)
+    seed: int = setting(1, at_least=0, below=2**32)
+    loss: str = setting("label_smoothed_cross_entropy", choices=LOSSES)
     loss_options: str = ""
-    label_smoothing: float = 0.1
-    optimizer: str = "adam"
+    label_smoothing: float = setting(0.1, at_least=0, below=1)
+    optimizer: str = setting("adam", choices=OPTIMIZERS)
     optimizer_options: str = ""
-    warmup_steps: int = 4000
-    learning_rate: float = 1.0
-    schedule: str = "paper"
+    warmup_steps: int = setting(4000, at_least=1)
+    learning_rate: float = setting(1.0, above=0)
+    schedule: str = setting("paper", choices=SCHEDULES)
     schedule_options: str = ""
-    accumulate: int = 1
+    accumulate: int = setting(1, at_least=1)
     recompute: bool = False
-    clip_norm: float = 0.0
-    r_drop: float = 0.0
+    clip_norm: float = setting(0.0, at_least=0)
+    r_drop: float = setting(0.0, at_least=0)
     freeze: tuple[str, ...] = ()
-    precision: str = "float32"
+    precision: str = setting("float32", choices=("float32", "mixed_bfloat16"))
     tf32: bool = False
-    xla: str = "auto"
-    communication: str = "auto"
-    log_every: int = 100
-    evaluate_every: int = 1000
-    checkpoint_every: int = 0
-    checkpoint_minutes: float = 10.0
-    average: str = "unless_worse"
-    keep: int = 5
+    xla: str = setting("auto", choices=("auto", "on", "off"))
+    communication: str = setting("auto", choices=("auto", "nccl", "ring"))
+    log_every: int = setting(100, at_least=1)
+    evaluate_every: int = setting(1000, at_least=1)
+    checkpoint_every: int = setting(0, at_least=0)
+    checkpoint_minutes: float = setting(10.0, at_least=0)
+    average: str = setting("unless_worse", choices=("unless_worse", "always"))
+    keep: int = setting(5, at_least=1)
     best_metric: str = "loss"
-    patience: int = 0
+    patience: int = setting(0, at_least=0)
 
     def validate(self):
         """Raises `ValueError` for the first invalid setting.
@@ -109,15 +101,7 @@ class TrainingConfig:
 
         So a run translates without the files that its loss may need.
         """
-        for name in ("steps", "warmup_steps", "accumulate", "log_every", "evaluate_every", "keep"):
-            check_integer(name, getattr(self, name))
-        for name in ("seed", "checkpoint_every", "patience"):
-            check_integer(name, getattr(self, name), at_least=0)
-        check(self.seed < 2**32, "seed", self.seed, "below 2^32")
-        check_rate("label_smoothing", self.label_smoothing)
-        check_positive("learning_rate", self.learning_rate)
-        for name, table in (("loss", LOSSES), ("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
-            check_choice(name, getattr(self, name), table)
+        validate(self)
         check(
             self.schedule != "linear" or self.warmup_steps <= self.steps,
             "warmup_steps",
@@ -133,20 +117,8 @@ class TrainingConfig:
             f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
             "after the warm-up",
         )
-        for name in ("clip_norm", "r_drop", "checkpoint_minutes"):
-            check_not_negative(name, getattr(self, name))
-        is_list = isinstance(self.freeze, tuple | list)
-        names = is_list and all(isinstance(name, str) for name in self.freeze)
-        check(names, "freeze", self.freeze, "a tuple of names of layers")
         best = self.best_metric  # the trainer checks whether the set exists
-        required = "'loss', 'bleu' or the name of a held-out set"
-        check(isinstance(best, str) and best, "best_metric", best, required)
-        check_boolean("recompute", self.recompute)
-        check_choice("precision", self.precision, ("float32", "mixed_bfloat16"))
-        check_choice("average", self.average, ("unless_worse", "always"))
-        check_boolean("tf32", self.tf32)
-        check_choice("xla", self.xla, ("auto", "on", "off"))
-        check_choice("communication", self.communication, ("auto", "nccl", "ring"))
+        check(best != "", "best_metric", best, "'loss', 'bleu' or the name of a held-out set")
         check(
             self.checkpoint_every or self.checkpoint_minutes,
             "checkpoint_every",

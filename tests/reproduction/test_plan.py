@@ -18,7 +18,7 @@ def test_every_setting_is_a_flag_with_the_same_default_and_names_its_tables():
     for name, field in fields.items():
         tables, default = field.metadata["tables"], field.default
         prefix = "All tables" if tables == list(TABLES) else ", ".join(tables)
-        assert flags[name].help.startswith(f"{prefix}: "), name
+        assert f"{prefix}: " in flags[name].help, name
         expected = [str(x) for x in default] if isinstance(default, tuple) else default
         assert flags[name].default == expected, name
 
@@ -37,8 +37,6 @@ TEXT = {"source": "a", "target": "b"}
         ("table7", {}, "must be one of 'table1', 'table2'"),
         ("table2", {"leaves": "tag"}, "--leaves is for table4 only. Received: --leaves for table2"),
         ("table1", {"overrides": {"model.d_model": 8}}, "--config is for table2 and table3 and"),
-        ("table1", {"d_model": 0}, "`d_model` must be"),
-        ("table4", {"leaves": "words"}, "`leaves` must be .*did you mean 'word'"),
         ("table4", {"ratio": 2}, "--ratio needs --automatic"),
         ("table2", {"tfds": "x", "data": "y"}, "Only one training text .*: --data, --tfds"),
         ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),

@@ -66,7 +66,6 @@ def test_sources_are_unfolded_exactly():
     ("settings", "message"),
     [
         ({"max_dilation": 12}, "`max_dilation` must be a power of 2"),
-        ({"unfold_ratio": 0.9}, "`unfold_ratio` must be at least 1"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

@@ -73,7 +73,6 @@ def test_dividing_keeps_the_proportions():
     [
         ({"top_layers": 15}, "`top_layers` must be below 15"),
         ({"decoder_layers": 4}, "`wide_layers` must be at most 2"),
-        ({"wide_layers": -1}, "`wide_layers` must be a whole number of at least 0"),
     ],
 )
 def test_wrong_settings_are_refused(settings, message):

@@ -107,7 +107,7 @@ def test_a_changed_setting_is_noticed_and_accepted_without_the_checksum(tmp_path
     [
         (lambda settings: settings.clear(), "'data' is missing"),
         (lambda settings: settings["model"].update(lambda_layer="os.system"), "lambda_layer"),
-        (lambda settings: settings["model"].update(num_layers=10**9), "at most 1,000"),
+        (lambda settings: settings["model"].update(num_layers=10**9), "from 1 to 1,000"),
         (lambda settings: settings["data"].update(vocabulary=[1]), "must be a mapping"),
     ],
 )

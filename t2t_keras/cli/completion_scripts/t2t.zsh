@@ -155,6 +155,7 @@ _t2t_settings() {
     --config.model.layer_norm) compadd True False ;;
     --config.model.tie_output) compadd True False ;;
     --config.model.source_end) compadd True False ;;
+    --config.model.activation) compadd relu swish gelu gelu_tanh gelu_sigmoid celu elu exponential hard_shrink hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu linear log_sigmoid log_softmax mish relu6 selu sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus tanh tanh_shrink ;;
     --config.model.attention_bias) compadd True False ;;
     --config.model.output_bias) compadd True False ;;
     --config.model.pre_norm) compadd True False ;;
@@ -164,7 +165,11 @@ _t2t_settings() {
     --config.training.optimizer) compadd adafactor adam adamw lion muon ;;
     --config.training.schedule) compadd constant inverse_sqrt linear paper ;;
     --config.training.recompute) compadd True False ;;
+    --config.training.precision) compadd float32 mixed_bfloat16 ;;
     --config.training.tf32) compadd True False ;;
+    --config.training.xla) compadd auto on off ;;
+    --config.training.communication) compadd auto nccl ring ;;
+    --config.training.average) compadd unless_worse always ;;
     --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
     --config.search.early_stopping) compadd True False ;;
@@ -329,7 +334,7 @@ _t2t() {
         '--dtype=[Type of the stored weights]:dtype:(float32 int8 bfloat16 float16)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
-        '--format=[Output format: litert: model for LiteRT, which translates on CPUs; portable: portable file with the search, which programs open with LiteRT; ctranslate2: model for CTranslate2; saved_model: SavedModel with text in and text out; ids: SavedModel with ids in and ids out, which TensorFlow Serving serves; keras: Keras model, which keras.saving.load_model opens after `import t2t_keras`; argos: package for Argos Translate, which opens it; hub: folder for the Hugging Face Hub]:format:(litert portable ctranslate2 saved_model ids keras argos hub)' \
+        '--format=[Output format: litert: model for LiteRT, which translates on CPUs; portable: portable file with the search, which programs open with LiteRT; ctranslate2: model for CTranslate2; saved_model: SavedModel with text in and text out; ids: SavedModel with ids in and ids out, which TensorFlow Serving serves; keras: Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`; argos: package for Argos Translate, which opens it; hub: folder for the Hugging Face Hub]:format:(litert portable ctranslate2 saved_model ids keras argos hub)' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
@@ -439,7 +444,7 @@ _t2t() {
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
         '--layers=[table2: numbers of layers to choose from by short trainings, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
         '--learning_rates=[table2: learning rates to choose from by short trainings, for example 1e-3,3e-3]:learning_rates: ' \
-        '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves: ' \
+        '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves:(tag XX word)' \
         '--lengths=[table1: sequence lengths n]:lengths: ' \
         '--neighbourhood=[table1: neighbourhood r of restricted self-attention]:neighbourhood: ' \
         '--operations=[table2: floating-point operations to train each row for, instead of --steps]:operations: ' \

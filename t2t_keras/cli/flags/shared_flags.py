@@ -1,11 +1,13 @@
 """Flags of several commands, flags with several values, and the check for flags without effect."""
 
 import functools
+import sys
 
 from absl import flags
 
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
-from t2t_keras.plugins import absolute, load_plugin, needs_keras, read_plugin
+from t2t_keras.plugins import absolute, load_plugins
+from t2t_keras.quiet_loading import quiet_loading
 
 DECLARED = []  # (flags, function that returns whether they have no effect, reason)
 
@@ -82,17 +84,20 @@ def shared_flags(*names):
 
 
 def load_imports(paths):
-    """Loads the plug-in files of --imports, and the backend if one of them needs it.
+    """Loads the plug-in files of --imports, and prepares the backend if one of them imports it.
 
     Returns:
         Their absolute paths.
     """
-    from t2t_keras.cli.process.backend import load_backend
+    from t2t_keras.cli.process.backend import choose_backend, load_backend, set_log_level
 
-    if any(needs_keras(read_plugin(path)) for path in paths):
-        load_backend(on_jax=True)
-    for path in paths:
-        load_plugin(path)
+    if paths:
+        set_log_level()
+        choose_backend(on_jax=True)
+        with quiet_loading((ValueError,)):
+            load_plugins(paths)
+        if "keras" in sys.modules:
+            load_backend(on_jax=True)
     return [absolute(path) for path in paths]
 
 

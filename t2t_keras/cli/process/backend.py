@@ -26,17 +26,11 @@ def load_backend(with_keras=True, on_jax=False):
     Raises:
         ValueError: the variable KERAS_BACKEND names a backend that does not suit the command.
     """
-    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
-    if with_keras and backend not in ("tensorflow", *["jax"] * on_jax):
-        raise ValueError(
-            "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow. "
-            f"Received: KERAS_BACKEND={backend}"
-        )
-    os.environ["KERAS_BACKEND"] = backend  # keras.json may be that of other projects
-    hidden = [*OPTIONAL, "jax"] if with_keras else [*OPTIONAL, "jax", "keras"]
-    if with_keras and backend == "jax":
-        hidden = ["matplotlib", "pandas"]
     set_log_level()
+    backend = choose_backend(on_jax) if with_keras else None
+    hidden = [*OPTIONAL, "jax"] if with_keras else [*OPTIONAL, "jax", "keras"]
+    if backend == "jax":
+        hidden = ["matplotlib", "pandas"]
     with quiet_loading(), imports_only_needed(hidden):
         if with_keras:
             import keras
@@ -47,6 +41,22 @@ def load_backend(with_keras=True, on_jax=False):
         from t2t_keras.training.hardware.devices import prepare_devices
 
         prepare_devices()
+
+
+def choose_backend(on_jax=False):
+    """Sets Keras' backend in the environment, and returns it.
+
+    Args:
+        on_jax: whether the command also runs on JAX.
+    """
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if backend not in ("tensorflow", *["jax"] * on_jax):
+        raise ValueError(
+            "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow. "
+            f"Received: KERAS_BACKEND={backend}"
+        )
+    os.environ["KERAS_BACKEND"] = backend  # keras.json may be that of other projects
+    return backend
 
 
 def set_log_level():

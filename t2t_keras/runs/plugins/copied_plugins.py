@@ -7,7 +7,7 @@ from absl import logging
 
 from pipelines.atomic_files import full_disk_named, not_through_link
 from t2t_keras.models import architecture_of
-from t2t_keras.plugins import LOADED, built_in, entries_of, names_of_plugins, title
+from t2t_keras.plugins import LOADED
 from t2t_keras.runs.plugins.plugin_files import (
     FOLDER,
     PluginFile,
@@ -33,9 +33,11 @@ def adopt_plugins(run, experiment):
     """
     files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
     refuse_changed(run, files)
-    kept = {file.path.name: file for file in load_plugins_of(run.folder)} if exists(run) else {}
+    copies = load_plugins_of(run.folder) if run.config_file.exists() else []
+    kept = {file.path.name: file for file in copies}
     known = {file.sha256 for file in files}
-    files += [PluginFile.read(each.path) for each in owners(experiment) if each.sha256 not in known]
+    owners = dict.fromkeys(table.owners.get(name) for table, name in used_entries(experiment))
+    files += [PluginFile.read(each.path) for each in owners if each and each.sha256 not in known]
     given = {}
     for file in files:
         if file.sha256 not in LOADED:
@@ -54,40 +56,14 @@ def adopt_plugins(run, experiment):
     return files
 
 
-def exists(run):
-    return run.config_file.exists()
-
-
-def owners(experiment):
-    """Returns the loaded `Plugin`s whose entries an experiment uses."""
-    used = [(table, name) for table, _, name in used_entries(experiment)]
-    return [
-        plugin
-        for plugin in LOADED.values()
-        if any(name in plugin.added.get(table, ()) for table, name in used)
-    ]
-
-
-def warn_of_entries_without_file(experiment):
-    """Warns of entries that this process has added, because other processes will not have them."""
-    for table, setting, name in used_entries(experiment):
-        if name not in names_of_plugins(table):
-            logging.warning(
-                "%s=%r is an entry that this process has added to %s. To use the run in another "
-                'process, put it into a Python file and name the file in imports=("FILE.py",)',
-                *(setting, name, title(table)),
-            )
-
-
 def used_entries(experiment):
-    """Yields each table whose entry an experiment uses, the name of the setting and of the entry.
+    """Returns each `Registry` with the name of an entry that an experiment uses.
 
     Entries of this package are left out.
     """
     settings = dataclasses.asdict(experiment)
-    for table, setting, name in named_entries(settings, architecture_of(experiment.model)):
-        if name in entries_of(table) and name not in built_in(table):
-            yield table, setting, name
+    named = named_entries(settings, architecture_of(experiment.model))
+    return [(table, name) for table, name in named if name in table.own()]
 
 
 def copy_plugins(run, experiment, files):
@@ -100,9 +76,15 @@ def copy_plugins(run, experiment, files):
     Returns:
         {name: SHA-256}, for config.json.
     """
-    warn_of_entries_without_file(experiment)
+    for table, name in used_entries(experiment):
+        if table.owners.get(name) is None:
+            logging.warning(
+                "%s=%r is an entry that this process has added to %s. To use the run in another "
+                'process, put it into a Python file and name the file in imports=("FILE.py",)',
+                *(table.setting, name, table.name),
+            )
     folder = run.folder / FOLDER
-    if not exists(run):
+    if not run.config_file.exists():
         shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     for file in files:
         path = folder / file.path.name

@@ -26,7 +26,7 @@ def check_decoding(model, experiment):
         model: the model.
         experiment: its `Experiment`. A model without entries of a user is not checked.
     """
-    entries = [(setting, name) for _, setting, name in used_entries(experiment)]
+    entries = [(table.setting, name) for table, name in used_entries(experiment)]
     changed = [f"{setting}={name}" for setting, name in entries if setting.startswith("model")]
     if not changed:
         return

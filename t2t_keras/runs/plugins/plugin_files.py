@@ -12,25 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.printable import printable
-from t2t_keras.plugins import (
-    TABLES,
-    built_in,
-    entries_of,
-    execute,
-    needs_keras,
-    plugins_with,
-    read_plugin,
-    sha256_of,
-    title,
-    trust,
-    trusted,
-)
+from pipelines.registry import REGISTRIES
+from t2t_keras.decoding.search import METHODS
+from t2t_keras.plugins import execute, read_plugin, sha256_of, trust, trusted
 from t2t_keras.runs.config_file import invalid, read_config
 
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
-MOST = 100  # plug-in files of a run
-METHODS = "t2t_keras.decoding.search:METHODS"
 
 
 class PluginFile(NamedTuple):
@@ -60,11 +48,7 @@ def recorded_files(contents, path):
         path: path of the config.json, for messages.
     """
     files = contents.get("imports") or {}
-    valid = isinstance(files, dict) and len(files) <= MOST
-    if not valid or not all(
-        NAME.fullmatch(name) and isinstance(sha256, str) and re.fullmatch("[0-9a-f]{64}", sha256)
-        for name, sha256 in files.items()
-    ):
+    if not isinstance(files, dict) or not all(map(NAME.fullmatch, files)):
         raise invalid(path, 'its entry "imports" must be {"NAME.py": SHA-256}')
     return files
 
@@ -81,20 +65,13 @@ def files_of_run(folder, contents=None):
     found = []
     for name, sha256 in recorded_files(contents, config).items():
         path = Path(folder) / FOLDER / name
-        try:
-            file = PluginFile.read(path)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
+        found.append(PluginFile.read(path) if path.is_file() else None)
+        if found[-1] is None or found[-1].sha256 != sha256:
             raise ValueError(
-                f"{folder} needs its plug-in file {path}, which cannot be read ({reason}). Restore "
-                "it from a copy of the run"
-            ) from error
-        if file.sha256 != sha256:
-            raise ValueError(
-                f"{path} has changed since training: its SHA-256 is {file.sha256}, and that in "
-                f"config.json is {sha256}. Restore it from a copy of the run"
+                f"{folder} needs its plug-in file {path} with SHA-256 {sha256}, as config.json "
+                "says. It is missing or has changed since training: restore it from a copy of the "
+                "run"
             )
-        found.append(file)
     return found
 
 
@@ -119,21 +96,18 @@ def load_plugins_of(folder, contents=None):
 
 
 def load_method(folder, method):
-    """Executes plug-in files of a run until one has added a search method.
+    """Executes the plug-in files of a run that add search methods, if one adds `method`.
 
-    The engine of LiteRT needs no other entries. Files that do not load Keras come first.
+    The engine of LiteRT needs no other entries, so it starts without Keras.
 
     Raises:
         ValueError: the user does not trust one of them, or the method is that of another file.
     """
-    if method in built_in(METHODS):
-        return
-    files = files_of_run(folder)
-    own = {file.sha256 for file in files}
-    for file in sorted(files, key=lambda file: needs_keras(file.contents)):
-        if not any(plugin.sha256 in own for plugin in plugins_with({METHODS: [method]})):
-            refuse_untrusted(file, folder)
-            execute(file.contents, file.path)
+    if method not in METHODS.built_in:
+        for file in files_of_run(folder):
+            if b"METHODS" in file.contents:
+                refuse_untrusted(file, folder)
+                execute(file.contents, file.path)
 
 
 def refuse_untrusted(file, folder):
@@ -183,24 +157,21 @@ def refuse_changed(run, files):
 
 
 def named_entries(settings, architecture):
-    """Yields each table with the setting that names an entry and the name.
+    """Yields each `Registry` with a name that a setting has for one of its entries.
 
     Args:
         settings: those of an `Experiment`, as a dict.
         architecture: the name of the model.
     """
-    for table, setting in TABLES.items():
-        if setting is None:
-            continue
+    for table in REGISTRIES.values():
         value = settings
-        for part in setting.split("."):
+        for part in (table.setting or "").split("."):
             value = (value or {}).get(part)
-        if setting == "model":
+        if table.setting == "model":
             value = architecture
-        names = value if isinstance(value, list | tuple) else [value]
-        for name in names:
+        for name in value if isinstance(value, list | tuple) else [value]:
             if isinstance(name, str):
-                yield table, setting, name.partition("=")[0]  # a rule: "NAME=VALUE"
+                yield table, name.partition("=")[0]  # a rule: "NAME=VALUE"
 
 
 def missing_entry(contents, folder):
@@ -210,13 +181,12 @@ def missing_entry(contents, folder):
         contents: contents of a run's config.json.
         folder: the run's folder.
     """
-    architecture = contents.get("architecture")
-    for table, setting, name in named_entries(contents["experiment"], architecture):
-        if name not in entries_of(table):
+    for table, name in named_entries(contents["experiment"], contents.get("architecture")):
+        if name not in table:
             return (
-                f"{folder} needs the entry {name!r} of {title(table)} ({setting}), which neither "
-                "this version nor a plug-in file of the run has. If a Python file of yours adds "
-                f"it, t2t-train --run={shlex.quote(str(folder))} --imports=FILE puts it into the "
-                "run; in Python, load it first: t2t_keras.plugins.load_plugin(FILE)"
+                f"{folder} needs the entry {name!r} of {table.name} ({table.setting}), which "
+                "neither this version nor a plug-in file of the run has. If a Python file of yours "
+                f"adds it, t2t-train --run={shlex.quote(str(folder))} --imports=FILE puts it into "
+                "the run; in Python, load it first: t2t_keras.plugins.load_plugin(FILE)"
             )
     return None

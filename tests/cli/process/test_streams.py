@@ -39,7 +39,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
     code = """
 import os, sys
 sys.orig_argv[1:] = ["-m", "t2t_keras.cli.train"]
-import t2t_keras
+import t2t_keras.cli
 file = open(sys.argv[1], "w")
 print("to standard error", file=sys.stderr)
 os.write(2, b"of a library")

@@ -132,7 +132,7 @@ def test_a_search_method_is_that_of_the_run(tmp_path):
     for _ in range(2):
         load_method(first, "own")
         assert METHODS["own"] == "first"
-        with pytest.raises(ValueError, match=f"{second}.* replaces 'own'.*different processes"):
+        with pytest.raises(ValueError, match=r"has an entry 'own' of .*different processes"):
             load_method(second, "own")
         load_method(second, "beam")
 
@@ -157,12 +157,9 @@ def test_a_crafted_record_is_refused(run):
     wrong = 'its entry "imports" must be'
     crafted = [
         ({"../mine.py": "0" * 64}, wrong),
-        ({"mine.py": "0" * 63}, wrong),
-        ({"mine.py": 3}, wrong),
         (["mine.py"], wrong),
-        ({f"{i}.py": "0" * 64 for i in range(101)}, wrong),
-        ({"mine.py": "0" * 64}, "mine.py has changed since training: its SHA-256 is"),
-        ({"other.py": "0" * 64}, "needs its plug-in file .*other.py, which cannot be read"),
+        ({"mine.py": "0" * 64}, "mine.py with SHA-256 0{64}.* or has changed since training"),
+        ({"other.py": "0" * 64}, "needs its plug-in file .*other.py .* missing"),
     ]
     for imports, message in crafted:
         write_json(run.config_file, read_json(run.config_file) | {"imports": imports})

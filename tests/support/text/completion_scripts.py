@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from support.processes.in_process import parsed_flags
 
+from pipelines.registry import REGISTRIES
 from t2t_keras.cli.benchmark import SUBJECTS
 from t2t_keras.cli.help_text import choices_of, command_flags, path_of, purpose_of
 from t2t_keras.cli.settings_text import groups_of, settings_in
 from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import MODELS
-from t2t_keras.plugins import TABLES, entries_of
 
 SCRIPTS = Path(__file__).parents[3] / "t2t_keras" / "cli" / "completion_scripts"
 # What the arguments of a command are, if not folders.
@@ -29,7 +29,6 @@ ARGUMENTS = {
     "reproduce": "table1|table2|table3|table4|claims",
     "completion": "bash|zsh",
 }
-TABLE_OF = {setting: table for table, setting in TABLES.items() if setting}
 KINDS = {"FILE": "@file", "FOLDER": "@folder"}
 
 
@@ -77,7 +76,7 @@ def settings():
     """Returns all settings of all models as `Word`s."""
     groups = [("model", model.config_class()) for model in MODELS.values()]
     groups += [group for group in groups_of(Experiment()) if group[0] != "model"]
-    words = {}
+    words, tables = {}, {table.setting: table for table in REGISTRIES.values()}
     for group, each in groups:
         choices = {
             field.name: field.metadata.get("choices", ()) for field in dataclasses.fields(each)
@@ -86,8 +85,8 @@ def settings():
             values = [choice for choice in choices[setting.name.rpartition(".")[2]] if choice]
             if isinstance(setting.default, bool):
                 values = ["True", "False"]
-            elif setting.name in TABLE_OF:
-                values = sorted(entries_of(TABLE_OF[setting.name]))
+            elif setting.name in tables:
+                values = sorted(tables[setting.name])
             name = f"config.{setting.name}"
             words.setdefault(name, Word(name, "|".join(values), sentence(setting.meaning)))
     return list(words.values())

@@ -80,10 +80,12 @@ def settings_page():
     groups += [(*group, "") for group in groups_of(Experiment()) if group[0] != "model"]
     for group, settings, title in groups:
         rows = [
-            (code(each.name), code(repr(each.default)), cell(each.meaning))
+            (code(each.name), code(repr(each.default)), cell(each.allowed), cell(each.meaning))
             for each in settings_in(group, settings)
         ]
-        sections.append(f"## {group}{title}\n\n" + table(("setting", "default", "meaning"), rows))
+        sections.append(
+            f"## {group}{title}\n\n" + table(("setting", "default", "allowed", "meaning"), rows)
+        )
     return "\n".join(sections)
 
 

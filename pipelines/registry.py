@@ -1,0 +1,79 @@
+"""Tables that plug-in files of a user extend, and the files that this process has executed."""
+
+import contextvars
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Plugin(NamedTuple):
+    """A Python file that is or was executed: a plug-in file, or a config.
+
+    Args:
+        path: its `Path`.
+        sha256: SHA-256 of its contents, in hexadecimal. "": a config, which adds no entries.
+        loaded: of a config, the list of the paths that it loads by `load_plugin`.
+    """
+
+    path: Path
+    sha256: str = ""
+    loaded: list | None = None
+
+
+EXECUTED = contextvars.ContextVar("EXECUTED", default=None)  # the `Plugin` that is being executed
+REGISTRIES = {}  # {name: `Registry`} of the imported ones
+
+
+class Registry(dict):
+    """A table, {name: entry}. A plug-in file may add entries, but not replace any.
+
+    Args:
+        name: the table's name.
+        setting: the setting that names its entries, such as "training.loss", or None.
+        entries: the entries of this package.
+    """
+
+    def __init__(self, name, setting, entries):
+        super().__init__(entries)
+        self.name, self.setting = name, setting
+        self.built_in = frozenset(entries)
+        self.owners = {}  # {name: the `Plugin` that added it, or None: this process did}
+        REGISTRIES[name] = self
+
+    def __setitem__(self, name, entry):
+        plugin, owner = EXECUTED.get(), self.owners.get(name)
+        if plugin is not None and not plugin.sha256:
+            raise ValueError(
+                f"{plugin.path} adds {name!r} to {self.name}. Other commands would not find it "
+                "there. Move the entry to a Python file of its own, such as mine.py, and call "
+                't2t_keras.plugins.load_plugin("mine.py")'
+            )
+        # A file that was edited replaces its own entries.
+        if name in self and not (plugin and owner and plugin.path == owner.path):
+            who, apart = "this process", ""
+            if owner is not None:
+                who = f"{owner.path} (SHA-256 {owner.sha256})"
+                apart = ", or use both files in different processes (when training: other --run)"
+            elif name in self.built_in:
+                who = "this package"
+            raise ValueError(
+                f"{self.name} has an entry {name!r} of {who}. Give yours a different name{apart}"
+            )
+        super().__setitem__(name, entry)
+        self.owners[name] = plugin
+
+    def update(self, entries):
+        for name, entry in entries.items():
+            self[name] = entry
+
+    def __ior__(self, entries):
+        self.update(entries)
+        return self
+
+    def own(self):
+        """Returns the names of entries that are not this package's."""
+        return [name for name in self if name not in self.built_in]
+
+    def plugins(self, names):
+        """Returns the `Plugin`s that added some of the entries with these names."""
+        owners = (self.owners.get(name) for name in names if name in self)
+        return [*dict.fromkeys(owner for owner in owners if owner)]
