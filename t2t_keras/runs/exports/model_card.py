@@ -156,24 +156,14 @@ def held_out_text(files):
 
 def limits(run, contents, pair, scores, dtype):
     """Yields sentences about known weaknesses, as far as they follow from facts."""
-    data = run.experiment().data
     if pair:
         yield f"This model translates {pair}, and no other direction."
     if contents["imported"] == "t2t_keras":
-        if data.folder or contents.get("init"):
-            yield "Nothing is known about its quality on text of another kind than its training's."
-        else:
-            yield "It knows the words of the toy grammar only."
-        yield f"It is untested on sentences of more than {data.batches.max_length:,} pieces."
-    if contents.get("init"):
-        yield "The text that its first weights were trained on is not recorded here."
-    if scores:
-        yield "BLEU was measured on lines that were watched during training, in float32."
-    else:
+        longest = run.experiment().data.batches.max_length
+        yield f"It is untested on sentences of more than {longest:,} pieces."
+    if not scores:
         yield "No BLEU of these weights with this search is known."
     if dtype is None:
         yield "It has no model for LiteRT: it translates with TensorFlow."
-    elif dtype != "float32":
-        yield f"The BLEU of the model for LiteRT, with weights in {dtype}, was not measured."
     if names := ", ".join(f"`imports/{name}`" for name in contents.get("imports") or ()):
         yield f"It contains Python code, {names}. Read it, and give each of the commands `--trust`."

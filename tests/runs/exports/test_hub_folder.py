@@ -16,7 +16,7 @@ from t2t_keras.runs import Run
 from t2t_keras.runs.exports import writers
 from t2t_keras.runs.exports.fitting import fitting
 from t2t_keras.runs.exports.hub_folder import chosen_license, published_settings
-from t2t_keras.runs.exports.model_card import cell, hub_name, limits
+from t2t_keras.runs.exports.model_card import cell, hub_name
 from t2t_keras.runs.importing.import_run import checked, import_run
 from t2t_keras.translating.languages import Languages
 
@@ -111,15 +111,6 @@ def test_the_card_tells_of_its_own_weights_and_search(
     assert (r"| BLEU, held-out set | 39.10 (`case:mixed\|tok:13a`) |" in card) == is_the_same
     assert ("No BLEU of these weights with this search is known" in card) != is_the_same
     assert f"up to step {4 if weights == 'averaged' else 6} |" in card
-
-
-def test_a_fine_tuned_model_has_seen_more_than_its_data(run):
-    own, adapted = (
-        " ".join(limits(run, {"imported": "t2t_keras", **facts}, None, {}, "int8"))
-        for facts in ({}, {"init": "opus"})
-    )
-    assert "the toy grammar only" in own and "quality on text of another kind" in adapted
-    assert "that its first weights were trained on is not recorded" in adapted
 
 
 def test_names_are_made_valid_on_the_hub():
