@@ -25,14 +25,16 @@ lone_search.py repeats this search for one sentence, for speed; a test holds bot
 from typing import Any, NamedTuple
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE, next_tokens
-from t2t_keras.decoding.hypotheses import (
+from t2t_keras.decoding.rows import (
+    END,
+    PADDING,
+    Hypotheses,
     best,
     length_limits,
     length_penalty,
     newest_tokens,
     with_token,
 )
-from t2t_keras.decoding.rows import END, PADDING, Hypotheses
 from t2t_keras.decoding_cache import extended
 from t2t_keras.ops import map_structure, ops
 

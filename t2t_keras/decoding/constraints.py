@@ -130,3 +130,7 @@ def id_marks(ids, vocabulary):
     marks = ops.zeros((ops.shape(ids)[0], vocabulary), "bool")
     marks = ops.scatter_update(marks, places, ops.ones(ops.shape(places)[:1], "bool"))
     return ops.reshape(marks, (sentences, hypotheses, vocabulary))
+
+
+def number_of(booleans):
+    return ops.sum(ops.cast(booleans, "int32"), axis=-1)

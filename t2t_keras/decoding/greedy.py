@@ -3,8 +3,15 @@
 from typing import Any, NamedTuple
 
 from t2t_keras.decoding.constraints import next_tokens
-from t2t_keras.decoding.hypotheses import length_limits, length_penalty, newest_tokens, with_token
-from t2t_keras.decoding.rows import END, PADDING, Hypotheses
+from t2t_keras.decoding.rows import (
+    END,
+    PADDING,
+    Hypotheses,
+    length_limits,
+    length_penalty,
+    newest_tokens,
+    with_token,
+)
 from t2t_keras.decoding_cache import extended, own_slots
 from t2t_keras.ops import ops
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from t2t_keras.decoding.constraints import mask_forbidden
 from t2t_keras.decoding.greedy import Greedy
-from t2t_keras.decoding.hypotheses import best
+from t2t_keras.decoding.rows import best
 from t2t_keras.ops import ops
 
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.constraints import IMPOSSIBLE, number_of
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.ops import ops
 
@@ -189,7 +189,3 @@ class TreeConstraint:
 def last_of(booleans, index):
     """Returns the last index along the last axis where `booleans` are true, or 0."""
     return ops.max(ops.where(booleans, index, 0), axis=-1)
-
-
-def number_of(booleans):
-    return ops.sum(ops.cast(booleans, "int32"), axis=-1)

@@ -12,7 +12,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from pipelines.registry import Registry
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
@@ -244,54 +243,39 @@ class Kind(NamedTuple):
     bias: Callable | None = None
 
 
+def sinusoidal(**options):
+    """Returns a kind of sinusoids, given further arguments of `SinusoidalPositionalEncoding`."""
+
+    def make(config, **layer):
+        return SinusoidalPositionalEncoding(offset=config.position_offset, **options, **layer)
+
+    return Kind(
+        lambda config: check_sinusoid_width(config.d_model, make(config).largest_is_1), make
+    )
+
+
+def on_heads_only(bias=None):
+    """Returns a kind that leaves the embeddings unchanged."""
+    return Kind(check_no_offset, lambda config, **layer: PositionalEncoding(**layer), bias=bias)
+
+
 # The choices of `TransformerConfig.positions`.
-POSITIONAL_ENCODINGS = Registry(
-    "POSITIONAL_ENCODINGS",
-    "model.positions",
-    {
-        "sinusoidal": Kind(
-            check=lambda config: check_sinusoid_width(config.d_model),
-            make=lambda config, **layer: SinusoidalPositionalEncoding(
-                offset=config.position_offset, **layer
-            ),
+POSITIONAL_ENCODINGS = {
+    "sinusoidal": sinusoidal(),
+    "learned": Kind(
+        check=check_learned_offset,
+        make=lambda config, **layer: LearnedPositionalEncoding(
+            config.max_length, config.position_offset, **layer
         ),
-        "learned": Kind(
-            check=check_learned_offset,
-            make=lambda config, **layer: LearnedPositionalEncoding(
-                config.max_length, config.position_offset, **layer
-            ),
-        ),
-        # no encoding, as a baseline
-        "none": Kind(
-            check=check_no_offset, make=lambda config, **layer: PositionalEncoding(**layer)
-        ),
-        # tensor2tensor's sinusoids
-        "concatenated": Kind(
-            check=lambda config: check_sinusoid_width(config.d_model, largest_is_1=True),
-            make=lambda config, **layer: SinusoidalPositionalEncoding(
-                interleaved=False, offset=config.position_offset, **layer
-            ),
-        ),
-        # the paper's sinusoids in a different order, as in Hugging Face's Marian models
-        "hugging_face": Kind(
-            check=lambda config: check_sinusoid_width(config.d_model),
-            make=lambda config, **layer: SinusoidalPositionalEncoding(
-                interleaved=False, offset=config.position_offset, largest_is_1=False, **layer
-            ),
-        ),
-        # relative biases
-        "t5": Kind(
-            check=check_no_offset,
-            make=lambda config, **layer: PositionalEncoding(**layer),
-            bias=lambda num_heads, causal, **layer: T5Bias(num_heads, causal, **layer),
-        ),
-        "alibi": Kind(
-            check=check_no_offset,
-            make=lambda config, **layer: PositionalEncoding(**layer),
-            bias=lambda num_heads, causal, **layer: ALiBiBias(num_heads, **layer),
-        ),
-    },
-)
+    ),
+    "none": on_heads_only(),  # no encoding, as a baseline
+    "concatenated": sinusoidal(interleaved=False),  # tensor2tensor's sinusoids
+    # the paper's sinusoids in a different order, as in Hugging Face's Marian models
+    "hugging_face": sinusoidal(interleaved=False, largest_is_1=False),
+    # relative biases
+    "t5": on_heads_only(lambda heads, causal, **layer: T5Bias(heads, causal, **layer)),
+    "alibi": on_heads_only(lambda heads, causal, **layer: ALiBiBias(heads, **layer)),
+}
 
 
 def kind_of_positions(name):

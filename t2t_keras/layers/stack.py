@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate
+from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward, serialized_activation
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
@@ -57,10 +57,6 @@ class BlockConfig:
     residual: bool = True
     layer_norm: bool = True
     neighbourhood: int | None = None
-
-    def __post_init__(self):
-        check_rate("attention_dropout", self.attention_dropout)
-        check_boolean("attention_bias", self.attention_bias)
 
     @classmethod
     def of(cls, config):

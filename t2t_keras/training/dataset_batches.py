@@ -205,7 +205,6 @@ def check_batches(name, dataset, model=None):
         try:
             check_inputs(spec[0])
             check_lengths(spec[0]["target"].shape, getattr(spec[1], "shape", spec[1]))
-            check_weights(*spec[1:])
         except ValueError as error:
             raise ValueError(f"The dataset `{name}`: {error}") from error
 
@@ -216,15 +215,4 @@ def check_lengths(target, labels):
         raise ValueError(
             "Labels must be ids of the shape of 'target', one for each of its positions. Received: "
             f"labels of shape {labels}, 'target' of shape {target}"
-        )
-
-
-def check_weights(labels, weights=None):
-    """Raises `ValueError` unless there is a weight for each row or for each label."""
-    shape = labels.shape if weights is None else weights.shape
-    rows, column = labels.shape[: shape.rank], [labels.shape[0], 1]
-    if not shape.rank or not any(map(shape.is_compatible_with, (rows, column))):
-        raise ValueError(
-            "Weights must have the shape [batch] or [batch, length] of the labels. Received: "
-            f"weights of shape {shape}, labels of shape {labels.shape}"
         )

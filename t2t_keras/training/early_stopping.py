@@ -68,14 +68,14 @@ class EarlyStopping:
         if value is None:
             return
         if self.metric is None:
-            self.metric, self.texts = metric, state.get("best_texts")
+            self.metric, self.texts = metric, state["best_texts"]
         elif metric != self.metric:
             warn(
                 f"The best checkpoint was chosen by {metric} and is now chosen by {self.metric} "
                 "(training.best_metric, or the first held-out set): its record starts over"
             )
             return
-        elif state.get("best_texts", self.texts) != self.texts:
+        elif state["best_texts"] != self.texts:
             warn(
                 f"The best checkpoint was chosen by {metric} on a different held-out text: its "
                 "record starts over"

@@ -315,12 +315,12 @@ class Trainer:
         state, notes = newest
         self.model.optimizer.build(self.model.trainable_variables)
         restore(self.model, state)
-        self.change_learning_rate(notes.get("learning_rate"))
+        self.change_learning_rate(notes["learning_rate"])
         self.step = self.saved_step = step
         self.tokens = notes["tokens"]
-        self.seen = collections.Counter(notes.get("seen", {}))
+        self.seen = collections.Counter(notes["seen"])
         self.cost.restore(notes)
-        self.intervals.restore(notes.get("interval"), self.tokens, self.cost.seconds)
+        self.intervals.restore(notes["interval"], self.tokens, self.cost.seconds)
         self.early_stopping.restore(notes, self.console.warn)
         self.console.resuming(self.step)
 

@@ -4,7 +4,7 @@ import pytest
 from support.models.helpers import array, ids, tiny_model
 from support.models.searches import as_graph, run_search, uncached_log_p
 
-from t2t_keras.decoding.hypotheses import length_penalty
+from t2t_keras.decoding.rows import length_penalty
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search_config import SearchConfig
 

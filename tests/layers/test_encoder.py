@@ -58,8 +58,8 @@ def test_padding_is_ignored():
     ("settings", "message"),
     [
         ({"d_fff": 3}, "d_fff"),
-        ({"attention_dropout": 1.5}, "`attention_dropout` must be .*=1.5"),
-        ({"attention_bias": "yes"}, "`attention_bias` must be"),
+        ({"attention_dropout": 1.5}, "`dropout` must be .*=1.5"),
+        ({"attention_bias": "yes"}, "`use_bias` must be"),
         ({"causal": 1}, "`causal` must be True or False. Received: causal=1"),
         ({"num_layers": 0}, "`num_layers` must be .* Received: num_layers=0"),
     ],

@@ -96,7 +96,6 @@ ONE = of()
         (of(labels={"y": ids(2, 3)}), r"`data`: Labels must be ids of the shape of 'target'"),
         (of(source=ids(2, 3, 1)), r"`data`: 'source' must be integers of shape \[batch, length"),
         (of(inputs={"source": ids(2, 3)}), r"`data`: The model takes .* Received: \['source'\]"),
-        (of(weights=ids(2, 2)), r"`data`: Weights must have the shape \[batch\] or "),
         (ONE.take(0), "`data` has no batches. Its cardinality is 0"),
     ],
 )

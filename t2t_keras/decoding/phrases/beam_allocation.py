@@ -9,7 +9,7 @@ If there are more banks than places, hypotheses with the highest log P − `TOKE
 tokens are preferred.
 """
 
-from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.constraints import IMPOSSIBLE, number_of
 from t2t_keras.ops import ops
 
 TOKEN_COST = 3.0  # assumed −log P of a missing token
@@ -59,7 +59,3 @@ def precedes(values):
     index = ops.arange(ops.shape(values)[1], dtype="int32")
     theirs, own = values[:, None], values[:, :, None]
     return (theirs > own) | ((theirs == own) & (index < index[:, None]))
-
-
-def number_of(booleans):
-    return ops.sum(ops.cast(booleans, "int32"), axis=-1)

@@ -14,7 +14,6 @@ import numpy as np
 
 from t2t_keras.decoding.beam_search import BeamSearch, Candidates
 from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
-from t2t_keras.decoding.hypotheses import length_limits
 from t2t_keras.decoding.phrases.beam_allocation import allocated
 from t2t_keras.decoding.phrases.phrase_progress import (
     PhraseProgress,
@@ -25,7 +24,7 @@ from t2t_keras.decoding.phrases.phrase_progress import (
     phrases_of,
     remaining,
 )
-from t2t_keras.decoding.rows import END, PADDING, Hypotheses
+from t2t_keras.decoding.rows import END, PADDING, Hypotheses, length_limits
 from t2t_keras.ops import ops
 
 

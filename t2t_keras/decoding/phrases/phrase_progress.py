@@ -8,6 +8,7 @@ complete phrase counts as soon as a token follows that does not continue the phr
 
 from typing import Any, NamedTuple
 
+from t2t_keras.decoding.constraints import number_of
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.ops import ops
 
@@ -43,7 +44,7 @@ def phrases_of(tokens):
 
 def lengths_of(tokens):
     """Returns the number of tokens along the last axis, without padding."""
-    return ops.sum(ops.cast(tokens != PADDING, "int32"), axis=-1)
+    return number_of(tokens != PADDING)
 
 
 def borders_of(tokens):

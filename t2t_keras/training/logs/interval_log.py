@@ -62,8 +62,7 @@ class IntervalLog:
         """Continues the interval of a checkpoint.
 
         Args:
-            state: the `state` of an earlier process. None: there is no checkpoint, or it is from an
-                earlier version. Then an interval begins here.
+            state: the `state` of an earlier process. None: there is no checkpoint.
             tokens, seconds: tokens seen and time spent on training so far.
         """
         self.tokens, self.seconds = tokens, seconds

@@ -15,13 +15,12 @@ from t2t_keras.token_loss import NoTokenLoss, token_loss
 from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
-# {option of the training step on TensorFlow: (default, advice for other backends)}
-TENSORFLOW_OPTIONS = {
-    "accumulate": (1, "use smaller batches and the optimizer's gradient_accumulation_steps"),
-    "clip_norm": (None, "use the optimizer's global_clipnorm"),
-    "r_drop": (0.0, "leave it out"),
-    "by_products": (False, "use metrics=[TokenAccuracy(), Perplexity()]"),
-}
+# {option of `compile` that only the training step on TensorFlow has: default}
+TENSORFLOW_OPTIONS = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
+ADVICE = (
+    "On other backends, use smaller batches, the optimizer's gradient_accumulation_steps and "
+    "global_clipnorm, metrics=[TokenAccuracy(), Perplexity()], and no r_drop"
+)
 
 
 class CompileOptions:
@@ -78,7 +77,7 @@ class CompileOptions:
         elif unknown:
             warnings.warn(
                 "The loaded model is not compiled: it was saved on TensorFlow, compiled with "
-                f"{', '.join(unknown)}. {advice(unknown)}. Its weights are complete",
+                f"{', '.join(unknown)}. {ADVICE}. Its weights are complete",
                 stacklevel=2,
             )
         else:
@@ -142,11 +141,8 @@ def dropout_seeds(model):
 
 def unusable_options(options):
     """Returns the names of those options that only the training step on TensorFlow has."""
-    return [
-        name
-        for name, (default, _) in TENSORFLOW_OPTIONS.items()
-        if options.get(name, default) != default
-    ]
+    defaults = TENSORFLOW_OPTIONS.items()
+    return [name for name, default in defaults if options.get(name, default) != default]
 
 
 def refuse_tensorflow_options(options):
@@ -155,39 +151,7 @@ def refuse_tensorflow_options(options):
         given = ", ".join(f"{name}={options[name]!r}" for name in names)
         raise ValueError(
             f"{', '.join(f'`{name}`' for name in names)} of `compile` requires the backend "
-            f"tensorflow. On other backends: {advice(names)}. Received: {given} on "
-            f"{keras.config.backend()}"
+            f"tensorflow. {ADVICE}. Received: {given} on {keras.config.backend()}"
         )
     for name in TENSORFLOW_OPTIONS:
         options.pop(name, None)
-
-
-def advice(names):
-    return "; ".join(f"instead of {name}, {TENSORFLOW_OPTIONS[name][1]}" for name in names)
-
-
-def refuse_unused_options(model):
-    """Rejects options of `compile` that Keras' training step would ignore."""
-    if model.accumulate > 1 or model.clip_norm is not None or model.r_drop:
-        raise ValueError(
-            "`accumulate`, `clip_norm` and `r_drop` have an effect only with a loss that is a mean "
-            "of one value for each token, without loss_weights and without `compute_loss` or "
-            "`__call__` of one's own. With another loss, use the optimizer's "
-            "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
-            f"loss={model.loss!r}, accumulate={model.accumulate}, clip_norm={model.clip_norm}, "
-            f"r_drop={model.r_drop}"
-        )
-
-
-def refuse_scaled_loss(model):
-    """Rejects float16 and optimizers with a scaled loss."""
-    optimizer = model.optimizer
-    scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
-    if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":
-        raise ValueError(
-            "The training step does not scale the loss. So gradients in float16 would vanish, and "
-            "an optimizer that divides them by the scale would make its updates too small. Use "
-            "the dtype 'mixed_bfloat16', which needs no scale, and no loss_scale_factor. "
-            f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
-            f"with loss_scale_factor={optimizer.loss_scale_factor}"
-        )

@@ -13,118 +13,29 @@ Keras' `fit` and our trainer both use it. It differs from Keras' training step i
 """
 
 import contextlib
-from types import SimpleNamespace
 
 import keras
 import tensorflow as tf
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_not_negative
-from t2t_keras.metrics import Perplexity, TokenAccuracy
+from t2t_keras.metrics import TokenAccuracy
 from t2t_keras.token_loss import TokenSums
-from t2t_keras.training.hardware.devices import choose_xla
-from t2t_keras.training.step.compile_options import (
-    CompileOptions,
-    dropout_seeds,
+from t2t_keras.training.step.compile_and_metrics import (
+    CompileAndMetrics,
     refuse_scaled_loss,
     refuse_unused_options,
 )
+from t2t_keras.training.step.compile_options import dropout_seeds
 from t2t_keras.training.step.r_drop import r_drop_sums
-from t2t_keras.training.step.recomputation import recompute_blocks
-from t2t_keras.training.step.token_sums import (
-    has_sums,
-    metrics_of_sums,
-    outputs_without_logits,
-    update_metrics,
-)
+from t2t_keras.training.step.token_sums import has_sums, outputs_without_logits
 
 
-class TrainingStep(CompileOptions):
+class TrainingStep(CompileAndMetrics):
     """The training step, for a `SequenceModel` that also derives from this class."""
-
-    def compile(
-        self,
-        *args,
-        jit_compile="auto",
-        accumulate=1,
-        clip_norm=None,
-        r_drop=0.0,
-        by_products=False,
-        recompute=False,
-        **kwargs,
-    ):
-        """Configures training like Keras' `compile`, with a few more options.
-
-        Args:
-            jit_compile: whether XLA compiles the step: True, False, or "auto", which is True if
-                there is a GPU or TPU.
-            accumulate: number of parts into which a replica splits its rows. The parts are
-                computed one after another, so that a large batch needs less memory. The result is
-                the same as for the whole batch.
-            clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
-                scaled down. None or 0: no limit.
-            r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
-            by_products: whether to report perplexity, which the loss yields at no extra cost, and
-                token accuracy in evaluations. Needs a loss that gives one value for each token.
-            recompute: whether the backward pass computes each block again instead of keeping its
-                arrays, see recomputation.py.
-        """
-        check_integer("accumulate", accumulate)
-        check_not_negative("r_drop", r_drop)
-        check_not_negative("clip_norm", 0 if clip_norm is None else clip_norm)
-        clip_norm = clip_norm or None
-        check_boolean("by_products", by_products)
-        check(
-            jit_compile in ("auto", True, False),
-            "jit_compile",
-            jit_compile,
-            "True, False or 'auto'",
-        )
-        # Keras would also compile the exchange between replicas, which fails.
-        self.compile_in_keras(*args, jit_compile=False, **kwargs)
-        self.compile_options = {
-            "jit_compile": jit_compile,
-            "accumulate": accumulate,
-            "clip_norm": clip_norm,
-            "r_drop": r_drop,
-            "by_products": by_products,
-            "recompute": recompute,
-        }
-        self.xla = has_sums(self) and choose_xla(jit_compile)
-        recompute_blocks(self, recompute, self.xla)
-        self.accumulate = accumulate
-        self.clip_norm = clip_norm
-        self.r_drop = r_drop
-        self.forward_backward = None
-        with self.distribute_strategy.scope():
-            # In a namespace, because Keras forbids metrics as attributes of a built model.
-            self.by_products = SimpleNamespace(metrics=[])
-            if has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
-                self.build_metrics()
-            if has_sums(self) and by_products:
-                names = self.metrics_names + [
-                    each.name for metric in self.metrics for each in getattr(metric, "metrics", [])
-                ]
-                candidates = Perplexity(), TokenAccuracy()
-                self.by_products.metrics = [m for m in candidates if m.name not in names]
 
     def quantize(self, *args, **kwargs):
         """Quantizes the layers, as Keras' models do. `fit` after it needs a new `compile`."""
         super().quantize(*args, **kwargs)
         self.forward_backward = None  # its graph has the variables that were replaced
-
-    @property
-    def metrics(self):
-        by_products = getattr(self, "by_products", SimpleNamespace(metrics=[]))
-        return [*super().metrics, *by_products.metrics]
-
-    def build_metrics(self):
-        """Creates the metrics' variables now. Keras would do so later, inside the strategy."""
-        ids = tf.ones([1, 1], tf.int32)
-        logits = tf.zeros([1, 1, self.config.vocab_size])
-        values = [(w, w.value) for w in self.trainable_variables if w.regularizer is not None]
-        with keras.StatelessScope(values):
-            self.compute_metrics({"source": ids, "target": ids}, ids, logits)
-            self.compute_loss({"source": ids, "target": ids}, ids, logits)
 
     def train_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
@@ -167,39 +78,6 @@ class TrainingStep(CompileOptions):
             logits = self(inputs, training=training)
             sums = self.loss.sums(logits, labels, weights, count_right)
         return sums, None if metrics is not None else logits
-
-    def metrics_of_sums(self, weights):
-        """Returns the metrics given to `compile`, or None if they need the logits."""
-        is_keras = type(self).compute_metrics is keras.Model.compute_metrics
-        return metrics_of_sums(self, weights) if is_keras else None
-
-    def by_products_of(self, training):
-        """Returns the by-products to update. Accuracy is computed only in evaluations."""
-        metrics = self.by_products.metrics
-        return [m for m in metrics if not (training and isinstance(m, TokenAccuracy))]
-
-    def get_metrics_result(self):
-        results = super().get_metrics_result()
-        # A user's own `train_step` or `test_step` does not update the by-products.
-        for metric in self.by_products.metrics:
-            value = results[metric.name]
-            results[metric.name] = tf.where(metric.count > 0, value, float("nan"))
-        return results
-
-    def updated_metrics(self, total, inputs, labels, logits, weights, training):
-        """Updates all metrics, loss and by-products for the whole batch, and returns them.
-
-        Args:
-            total: the `TokenSums` of all replicas.
-            inputs, labels, logits, weights: the arrays of this replica. `logits` may be None.
-        """
-        loss = next(metric for metric in self.metrics if metric.name == "loss")
-        loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
-        update_metrics(self.by_products_of(training), total)
-        if logits is not None:
-            return self.compute_metrics(inputs, labels, logits, weights)
-        update_metrics(self.metrics_of_sums(weights), total)
-        return self.get_metrics_result()
 
     def replica_step(self, inputs, labels, weights, scale):
         """Returns the `TokenSums`, the gradients and the logits (or None) of this replica's rows.

@@ -11,7 +11,6 @@ from keras import ops
 from t2t_keras.cross_entropy import Unprojected
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.token_loss import is_token_loss
-from t2t_keras.training.hardware.half_products import half_product_for
 
 
 def has_sums(model):
@@ -51,3 +50,29 @@ def update_metrics(metrics, sums):
     for metric in metrics:
         total = sums.unsmoothed if isinstance(metric, Perplexity) else sums.right
         metric.update_with_mean(ops.divide_no_nan(total, sums.tokens), sums.tokens)
+
+
+def half_product_for(x, compiled):
+    """Returns a function of two bfloat16 matrices that returns their product in float32, or None.
+
+    The logits need more digits than bfloat16 has, but their product with float32 operands takes
+    GPUs several times as long. Tensor cores multiply bfloat16 and add in float32. `keras.ops` has
+    no such product.
+
+    Args:
+        x: vectors that will be multiplied. None is returned unless they are in bfloat16.
+        compiled: whether XLA compiles the step. TensorFlow's own kernels have no such product.
+    """
+    backend = keras.config.backend()
+    if keras.backend.standardize_dtype(x.dtype) != "bfloat16" or not compiled:
+        return None
+    if backend == "jax":
+        import jax.numpy as jnp
+
+        return lambda a, b: jnp.matmul(a, b, preferred_element_type="float32")
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        if not tf.executing_eagerly():
+            return lambda a, b: tf.raw_ops.BatchMatMulV3(x=a, y=b, Tout=tf.float32)
+    return None

@@ -162,7 +162,9 @@ def test_options_that_only_tensorflow_has_are_refused_elsewhere(options, message
     if not ON_TENSORFLOW:
         with pytest.raises(ValueError, match=message):
             compiled(**options)
-        with pytest.warns(UserWarning, match=r"saved on TensorFlow, compiled with .*instead of"):
+        with pytest.warns(
+            UserWarning, match=r"saved on TensorFlow, compiled with .*On other backends"
+        ):
             compiled().compile_from_config(options)
     defaults = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
     refuse_tensorflow_options(defaults)

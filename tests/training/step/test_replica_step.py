@@ -247,18 +247,6 @@ def test_a_strategy_divides_the_loss_by_its_replicas_as_it_does_with_losses_of_k
             assert float(loss(labels, logits)) == pytest.approx(alone / 2)
 
 
-def test_by_products_that_a_step_of_ones_own_does_not_compute_are_not_numbers():
-    class Own(Transformer):
-        def test_step(self, data):
-            inputs, labels = data
-            return self.compute_metrics(inputs, labels, self(inputs))
-
-    model = Own(new_model().config)
-    model.compile("adam", LabelSmoothedCrossEntropy(), by_products=True, run_eagerly=True)
-    results = model.evaluate(*batch(), verbose=0, return_dict=True)
-    assert np.isnan([results["perplexity"], results["token_accuracy"]]).all()
-
-
 def test_a_metric_of_the_same_name_takes_precedence_over_a_by_product():
     model = new_model()
     options = {"metrics": [TokenAccuracy()], "by_products": True, "run_eagerly": True}
