@@ -59,7 +59,7 @@ class LiteRTEngine(Engine):
     def align_with(self, head):
         """Sets the `AlignmentHead` that aligns words. None: the default."""
         self.alignment = head or AlignmentHead()
-        if "cross" in self.attention_sizes():
+        if self.has_attention:
             self.alignment.check_counts(*self.attention_sizes()["cross"])
 
     def check(self, config, prefix, phrases):
@@ -70,7 +70,9 @@ class LiteRTEngine(Engine):
                 "with --engine=tensorflow"
             )
         check_method(config.method)
-        count = self.hypotheses_of(config)
+        count = config.beam  # hypotheses of a sentence at each step
+        if config.method != "beam":
+            count = getattr(method_of(self.models[0], config), "count", count)
         if config.method != "beam" and count not in (1, self.width):
             raise Unsupported(
                 f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
@@ -88,12 +90,6 @@ class LiteRTEngine(Engine):
                 f"phrases are searched for with the exported beam width, {self.width}. Received: "
                 f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
             )
-
-    def hypotheses_of(self, config):
-        """Returns the number of hypotheses of a sentence at each step of a search."""
-        if config.method == "beam":
-            return config.beam
-        return getattr(method_of(self.models[0], config), "count", config.beam)
 
     def search(self, rows):
         source, config = np.asarray(rows.source, "int32"), self.config
@@ -151,12 +147,9 @@ class LiteRTEngine(Engine):
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
         return stacked(found, target.shape[1:])
 
-    def check_attention(self):
-        if "cross" not in self.attention_sizes():
-            raise ValueError(
-                f"the model of {self.name} has no attention to the source, so its words cannot be "
-                "aligned"
-            )
+    @property
+    def has_attention(self):
+        return "cross" in self.attention_sizes()
 
     def attention(self, source, target):
         weights = []
