@@ -60,6 +60,21 @@ class Engine:
                 "output is a tree. Leave them out"
             )
 
+    def check_width(self, config, phrases):
+        """Rejects a beam that the programs of an export do not have; arguments as in `check`."""
+        widest = self.exported.beam
+        if config.beam > widest:
+            raise Unsupported(
+                f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
+                f"{config.beam}. For a wider one, give the run, with --engine=tensorflow, or "
+                f"export it again with t2t-export --beam={config.beam}"
+            )
+        if phrases and config.beam != widest:
+            raise Unsupported(
+                f"phrases are searched for with the exported beam width, {widest}. Received: "
+                f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
+            )
+
     def engine_for(self, config, prefix, phrases):
         """Returns this engine, or a substitute, with the settings of a search.
 

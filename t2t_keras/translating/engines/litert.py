@@ -40,7 +40,6 @@ class LiteRTEngine(Engine):
 
     def __init__(self, folder, threads=None):
         self.open(folder)
-        self.width = self.config.beam
         try:
             self.layout, head = self.record["layout"], self.record["alignment"]
             self.align_with(head and AlignmentHead(**head))
@@ -70,25 +69,17 @@ class LiteRTEngine(Engine):
                 "with --engine=tensorflow"
             )
         check_method(config.method)
-        count = config.beam  # hypotheses of a sentence at each step
-        if config.method != "beam":
-            count = getattr(method_of(self.models[0], config), "count", count)
-        if config.method != "beam" and count not in (1, self.width):
+        width = self.exported.beam
+        if config.method == "beam" or phrases:
+            self.check_width(config, phrases)
+            return
+        # Hypotheses of a sentence at each step: samples, or those of a method of a plug-in file.
+        count = getattr(method_of(self.models[0], config), "count", config.beam)
+        if count not in (1, width):
             raise Unsupported(
-                f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
-                f"The search method {config.method!r} has {count}. Give the run, with "
+                f"LiteRT computes 1 or {width} hypotheses of a sentence with {self.name}. The "
+                f"search method {config.method!r} has {count}. Give the run, with "
                 "--engine=tensorflow"
-            )
-        if config.method == "beam" and count > self.width:
-            raise Unsupported(
-                f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
-                f"{count}. For a wider one, give the run, with --engine=tensorflow, or export it "
-                f"again with t2t-export --format=litert --beam={count}"
-            )
-        if phrases and config.beam != self.width:
-            raise Unsupported(
-                f"phrases are searched for with the exported beam width, {self.width}. Received: "
-                f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
             )
 
     def search(self, rows):
@@ -116,7 +107,7 @@ class LiteRTEngine(Engine):
             # The array needs at least one column, even without prefixes.
             prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
             extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
-            config = config.changed(beam=self.width)
+            config = config.changed(beam=self.exported.beam)
             if follows is None:
                 return BeamSearch(model, config)
             return ConstrainedBeamSearch(model, config, follows)

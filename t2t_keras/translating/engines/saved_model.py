@@ -56,18 +56,7 @@ class SavedModelEngine(Engine):
                 f"the search method of {self.name}, {self.config.method!r}, has neither prefixes "
                 "nor required phrases in an export. Give the run"
             )
-        widest = self.exported.beam
-        if config.beam > widest:
-            raise ValueError(
-                f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
-                f"{config.beam}. For a wider one, give the run, or export it again with t2t-export "
-                f"--beam={config.beam}"
-            )
-        if phrases and config.beam != widest:
-            raise ValueError(
-                f"phrases are searched for with the exported beam width, {widest}. Received: "
-                f"beam={config.beam}. Leave it out, or give the run"
-            )
+        self.check_width(config, phrases)
         ours, wanted = vars(self.exported), vars(config)
         fixed = {name for name in wanted if wanted[name] != ours[name]}
         if IDS_WITH_OPTIONS in self.signatures:
