@@ -25,35 +25,29 @@ BLOCKS = names(
 )
 # Inline elements whose end tags also close the blocks inside them.
 FORMATTING = names("a b big code em font i nobr s small strike strong tt u")
-# {element whose end tag is optional: start tags that end it}
+# {elements whose end tags are optional: start tags that end them}
 ENDED_BY = {
     "li": "li",
-    "dt": "dt dd",
-    "dd": "dt dd",
+    "dt dd": "dt dd",
     "p": """address article aside blockquote center dd details dialog dir div dl dt fieldset
         figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main menu nav ol p pre
         search section summary table ul""",
-    "rb": "rb rt rp rtc",
-    "rt": "rb rt rp rtc",
-    "rp": "rb rt rp rtc",
+    "rb rt rp": "rb rt rp rtc",
     "rtc": "rb rtc",
     "option": "option optgroup",
     "optgroup": "optgroup",
     "caption": "col colgroup thead tbody tfoot tr td th",
     "colgroup": "colgroup thead tbody tfoot tr td th",
-    "thead": "thead tbody tfoot",
-    "tbody": "thead tbody tfoot",
-    "tfoot": "thead tbody tfoot",
+    "thead tbody tfoot": "thead tbody tfoot",
     "tr": "tr thead tbody tfoot",
-    "td": "td th tr thead tbody tfoot",
-    "th": "td th tr thead tbody tfoot",
+    "td th": "td th tr thead tbody tfoot",
     "head": "body",
 }
-OPTIONAL = ENDED_BY.keys() | {"body", "html"}
+OPTIONAL = names(" ".join(ENDED_BY)) | {"body", "html"}
 ENDS = {}  # {start tag: elements that it ends}
-for element, tags in ENDED_BY.items():
+for elements, tags in ENDED_BY.items():
     for tag in tags.split():
-        ENDS.setdefault(tag, set()).add(element)
+        ENDS.setdefault(tag, set()).update(elements.split())
 IN_HEAD = {"base", "link", "meta", "noscript", "script", "style", "template", "title"}
 TABLE_PARTS = names("caption colgroup col thead tbody tfoot tr td th table")
 # A tag inside one of these elements does not end an element outside it. Exception: table parts end

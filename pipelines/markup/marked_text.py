@@ -133,27 +133,24 @@ def inline_tokens(tokens, markup):
 
 def pieces_between(tokens):
     """Returns the pieces of the tokens between two dividers."""
+
+    def is_outside(token):  # at the edge of a segment, such as a comment
+        return token.kind == "empty" or (token.kind in ("text", "space") and not token.raw.strip())
+
     before = [token.raw for token in itertools.takewhile(is_outside, tokens)]
     tokens = tokens[len(before) :]
     after = [token.raw for token in itertools.takewhile(is_outside, reversed(tokens))]
     tokens = tokens[: len(tokens) - len(after)]
-    return before + (pieces_inside(tokens) if tokens else []) + after[::-1]
-
-
-def is_outside(token):
-    """Returns whether a token at the edge of a segment, such as a comment, can stay outside it."""
-    return token.kind == "empty" or (token.kind in ("text", "space") and not token.raw.strip())
-
-
-def pieces_inside(tokens):
-    """Returns the pieces of the tokens between two dividers, which begin and end with text."""
-    segment = segment_of(tokens)
+    if not tokens:
+        return before + after[::-1]
+    segment, raw = segment_of(tokens), "".join(token.raw for token in tokens)
     if segment is None:
-        return divided(tokens, ("open", "close"))
-    raw = "".join(token.raw for token in tokens)
-    if not segment.text.strip() or (segment.marks and not any(map(str.isalnum, segment.text))):
-        return [raw]
-    return [spaces_outside(segment)._replace(raw=raw)]
+        pieces = divided(tokens, ("open", "close"))
+    elif not segment.text.strip() or (segment.marks and not any(map(str.isalnum, segment.text))):
+        pieces = [raw]
+    else:
+        pieces = [spaces_outside(segment)._replace(raw=raw)]
+    return before + pieces + after[::-1]
 
 
 def segment_of(tokens):

@@ -98,7 +98,7 @@ def offers_of(engine):
     names |= (
         {"glossary", "require"} if can(engine.engine_for, engine.config, False, True) else set()
     )
-    return names | ({"alignments", "markup"} if can(engine.check_attention) else set())
+    return names | ({"alignments", "markup"} if engine.has_attention else set())
 
 
 def can(check, *arguments):

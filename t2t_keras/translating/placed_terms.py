@@ -103,7 +103,7 @@ def rewritten(engine, drafts):
     rows = [(source, draft.target) for draft in drafts for source in draft.sources()]
     log_p, weights = iter((yield call_of(engine, "log_p", rows))), [None] * len(drafts)
     log_p = [np.stack([next(log_p) for _ in draft.sources()]) for draft in drafts]
-    if can_align(engine):
+    if engine.has_attention:
         pairs = [(draft.source, draft.target) for draft in drafts]
         weights = yield call_of(engine, "attention", pairs)
     found = [ids_with_terms(*each) for each in zip(drafts, log_p, weights, strict=True)]
@@ -119,15 +119,6 @@ def rewritten(engine, drafts):
     for index, of_row in zip(pairs, log_p, strict=True):
         results[index] = drafts[index].rewritten(found[index], of_row)
     return results
-
-
-def can_align(engine):
-    """Returns whether an engine has attention that aligns words."""
-    try:
-        engine.check_attention()
-    except ValueError:
-        return False
-    return True
 
 
 def ids_with_terms(draft, log_p, weights):

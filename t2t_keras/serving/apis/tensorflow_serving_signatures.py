@@ -8,7 +8,7 @@ import typing
 from typing import Any, NamedTuple
 
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
-from t2t_keras.serving.model import can, has_one_tag
+from t2t_keras.serving.model import has_one_tag
 from t2t_keras.translating.request import Request
 
 # {dtype: its name in metadata and the JSON schema of values}
@@ -71,7 +71,7 @@ def signatures_of(model):
         "score": {"log_probabilities": ("float32",)},
         "score_pieces": {"log_probabilities": ("float32", None)} | target,
     }
-    if can(engine.check_attention):
+    if engine.has_attention:
         outputs["align"] = both | {"weights": ("float32", None, None)}
     if sizes := engine.attention_sizes():
         heads = {kind: ("float32", *size, None, None) for kind, size in sizes.items()}

@@ -35,6 +35,7 @@ class Engine:
         most: `n_best` of an export.
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
+        has_attention: whether the model has attention to the source, which aligns words.
         substitute: function that returns an engine of the same model for searches that this one
             does not support, or None.
     """
@@ -43,6 +44,7 @@ class Engine:
     offers, most = tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
     substitute = other = None
+    has_attention = True
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
     def check(self, config, prefix, phrases):
@@ -56,6 +58,21 @@ class Engine:
             raise ValueError(
                 "constrain='tree' takes neither prefixes nor required phrases, because every "
                 "output is a tree. Leave them out"
+            )
+
+    def check_width(self, config, phrases):
+        """Rejects a beam that the programs of an export do not have; arguments as in `check`."""
+        widest = self.exported.beam
+        if config.beam > widest:
+            raise Unsupported(
+                f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
+                f"{config.beam}. For a wider one, give the run, with --engine=tensorflow, or "
+                f"export it again with t2t-export --beam={config.beam}"
+            )
+        if phrases and config.beam != widest:
+            raise Unsupported(
+                f"phrases are searched for with the exported beam width, {widest}. Received: "
+                f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
             )
 
     def engine_for(self, config, prefix, phrases):
@@ -80,6 +97,11 @@ class Engine:
 
     def check_attention(self):
         """Rejects an engine that cannot align words."""
+        if not self.has_attention:
+            raise ValueError(
+                f"the model of {self.name} has no attention to the source, so its words cannot be "
+                "aligned"
+            )
 
     def with_search(self, config):
         """Returns an engine with different settings of the search."""

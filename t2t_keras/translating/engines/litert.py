@@ -40,7 +40,6 @@ class LiteRTEngine(Engine):
 
     def __init__(self, folder, threads=None):
         self.open(folder)
-        self.width = self.config.beam
         try:
             self.layout, head = self.record["layout"], self.record["alignment"]
             self.align_with(head and AlignmentHead(**head))
@@ -59,7 +58,7 @@ class LiteRTEngine(Engine):
     def align_with(self, head):
         """Sets the `AlignmentHead` that aligns words. None: the default."""
         self.alignment = head or AlignmentHead()
-        if "cross" in self.attention_sizes():
+        if self.has_attention:
             self.alignment.check_counts(*self.attention_sizes()["cross"])
 
     def check(self, config, prefix, phrases):
@@ -70,30 +69,18 @@ class LiteRTEngine(Engine):
                 "with --engine=tensorflow"
             )
         check_method(config.method)
-        count = self.hypotheses_of(config)
-        if config.method != "beam" and count not in (1, self.width):
+        width = self.exported.beam
+        if config.method == "beam" or phrases:
+            self.check_width(config, phrases)
+            return
+        # Hypotheses of a sentence at each step: samples, or those of a method of a plug-in file.
+        count = getattr(method_of(self.models[0], config), "count", config.beam)
+        if count not in (1, width):
             raise Unsupported(
-                f"LiteRT computes 1 or {self.width} hypotheses of a sentence with {self.name}. "
-                f"The search method {config.method!r} has {count}. Give the run, with "
+                f"LiteRT computes 1 or {width} hypotheses of a sentence with {self.name}. The "
+                f"search method {config.method!r} has {count}. Give the run, with "
                 "--engine=tensorflow"
             )
-        if config.method == "beam" and count > self.width:
-            raise Unsupported(
-                f"`beam` must be at most {self.width}, the beam width of {self.name}. Received: "
-                f"{count}. For a wider one, give the run, with --engine=tensorflow, or export it "
-                f"again with t2t-export --format=litert --beam={count}"
-            )
-        if phrases and config.beam != self.width:
-            raise Unsupported(
-                f"phrases are searched for with the exported beam width, {self.width}. Received: "
-                f"beam={config.beam}. Leave it out, or give the run, with --engine=tensorflow"
-            )
-
-    def hypotheses_of(self, config):
-        """Returns the number of hypotheses of a sentence at each step of a search."""
-        if config.method == "beam":
-            return config.beam
-        return getattr(method_of(self.models[0], config), "count", config.beam)
 
     def search(self, rows):
         source, config = np.asarray(rows.source, "int32"), self.config
@@ -120,7 +107,7 @@ class LiteRTEngine(Engine):
             # The array needs at least one column, even without prefixes.
             prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
             extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
-            config = config.changed(beam=self.width)
+            config = config.changed(beam=self.exported.beam)
             if follows is None:
                 return BeamSearch(model, config)
             return ConstrainedBeamSearch(model, config, follows)
@@ -151,12 +138,9 @@ class LiteRTEngine(Engine):
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
         return stacked(found, target.shape[1:])
 
-    def check_attention(self):
-        if "cross" not in self.attention_sizes():
-            raise ValueError(
-                f"the model of {self.name} has no attention to the source, so its words cannot be "
-                "aligned"
-            )
+    @property
+    def has_attention(self):
+        return "cross" in self.attention_sizes()
 
     def attention(self, source, target):
         weights = []

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from t2t_keras.decoding.alignment import attention_between, check_attends
+from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.scoring import log_probabilities
@@ -81,8 +81,9 @@ class ModelEngine(Engine):
                 f"there is not enough memory for a pair of about {longest:,} pieces: leave it out"
             ) from error
 
-    def check_attention(self):
-        check_attends(first_model(self.model))
+    @property
+    def has_attention(self):
+        return bool(first_model(self.model).config.attention_layers[2])
 
     def attention(self, source, target):
         return self.attention_graph(source, target).numpy()

@@ -1,5 +1,7 @@
 """The engine of a SavedModel that t2t-export wrote."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -43,7 +45,7 @@ class SavedModelEngine(Engine):
         self.signatures = signatures
         if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
             self.offers = ("n_best",)
-        self.sizes = None
+        self.has_attention = IDS_ATTENTION in signatures
         lengths = SMALL_LENGTHS if choose_xla("auto") else ()
         self.small_lengths = [n for n in lengths if self.longest is None or n <= self.longest]
 
@@ -54,18 +56,7 @@ class SavedModelEngine(Engine):
                 f"the search method of {self.name}, {self.config.method!r}, has neither prefixes "
                 "nor required phrases in an export. Give the run"
             )
-        widest = self.exported.beam
-        if config.beam > widest:
-            raise ValueError(
-                f"`beam` must be at most {widest}, the beam width of {self.name}. Received: "
-                f"{config.beam}. For a wider one, give the run, or export it again with t2t-export "
-                f"--beam={config.beam}"
-            )
-        if phrases and config.beam != widest:
-            raise ValueError(
-                f"phrases are searched for with the exported beam width, {widest}. Received: "
-                f"beam={config.beam}. Leave it out, or give the run"
-            )
+        self.check_width(config, phrases)
         ours, wanted = vars(self.exported), vars(config)
         fixed = {name for name in wanted if wanted[name] != ours[name]}
         if IDS_WITH_OPTIONS in self.signatures:
@@ -113,21 +104,16 @@ class SavedModelEngine(Engine):
     def log_p(self, source, target):
         return self.call(IDS_LOG_P, source=source, target=target)["log_probabilities"]
 
-    def check_attention(self):
-        if IDS_ATTENTION not in self.signatures:
-            raise ValueError(
-                f"the model of {self.name} has no attention to the source, so its words cannot be "
-                "aligned"
-            )
-
     def attention(self, source, target):
         return self.call(IDS_ATTENTION, source=source, target=target)["weights"]
 
+    @functools.cached_property
+    def sizes(self):
+        ids, is_known = np.array([3, 2], "int32"), IDS_ALL_ATTENTION in self.signatures
+        found = self.all_attention(ids, ids) if is_known else {}
+        return {kind: weights.shape[:2] for kind, weights in found.items()}
+
     def attention_sizes(self):
-        if self.sizes is None:
-            ids, is_known = np.array([3, 2], "int32"), IDS_ALL_ATTENTION in self.signatures
-            found = self.all_attention(ids, ids) if is_known else {}
-            self.sizes = {kind: weights.shape[:2] for kind, weights in found.items()}
         return self.sizes
 
     def all_attention(self, source, target):
@@ -149,5 +135,5 @@ class SavedModelEngine(Engine):
         if IDS_PHRASES in self.signatures:
             self.search(Rows(ids, indices, phrases=ids[:, None, :1]))
         self.log_p(ids, ids)
-        if IDS_ATTENTION in self.signatures:
+        if self.has_attention:
             self.attention(ids, ids)
