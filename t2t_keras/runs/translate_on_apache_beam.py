@@ -33,21 +33,13 @@ POLL = 5.0  # seconds between two checks of the outputs
 
 
 class LineBlock(NamedTuple):
-    """Consecutive lines of an input file.
-
-    Args:
-        source: path of the input file.
-        first: index of the first line.
-        byte: offset of the first line in the uncompressed file.
-        lines: number of lines; the last block of a file may have fewer.
-        output: path of the block's output.
-    """
+    """Consecutive lines of an input file."""
 
     source: Path
-    first: int
-    byte: int
-    lines: int
-    output: Path
+    first: int  # index of the first line
+    byte: int  # its offset in the uncompressed file
+    lines: int  # number of lines; the last block of a file may have fewer
+    output: Path  # path of the block's output
 
     def read(self):
         """Returns the lines in bytes, with their line breaks."""
@@ -183,13 +175,7 @@ class ExportHandler(ModelHandler):
         return load_translator(self.folder, self.to)
 
     def run_inference(self, batch, model, inference_args=None):
-        """Yields each block of the batch with its output.
-
-        Args:
-            batch: pairs of a `LineBlock` and its lines.
-            model: a `Translator`.
-            inference_args: ignored; Beam passes it to every handler.
-        """
+        """Yields each `LineBlock` with its output, given pairs of one and its lines."""
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
             try:
