@@ -2,7 +2,7 @@
 
     OUTPUT/NAME                               translation of the input file NAME, once complete
     OUTPUT/.t2t-translate/NAME/DIGEST         outputs of its blocks; see `BlockFile`
-    OUTPUT/.t2t-translate/NAME/record.json    digests of its input and output, once complete
+    OUTPUT/.t2t-translate/NAME/complete       digest of the command and the input, once complete
 
 The pipeline runs on any Beam runner (extra `beam`) and translates with an export. All workers must
 share the input, export and output folders. The machine that starts the pipeline divides the files
@@ -20,7 +20,7 @@ import apache_beam as beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.atomic_files import file_digest, read_json, write_json
+from pipelines.atomic_files import write_text
 from pipelines.progress import Progress
 from pipelines.text.opened_text import opened
 from t2t_keras.runs.block_file import BlockFile, appearing
@@ -70,22 +70,19 @@ class TranslatedFile(BlockFile):
                 first = len(self.blocks) * lines
                 self.blocks.append(LineBlock(source, first, byte, lines, self.add(block)))
                 byte += len(block)
-        self.record = self.folder / "record.json"
-        remedy = f"Delete {self.folder} and run the same command again"
-        record = read_json(self.record, {}, remedy)
-        self.is_complete = record.get("input") == self.digest and self.is_intact(record)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.record = self.folder / "complete"
+        found = self.record.read_text() if self.record.exists() else self.digest
+        if found != self.digest:
+            reason = "is from a different command or a different input. Translating it again"
+            print(f"{path} {reason}", file=sys.stderr, flush=True)
+        self.is_complete = path.is_file() and self.record.exists() and found == self.digest
         if self.is_complete:
             self.parts.clear()  # left by a process that was killed after joining them
-        elif record:
-            reason = "is from a different command or input, or was changed. Translating it again"
-            print(f"{path} {reason}", file=sys.stderr, flush=True)
-            self.record.unlink()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        else:
+            self.record.unlink(missing_ok=True)
         self.delete_others()
         self.join_if_complete()
-
-    def is_intact(self, record):
-        return self.path.is_file() and file_digest(self.path) == record["output"]
 
     def missing(self):
         """Returns the blocks without output."""
@@ -99,7 +96,7 @@ class TranslatedFile(BlockFile):
         if self.is_complete or self.missing():
             return
         self.join()
-        write_json(self.record, {"input": self.digest, "output": file_digest(self.path)})
+        write_text(self.record, self.digest)
         self.is_complete = True
         self.parts.clear()
         self.delete_others()
