@@ -26,23 +26,17 @@ def main(arguments):
             f"takes one subject: {', '.join(SUBJECTS)}. Received: {' '.join(arguments) or 'none'}"
         )
     check_choice("SUBJECT", arguments[0], SUBJECTS)
-    check_unused(arguments[0])
-    if arguments[0] == "train":
+    subject = SUBJECTS[arguments[0]]
+    own = {flag.name for flag in subject.FLAGS}
+    others = [flag for each in SUBJECTS.values() for flag in each.FLAGS if flag.name not in own]
+    refuse_unused(others, f"on {arguments[0]}")
+    if subject is serve:
+        refuse_config("on serve")
+    if subject is train:
         keep_cpu_memory()  # as t2t-train does
-    load_backend(on_jax=arguments[0] == "train")
+    load_backend(on_jax=subject is train)
     trust_given([decode.RUN.value])
-    SUBJECTS[arguments[0]].measure()
-
-
-def check_unused(subject):
-    """Rejects flags and settings that a subject does not use."""
-    flags_of = {name: module.FLAGS for name, module in SUBJECTS.items()}
-    others = {flag.name: flag for each in flags_of.values() for flag in each}
-    for flag in flags_of[subject]:
-        del others[flag.name]
-    refuse_unused(others.values(), f"on {subject}")
-    if not SUBJECTS[subject].READS_CONFIG:
-        refuse_config(f"on {subject}")
+    subject.measure()
 
 
 def entry():

@@ -106,25 +106,24 @@ def lines_about(result):
         return
     config = model.config
     yield f"{model.system}: {' + '.join(map(str, config.layers))} layers, d_model {config.d_model},"
+    norm = "pre" if config.pre_norm else "post"
     yield (
-        f"d_ff {config.d_ff}, {config.num_heads} heads, "
-        f"{'pre' if config.pre_norm else 'post'}-norm, {config.activation}; {result.weights:,} "
-        "weights"
+        f"d_ff {config.d_ff}, {config.num_heads} heads, {norm}-norm, {config.activation}; "
+        f"{result.weights:,} weights"
     )
     sides = {"source": model.source, "target": model.target}
     if model.source is model.target:
         sides = {"source and target": model.source}
     for name, side in sides.items():
-        description = DESCRIPTIONS[side.kind] if model.own_vocabulary is None else OWN
-        yield f"{name}: {len(side.pieces):,} pieces, {description}"
+        how = SPLIT[side.kind] if model.own_vocabulary is None else "as in the exported run"
+        yield f"{name}: {len(side.pieces):,} pieces, split {how}"
     yield from model.notes
 
 
-OWN = "split as in the run that was exported"
-DESCRIPTIONS = {
-    "tokens": "separated by spaces in the text: split it as for the model's training",
-    "sentencepiece": "split by SentencePiece",
-    "subwords": "split by tensor2tensor's sub-words",
+SPLIT = {
+    "tokens": "at spaces: split the text as for the model's training",
+    "sentencepiece": "by SentencePiece",
+    "subwords": "by tensor2tensor's sub-words",
 }
 
 

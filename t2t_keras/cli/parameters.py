@@ -9,6 +9,7 @@ t2t-parameters --config=base --diagram=base.png        also draws it, as in Figu
 from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config, run_with_config
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments
 from t2t_keras.cli.process.backend import load_backend
 
@@ -26,12 +27,9 @@ VOCABULARY_SIZES = (37000, 41100)
 def main(arguments):
     no_arguments(arguments)
     refuse_config("on the number of weights", "training.", "data.", "search.")
-    if DIAGRAM.value is not None and CONFIG.value is None:
-        raise ValueError(
-            "--diagram draws the model of --config. Give both, such as --config=base. Received: "
-            f"--diagram={DIAGRAM.value} alone"
-        )
-    if DIAGRAM.value is not None and not DIAGRAM.value.lower().endswith(".png"):
+    if CONFIG.value is None:
+        refuse_unused([DIAGRAM], "without --config, whose model it draws")
+    if not (DIAGRAM.value or ".png").lower().endswith(".png"):
         raise ValueError(
             f"--diagram must be a PNG file, such as base.png. Received: --diagram={DIAGRAM.value}"
         )

@@ -65,21 +65,6 @@ def main(arguments):
     (table,) = arguments
     if table != "table1":  # it has no stages
         will_resume()
-    load_backend(on_jax=table == "table1")
-    from t2t_keras.reproduction import Plan, reproduce
-
-    plan = Plan(
-        table,
-        command=shlex.join([command, *sys.argv[1:]]),
-        overrides=config_overrides(),
-        **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
-    )
-    print(reproduce(plan), end="")
-    print(f"{plan.table}: written to {plan.folder}", file=sys.stderr)
-
-
-def config_overrides():
-    """Returns {"part.field": value} of the given --config.part.field=value."""
     for argument in loaded().given:
         if argument.startswith("--config="):
             raise ValueError(
@@ -87,7 +72,17 @@ def config_overrides():
                 "config. --reduced=CONFIG names a smaller one; --config.part.field=value changes a "
                 f"setting of all rows. Received: {argument}"
             )
-    return loaded().overrides
+    load_backend(on_jax=table == "table1")
+    from t2t_keras.reproduction import Plan, reproduce
+
+    plan = Plan(
+        table,
+        command=shlex.join([command, *sys.argv[1:]]),
+        overrides=loaded().overrides,
+        **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
+    )
+    print(reproduce(plan), end="")
+    print(f"{plan.table}: written to {plan.folder}", file=sys.stderr)
 
 
 def entry():

@@ -28,13 +28,9 @@ BEAM_OPTIONS = define_list(
 
 
 def translate_on_beam(arguments, patterns, folder, values):
-    """Translates files with an export.
+    """Translates the files that `patterns` match to files in a folder, with an export.
 
-    Args:
-        arguments: the positional arguments of the command: the folder of an export.
-        patterns: value of --input.
-        folder: value of --output.
-        values: {name: value} of the flags that the output depends on besides those of the model.
+    `values` are those of the flags that the output depends on besides the flags of the model.
     """
     export = export_in(arguments)
     sources = files_to_translate(arguments, patterns, folder)

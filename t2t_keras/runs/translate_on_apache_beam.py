@@ -2,7 +2,7 @@
 
     OUTPUT/NAME                               translation of the input file NAME, once complete
     OUTPUT/.t2t-translate/NAME/DIGEST         outputs of its blocks; see `BlockFile`
-    OUTPUT/.t2t-translate/NAME/record.json    digests of its input and output, once complete
+    OUTPUT/.t2t-translate/NAME/complete       digest of the command and the input, once complete
 
 The pipeline runs on any Beam runner (extra `beam`) and translates with an export. All workers must
 share the input, export and output folders. The machine that starts the pipeline divides the files
@@ -20,7 +20,7 @@ import apache_beam as beam
 from apache_beam.ml.inference.base import ModelHandler, RunInference
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from pipelines.atomic_files import file_digest, read_json, write_json
+from pipelines.atomic_files import write_text
 from pipelines.progress import Progress
 from pipelines.text.opened_text import opened
 from t2t_keras.runs.block_file import BlockFile, appearing
@@ -33,21 +33,13 @@ POLL = 5.0  # seconds between two checks of the outputs
 
 
 class LineBlock(NamedTuple):
-    """Consecutive lines of an input file.
-
-    Args:
-        source: path of the input file.
-        first: index of the first line.
-        byte: offset of the first line in the uncompressed file.
-        lines: number of lines; the last block of a file may have fewer.
-        output: path of the block's output.
-    """
+    """Consecutive lines of an input file."""
 
     source: Path
-    first: int
-    byte: int
-    lines: int
-    output: Path
+    first: int  # index of the first line
+    byte: int  # its offset in the uncompressed file
+    lines: int  # number of lines; the last block of a file may have fewer
+    output: Path  # path of the block's output
 
     def read(self):
         """Returns the lines in bytes, with their line breaks."""
@@ -78,22 +70,19 @@ class TranslatedFile(BlockFile):
                 first = len(self.blocks) * lines
                 self.blocks.append(LineBlock(source, first, byte, lines, self.add(block)))
                 byte += len(block)
-        self.record = self.folder / "record.json"
-        remedy = f"Delete {self.folder} and run the same command again"
-        record = read_json(self.record, {}, remedy)
-        self.is_complete = record.get("input") == self.digest and self.is_intact(record)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.record = self.folder / "complete"
+        found = self.record.read_text() if self.record.exists() else self.digest
+        if found != self.digest:
+            reason = "is from a different command or a different input. Translating it again"
+            print(f"{path} {reason}", file=sys.stderr, flush=True)
+        self.is_complete = path.is_file() and self.record.exists() and found == self.digest
         if self.is_complete:
             self.parts.clear()  # left by a process that was killed after joining them
-        elif record:
-            reason = "is from a different command or input, or was changed. Translating it again"
-            print(f"{path} {reason}", file=sys.stderr, flush=True)
-            self.record.unlink()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        else:
+            self.record.unlink(missing_ok=True)
         self.delete_others()
         self.join_if_complete()
-
-    def is_intact(self, record):
-        return self.path.is_file() and file_digest(self.path) == record["output"]
 
     def missing(self):
         """Returns the blocks without output."""
@@ -107,7 +96,7 @@ class TranslatedFile(BlockFile):
         if self.is_complete or self.missing():
             return
         self.join()
-        write_json(self.record, {"input": self.digest, "output": file_digest(self.path)})
+        write_text(self.record, self.digest)
         self.is_complete = True
         self.parts.clear()
         self.delete_others()
@@ -183,13 +172,7 @@ class ExportHandler(ModelHandler):
         return load_translator(self.folder, self.to)
 
     def run_inference(self, batch, model, inference_args=None):
-        """Yields each block of the batch with its output.
-
-        Args:
-            batch: pairs of a `LineBlock` and its lines.
-            model: a `Translator`.
-            inference_args: ignored; Beam passes it to every handler.
-        """
+        """Yields each `LineBlock` with its output, given pairs of one and its lines."""
         for block, lines in batch:
             texts = [line_text(line, index) for index, line in enumerate(lines, block.first)]
             try:

@@ -90,7 +90,6 @@ MISTAKES = {
     "": "takes one subject: train",
     "trian": "did you mean 'train'",
     "decode --length=5": "--length must be at least --source_length",
-    "decode --input=test.en": "--input has no effect without --run",
     "decode --run=mine": "--run needs --input",
     "decode --run=mine --input=x": "mine is not a run",
     "decode --run=mine --input=x --length=9": "--length has no effect with --run",
@@ -101,7 +100,6 @@ MISTAKES = {
     "data": "--data must be a folder",
     "serve": "--url must be the address",
     "serve --url=http://127.0.0.1:9/v1/models/m": "--url does not answer",
-    "serve --config=big": "--config has no effect on serve",
     "serve --config.model.d_ff=9": "--config.model.d_ff has no effect on serve",
 }
 

@@ -29,10 +29,8 @@ MISTAKES = {
     "nowhere": "nowhere is not a run",
     "{0} --dtype=float16": "`dtype` must be one of 'float32', 'bfloat16', 'int8'",
     "{0} --format=keras --output={0}/model.h5": "ends in .keras",
-    "{0} --format=argos --languages=en,d": "a language must be given",
     "{0} --format=argos --output={0}/model.zip": "ends in .argosmodel",
     "{0} --renew --beam=2": "--beam has no effect with --renew, which repeats",
-    "{0} --renew --languages=en,de": "--languages has no effect with --renew",
     "{0} --output={0}/config.json": "Not a directory",
     "{0} --format=keras --output={0}/config.json/x.keras": "Not a directory",
 } | {

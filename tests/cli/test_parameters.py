@@ -17,7 +17,7 @@ def test_the_weights_of_a_config_are_counted_with_its_changes():
     ("line", "message"),
     [
         ("--config=base --config.training.steps=5", "no effect on the number of weights: leave it"),
-        ("--diagram={0}", "Give both, such as --config=base"),
+        ("--diagram={0}", "--diagram has no effect without --config"),
         ("--config=base --diagram=model.jpg", "must be a PNG file, such as base.png"),
         ("--config=gnmt:multi30k --diagram={0}", "Received: GNMT"),
     ],

@@ -173,7 +173,6 @@ MISTAKES = {
     "{0}/run --output={0}": "Is a directory",
     "{0}/run --pieces": "--pieces has no effect without --json",
     "{0}/run --reverse={0}/run --pairs={0}/test.tsv": "in the other direction, de-en",
-    "{0}/run --reverse_to=de": "--reverse_to has no effect without --reverse",
     "{0}/run --reverse={0}/reverse --json --pieces": "--pieces has no effect with --reverse",
     "{0}/learned --pairs={0}/long": "line 2: a target must have at most 40 pieces",
 }

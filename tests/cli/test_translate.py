@@ -194,7 +194,6 @@ def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
 
 MISTAKES = {
     "{0} --input={1}/text --output={1}/./text": "--output and --input are the same file",
-    "{0} --prefixes={1}/text --output={1}/text": "--output and --prefixes are the same file",
     "{0} --output={0}/config.json": "a file of the run are the same file",
     "{0} --output={1}/none/out": "No such file",
     "{0} --prefix=a --prefixes={1}/text": "--prefix has no effect with --prefixes",
@@ -206,7 +205,6 @@ MISTAKES = {
     "{0} --weights=oldest": "has no weights 'oldest'. It has: averaged",
     "{0} --n_best=9": "`n_best` must be at most",
     "{0} --confidence": "--confidence has no effect without --json",
-    "{0} --beam_options=x": "--beam_options has no effect without --apache_beam",
     "{0} --banned=Derr": "--banned=Derr: the vocabulary has no such",
     "{0} --top_p=0.9": "--top_p: for sampling only",
     "{0} --constrain=tree": "cannot write trees with --constrain=tree: it was not trained on trees",

@@ -7,7 +7,7 @@ from t2t_keras.cli.flags.config_flag import CONFIG
 
 DATA = flags.DEFINE_string("data", None, "data: folder written by t2t-prepare, or a mix.")
 STEPS = flags.DEFINE_integer("steps", 200, "data: batches per round.", lower_bound=1)
-FLAGS, READS_CONFIG = (DATA, STEPS, ROUNDS), True
+FLAGS = (DATA, STEPS, ROUNDS)
 LATE_STEP = 100_000
 
 
@@ -23,24 +23,18 @@ def measure():
     config = CONFIG.value.data.batches
     config.validate()
 
-    def new_plan():
-        return BatchPlan(store.all_lengths + 1, config, seed=1, mix=mix)
-
     def read(start_step, steps):
-        """Plans, reads, pads and fetches batches, as training does."""
-        plan = new_plan()
+        """Plans, reads, pads and fetches batches, as training does; returns the plan."""
+        plan = BatchPlan(store.all_lengths + 1, config, seed=1, mix=mix)
         for inputs, labels in dataset(store, plan, start_step, steps):
             inputs["source"].numpy(), labels.numpy()
-
-    def real_tokens():
-        plan = new_plan()
-        return sum(map(plan.tokens, range(STEPS.value)))
+        return plan
 
     first, late, many = median_seconds(
         [lambda: read(0, 1), lambda: read(LATE_STEP, 1), lambda: read(0, STEPS.value)], ROUNDS.value
     )
-    tokens = real_tokens()
+    tokens = sum(map(read(0, 1).tokens, range(STEPS.value)))
     print(f"{DATA.value}: {len(store):,} pairs, medians of {ROUNDS.value} rounds")
     print(f"{tokens / many:>12,.0f} real tokens per second on both sides, including planning")
-    print(f"{first:>12.3f} s to the first batch of a run that starts at step 0")
-    print(f"{late:>12.3f} s to the first batch of a run that starts at step {LATE_STEP:,}")
+    for seconds, step in ((first, 0), (late, LATE_STEP)):
+        print(f"{seconds:>12.3f} s to the first batch of a run that starts at step {step:,}")

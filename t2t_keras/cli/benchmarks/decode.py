@@ -37,7 +37,6 @@ LINES = flags.DEFINE_integer(
     "lines", 200, "decode: maximum number of lines of --input.", lower_bound=1
 )
 FLAGS = (SOURCE_LENGTH, LENGTH, ROWS, ROUNDS, ENGINES, RUN, TRUST, INPUT, LINES)
-READS_CONFIG = True
 
 only_with([RUN], INPUT, LINES, TRUST)
 not_with(RUN, SOURCE_LENGTH, LENGTH, ROWS, why=", which translates --input")

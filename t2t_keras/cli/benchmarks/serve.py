@@ -26,7 +26,7 @@ TEXTS = flags.DEFINE_string(
     "serve: file with one text per line; the first 100 are sent. Default: sentences of the toy "
     "grammar.",
 )
-FLAGS, READS_CONFIG = (URL, CONNECTIONS, REQUESTS, TEXTS), False
+FLAGS = (URL, CONNECTIONS, REQUESTS, TEXTS)
 DISTINCT = 100  # maximum number of different texts
 
 

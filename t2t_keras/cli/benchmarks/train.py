@@ -14,7 +14,7 @@ ROUNDS = flags.DEFINE_integer(
     "train, decode, data: timed calls of each measurement; medians are printed.",
     lower_bound=1,
 )
-FLAGS, READS_CONFIG = (ROWS, LENGTH, ROUNDS), True
+FLAGS = (ROWS, LENGTH, ROUNDS)
 PRODUCT = 2048  # rows and columns of the matrices whose product measures the machine's speed
 
 

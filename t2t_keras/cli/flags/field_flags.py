@@ -49,13 +49,7 @@ DEFINE = {
 
 
 def define_flag(field, default, purpose):
-    """Defines and returns the flag of a dataclass field; `metadata` may have choices or repeat it.
-
-    Args:
-        field: a field whose type is a key of `DEFINE`, alone or with None.
-        default: default value.
-        purpose: the help.
-    """
+    """Defines the flag of a dataclass field, whose metadata may have `choices` or `repeated`."""
     if choices := field.metadata.get("choices"):
         return flags.DEFINE_enum(field.name, default, choices, purpose)
     if field.metadata.get("repeated"):
@@ -93,20 +87,14 @@ def define_flags(cls, leave_out=(), notes=None, default=None):
 
 def type_of(field):
     """Returns the type of a field. For "X or None", it is X."""
+    kinds = {*get_args(field.type)} - {type(None)}
     if isinstance(field.type, types.UnionType):
-        kinds = [kind for kind in get_args(field.type) if kind is not type(None)]
-        return kinds[0] if len(kinds) == 1 else None
+        return kinds.pop() if len(kinds) == 1 else None
     return field.type
 
 
 def help_of(description, note=None, default=None):
-    """Returns the help of a flag: the description as sentences, with the default at the end.
-
-    Args:
-        description: the description of the field in the docstring. "None: " begins the default.
-        note: a sentence to add, or None.
-        default: see `define_flags`.
-    """
+    """Returns the help: a field's description, in which "None: " begins the default, and a note."""
     text, found, own = description.partition("None: ")
     text = text[:1].upper() + text[1:].rstrip()
     sentences = [text, note, found and f"Default: {own}", default and f"Default: {default}."]

@@ -22,8 +22,6 @@ BY_NAME = define_flags(
     default="the run's",
 )
 
-SAMPLING_FLAGS = (SAMPLE, *(BY_NAME[name] for name in settings_in("sampling")))
-CONSTRAINT_FLAGS = tuple(BY_NAME[name] for name in settings_in("constraint"))
 SEARCH_FLAGS = (SAMPLE, METHOD, *BY_NAME.values())
 
 

@@ -9,13 +9,7 @@ JSON = flags.DEFINE_bool("json", False, "Write a JSON object per input line, wit
 
 
 def lines_of(texts, results, **style):
-    """Returns the output for texts, in bytes.
-
-    Args:
-        texts: the input lines.
-        results: the `Translation`s of each, best first.
-        **style: see `formatted`.
-    """
+    """Returns the output for texts and the `Translation`s of each, in bytes; see `formatted`."""
     pairs = zip(texts, results, strict=True)
     lines = [line for text, found in pairs for line in formatted(text, found, **style)]
     return "".join(f"{line}\n" for line in lines).encode()
@@ -27,8 +21,7 @@ def formatted(text, translations, scores, as_json, alignments, count):
     In lines with several columns, tabs in a translation become spaces.
 
     Args:
-        text: the input line.
-        translations: its `Translation`s.
+        text, translations: the input line and its `Translation`s, best first.
         scores, as_json, alignments: values of --scores, --json and --alignments.
         count: number of lines for each input line without --json.
     """
