@@ -31,15 +31,7 @@ class Middleware:
         self.routes = {route.name: route for route in routes}
         self.sites, self.metrics, self.keys, self.access_log = sites, metrics, keys, access_log
 
-    def aiohttp(self):
-        """Returns aiohttp's middleware."""
-
-        @web.middleware
-        async def answered(request, handler):
-            return await self.answered(request, handler)
-
-        return answered
-
+    @web.middleware
     async def answered(self, request, handler):
         """Answers a request, and waits until the client has read most of the answer."""
         if request.transport is None:
