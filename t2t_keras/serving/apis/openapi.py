@@ -25,9 +25,8 @@ def document(routes, models, targets, needs_key):
     """
     paths = {}
     for route in routes:
-        if route.summary:
-            described = operation(route, needs_key)
-            paths.setdefault(route.path, {})[route.method.lower()] = described
+        described = operation(route, needs_key)
+        paths.setdefault(route.path, {})[route.method.lower()] = described
     sources = ["auto", *(language for language in targets if targets[language])]
     choices = {"Model": [*models], "Source": sources, "Target": [*targets]}
     schemas = {

@@ -10,14 +10,7 @@ from t2t_keras.serving.page.page import page
 
 
 class Operation:
-    """Handlers of the routes.
-
-    Args:
-        models: the `ServedModels`.
-        limits: `Limits`.
-        metrics: the `Metrics`.
-        needs_key: whether the server requires API keys.
-    """
+    """Handlers of the routes. `needs_key` tells whether the server requires API keys."""
 
     def __init__(self, models, limits, metrics, needs_key):
         self.models, self.limits = models, limits

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 # Patterns of the parameters in paths.
-PATTERNS = {"name": "[^/:]+", "version": r"\d{1,18}", "verb": "classify|regress"}
+PATTERNS = {"name": "[^/:]+", "version": r"\d{1,18}"}
 JSON = "application/json"
 # The fields of these are those of a JSON object.
 FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -34,7 +34,7 @@ class Route(NamedTuple):
         method: "GET", which also answers HEAD, or "POST".
         path: path with parameters in braces, as in OpenAPI.
         handler: coroutine function that takes aiohttp's request and returns the response.
-        summary: description. "": the OpenAPI document lacks the route.
+        summary: description.
         answer: an example of the JSON in an answer, or the media type of other answers. None: all
             answers are errors.
         fields: {field: JSON schema} of the query or of a JSON object in the body.
@@ -49,7 +49,7 @@ class Route(NamedTuple):
     method: str
     path: str
     handler: Callable
-    summary: str = ""
+    summary: str
     answer: Any = None
     fields: dict = {}
     required: tuple = ()

@@ -68,11 +68,7 @@ METADATA = {"model_spec": {"name": "en-de"}, "metadata": {"signature_def": {}}}
 
 
 class TensorFlowServing:
-    """Handlers of the routes.
-
-    Args:
-        answering: the `Answering`.
-    """
+    """Handlers of the routes, given the `Answering`."""
 
     def __init__(self, answering):
         self.answering, self.limits = answering, answering.limits
@@ -88,8 +84,6 @@ class TensorFlowServing:
             summary = f"Predictions of {of}, such as translations"
             predict = "POST", path + ":predict", self.predict, summary, PREDICTIONS, QUERY
             yield Route("predict" + suffix, *predict, key=HEADER, computes=True)
-            others = "POST", path + ":{verb}", self.refuse_verb
-            yield Route("unsupported" + suffix, *others, key=HEADER)
 
     async def status(self, request):
         model, number = self.addressed(request)
@@ -152,14 +146,6 @@ class TensorFlowServing:
             columns = functools.partial(translated, rows, results, width)
         body = functools.partial(as_json_in, form, columns)
         return await self.answering.run(connection.client, is_short, body)
-
-    async def refuse_verb(self, request):
-        self.addressed(request)
-        raise Refusal(
-            400,
-            f"{request.match_info['verb']!r} is not supported: the signatures take and return "
-            "tensors. Use ':predict'",
-        )
 
     def addressed(self, request):
         """Returns the `Versions` of the model and the number of the version, or None."""
