@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from t2t_keras.checks import check
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
@@ -63,7 +64,9 @@ class ServedModel:
             options: {field of `Request`: value}. A glossary is the text of a glossary's file, a
                 dict, or None for the model's own.
         """
-        given = options.get("glossary")
+        given, beam = options.get("glossary"), options.get("beam")
+        widest = self.engine.config.beam
+        check(not isinstance(beam, int) or beam <= widest, "beam", beam, f"at most {widest}")
         if isinstance(given, dict):
             given = loaded_glossary(given, self.engine)
         else:

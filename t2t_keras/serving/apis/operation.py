@@ -4,8 +4,7 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.apis.json_values import json_response
-from t2t_keras.serving.apis.openapi import document
-from t2t_keras.serving.apis.routes import HEADER, Route
+from t2t_keras.serving.apis.routes import HEADER, Route, document
 from t2t_keras.serving.page.page import page
 
 

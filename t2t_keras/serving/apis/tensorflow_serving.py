@@ -9,14 +9,14 @@ import weakref
 from aiohttp import web
 
 from t2t_keras.export.signature_names import OPTIONS
-from t2t_keras.serving.answering import are_short, refusing
+from t2t_keras.serving.answering import are_short
 from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, body_of
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
     compared,
-    options_in,
+    option,
     query_of,
     rows_in,
     translated,
@@ -140,8 +140,8 @@ class TensorFlowServing:
             columns = functools.partial(compared, name, model.translator.tokenizer, *results)
             is_short = is_short and name == "score"
         else:
-            with refusing():
-                rows = options_in(rows, 1 if name == OPTIONS else width or 1, model.engine.config)
+            count = {"n_best": 1 if name == OPTIONS else width or 1}
+            rows = [count | {key: option(key, row[key]) for key in row} for row in rows]
             results = await self.answering.translations(rows, model, connection)
             columns = functools.partial(translated, rows, results, width)
         body = functools.partial(as_json_in, form, columns)
