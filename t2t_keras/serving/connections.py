@@ -21,12 +21,7 @@ AT_ONCE = 16
 
 
 class Connection(asyncio.Protocol):
-    """One connection, which forwards all events to aiohttp's protocol.
-
-    Args:
-        connections: the `Connections` that it belongs to.
-        protocol: aiohttp's protocol, which parses requests and writes answers.
-    """
+    """One of the `Connections`, which forwards all events to aiohttp's protocol."""
 
     def __init__(self, connections, protocol):
         self.connections, self.protocol = connections, protocol
@@ -91,7 +86,7 @@ class Connections:
 
     Args:
         protocols: function that returns aiohttp's protocol for a new connection.
-        limits: `Limits`.
+        limits: the `Limits`.
     """
 
     def __init__(self, protocols, limits):

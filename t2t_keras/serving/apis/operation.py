@@ -18,7 +18,7 @@ class Operation:
 
     def routes(self):
         health, metrics = "Whether requests are served", CONTENT_TYPE_LATEST.partition(";")[0]
-        ok, document = {"status": "ok"}, {"openapi": "3.1.0"}
+        ok, described = {"status": "ok"}, {"openapi": "3.1.0"}
         return [
             Route("page", "GET", "/", self.page, "The web page", "text/html"),
             Route("health", "GET", "/healthz", self.healthz, health, "text/plain"),
@@ -28,7 +28,7 @@ class Operation:
                 *("Metrics for Prometheus", metrics),
                 key=HEADER,
             ),
-            Route("openapi", "GET", "/openapi.json", self.openapi, "This document", document),
+            Route("openapi", "GET", "/openapi.json", self.openapi, "This document", described),
         ]
 
     async def page(self, request):

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Patterns of the parameters in paths.
-PATTERNS = {"name": "[^/:]+", "version": r"\d{1,18}"}
 JSON = "application/json"
 # The fields of these are those of a JSON object.
 FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
@@ -27,7 +25,8 @@ HEADER, FIELD = "header", "field"
 MODEL, SOURCE, TARGET = (
     {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
 )
-PARAMETERS = {"name": MODEL, "version": {"type": "integer", "minimum": 0, "maximum": 10**18 - 1}}
+# {parameter in paths: its pattern and its schema}
+PARAMETERS = {"name": ("[^/:]+", MODEL), "version": (r"\d{1,18}", {"type": "integer"})}
 
 
 def error_of(message):
@@ -74,8 +73,9 @@ class Route(NamedTuple):
 
 def add_routes(router, routes):
     """Adds routes to aiohttp's router."""
+    patterns = {f"{{{name}}}": f"{{{name}:{each}}}" for name, (each, _) in PARAMETERS.items()}
     for route in routes:
-        path = re.sub(r"{(\w+)}", lambda found: f"{{{found[1]}:{PATTERNS[found[1]]}}}", route.path)
+        path = re.sub(r"{\w+}", lambda found: patterns[found[0]], route.path)
         add = router.add_get if route.method == "GET" else router.add_post
         add(path, route.handler, name=route.name)
 
@@ -115,9 +115,9 @@ def operation(route, needs_key):
     found = {"operationId": route.name, "summary": route.summary}
     if needs_key and route.key == HEADER:
         found["security"] = [{scheme: []} for scheme in SCHEMES]
-    names = re.findall(r"{(\w+)}", route.path)
     found["parameters"] = [
-        {"name": name, "in": "path", "required": True, "schema": PARAMETERS[name]} for name in names
+        {"name": name, "in": "path", "required": True, "schema": PARAMETERS[name][1]}
+        for name in re.findall(r"{(\w+)}", route.path)
     ]
     if route.method == "GET":
         found["parameters"] += [
