@@ -112,9 +112,13 @@ def main(arguments):
             warn_if_stale(version)
         if any(engine_of(version) == "tensorflow" for version in newest):
             load_backend()
-            add_thread()
+            import tensorflow as tf
+
+            # One more thread than cores, so that compilation does not block requests.
+            tf.config.threading.set_inter_op_parallelism_threads(os.cpu_count() + 1)
         else:
             set_log_level()
+        from pipelines.languages.cld2 import LanguageDetector
         from t2t_keras.serving.server import Server
 
         host, port = sock.getsockname()[:2]
@@ -124,13 +128,7 @@ def main(arguments):
             print(f"{name}, version {version}, is served at {address}/", flush=True)
 
         async def serve():
-            server = Server(
-                models,
-                limits,
-                detector_for,
-                split=SPLIT.value,
-                **options,
-            )
+            server = Server(models, limits, LanguageDetector, split=SPLIT.value, **options)
             await server.run(sock, started)
             logging.flush()
             os._exit(0)  # no request is in flight; a version that is still loading is abandoned
@@ -156,20 +154,6 @@ def clients():
         "names": ALLOWED_HOSTS.value,
         "origins": ALLOWED_ORIGINS.value,
     }
-
-
-def detector_for(codes):
-    """Returns a function that detects languages; see `LanguageDetector`."""
-    from pipelines.languages.cld2 import LanguageDetector
-
-    return LanguageDetector(codes)
-
-
-def add_thread():
-    """Gives TensorFlow one more thread than cores, so that compilation does not block requests."""
-    import tensorflow as tf
-
-    tf.config.threading.set_inter_op_parallelism_threads(os.cpu_count() + 1)
 
 
 def listening(host, port):

@@ -85,15 +85,13 @@ def glossary_paths(given, names):
 def check_names(names):
     for name in names:
         if not re.fullmatch(r"[^/:\x00-\x1f]+", name):
-            raise ValueError(
-                "the name of a model must not contain /, : or control characters. Received: "
-                f"{name!r}. --name=NAME and NAME=RUN set it"
-            )
+            wrong = f"the name of a model must not contain /, : or control characters: {name!r}"
+            raise ValueError(f"{wrong}. --name=NAME and NAME=RUN set it")
         if names.count(name) > 1:
-            raise ValueError(
-                f"each model must have its own name. Received: {name!r} {names.count(name)} times. "
-                "NAME=RUN names a model"
+            wrong = (
+                f"each model must have its own name. Received: {name!r} {names.count(name)} times"
             )
+            raise ValueError(f"{wrong}. NAME=RUN names a model")
 
 
 def languages_for(folder, name, versions):
@@ -134,8 +132,7 @@ def find_versions(folder, engine="auto", dtype=None):
                 find = functools.partial(fitting_versions, run, *kind)
             try:
                 find()
-                load = functools.partial(open_version, run)
-                return places["litert"], lambda: without_errors(find), load
+                return places["litert"], find, functools.partial(open_version, run)
             except NoExport as reason:
                 if must:
                     raise
@@ -150,14 +147,6 @@ def find_versions(folder, engine="auto", dtype=None):
             f"export/ has a numbered version. t2t-export {folder}{form} writes one"
         )
     return place, find, open_export
-
-
-def without_errors(find):
-    """Returns the versions, or none while the run or an export is being changed."""
-    try:
-        return find()
-    except ValueError:
-        return {}
 
 
 def versions_for(engine, dtype, folder):

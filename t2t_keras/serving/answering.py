@@ -36,9 +36,7 @@ class Answering:
     """Answers the requests of a server.
 
     Args:
-        models: the `ServedModels`.
-        limits: the `Limits`.
-        batcher: the `Batcher`.
+        models, limits, batcher: the `ServedModels`, `Limits` and `Batcher`.
         detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
             raises `ValueError` if a package is missing.
         split: whether texts are split into sentences by default, each translated by itself:
@@ -77,12 +75,12 @@ class Answering:
                 f"{name_of(target)} ({target}) is not available as a target language from "
                 f"{name_of(source)} ({source})",
             )
-        version, pair = found
+        version, (to, code) = found
         with version.in_use():
             most = min(options.get("n_best") or 1, version.model.engine.config.beam)
-            lead = f"{pair.code} " if pair.code else ""
-            rows = [options | {"text": lead + text} for text in texts]
-            rows = [row | {"to": pair.to, "n_best": most} for row in rows]
+            lead = f"{code} " if code else ""
+            own = options | {"to": to, "n_best": most}
+            rows = [own | {"text": lead + text} for text in texts]
             return await self.translations(rows, version.model, connection), source, confidence
 
     async def translations(self, rows, model, connection):

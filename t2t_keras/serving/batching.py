@@ -40,12 +40,7 @@ class Job:
 
 
 class Batcher:
-    """Computes the `Call`s of all models in a few threads, and counts the rows in flight.
-
-    Args:
-        limits: `Limits`.
-        metrics: `Metrics`.
-    """
+    """Computes the `Call`s of all models in a few threads, and counts the rows in flight."""
 
     def __init__(self, limits, metrics):
         self.limits, self.metrics = limits, metrics

@@ -21,12 +21,7 @@ AT_ONCE = 16
 
 
 class Connection(asyncio.Protocol):
-    """One connection, which forwards all events to aiohttp's protocol.
-
-    Args:
-        connections: the `Connections` that it belongs to.
-        protocol: aiohttp's protocol, which parses requests and writes answers.
-    """
+    """One of the `Connections`, which forwards all events to aiohttp's protocol."""
 
     def __init__(self, connections, protocol):
         self.connections, self.protocol = connections, protocol
@@ -34,7 +29,7 @@ class Connection(asyncio.Protocol):
             setattr(self, event, getattr(protocol, event))
         self.transport, self.client = None, ""
         self.waiting_since = None  # start of the wait for the client; None: the server is working
-        self.deadline, self.unsent = None, 0
+        self.unsent = 0
         self.held = 0  # bytes of the request, its results and its answer
 
     def connection_made(self, transport):
@@ -52,19 +47,11 @@ class Connection(asyncio.Protocol):
 
     def work(self):
         """Marks that the client waits for the server."""
-        self.waiting_since = self.deadline = None
+        self.waiting_since = None
 
-    def wait_for_client(self, timed=True):
-        """Marks that the server waits for the client.
-
-        Args:
-            timed: close the connection if nothing happens for too long.
-        """
-        self.waiting_since = now()
-        self.unsent = float("inf")
-        self.deadline = (
-            self.waiting_since + self.connections.limits.client_timeout_seconds if timed else None
-        )
+    def wait_for_client(self):
+        """Marks that the server waits for the client."""
+        self.waiting_since, self.unsent = now(), float("inf")
 
     def hold(self, size):
         """Counts bytes that this request holds until `release`. Raises `Refusal` if too many."""
@@ -77,12 +64,14 @@ class Connection(asyncio.Protocol):
         self.held = 0
 
     def check_time(self):
-        """Closes the connection if its client has neither sent nor read anything for too long."""
+        """Closes the connection if its client takes too long to send a request or to read on."""
+        if self.waiting_since is None:
+            return
         unsent = self.transport.get_write_buffer_size()
-        if unsent < self.unsent and self.deadline is not None and unsent:
-            self.deadline = now() + self.connections.limits.client_timeout_seconds
+        if 0 < unsent < self.unsent:
+            self.waiting_since = now()
         self.unsent = unsent
-        if self.deadline is not None and now() > self.deadline:
+        if now() > self.waiting_since + self.connections.limits.client_timeout_seconds:
             self.abort()
 
     def abort(self):
@@ -97,7 +86,7 @@ class Connections:
 
     Args:
         protocols: function that returns aiohttp's protocol for a new connection.
-        limits: `Limits`.
+        limits: the `Limits`.
     """
 
     def __init__(self, protocols, limits):
@@ -113,8 +102,10 @@ class Connections:
 
         It is one of the client with the most such connections.
         """
+        if len(self.open) < self.limit:
+            return
         waiting = [each for each in self.open if each.waiting_since is not None]
-        if len(self.open) >= self.limit and waiting:
+        if waiting:
             counts = collections.Counter(each.client for each in waiting)
             max(waiting, key=lambda each: (counts[each.client], -each.waiting_since)).abort()
 

@@ -5,10 +5,10 @@ A model for several target languages has a tag or a language code for each: `<2d
 
 import functools
 import re
-from typing import NamedTuple
 
 import numpy as np
 
+from t2t_keras.checks import check
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
@@ -20,18 +20,6 @@ from t2t_keras.translating.translator import Translator
 GLOSSARIES = 8  # glossaries kept in memory, for requests that repeat them
 
 
-class Pair(NamedTuple):
-    """How to request a translation into a target language.
-
-    Args:
-        to: value of the option `to`, or None.
-        code: language code before each text, such as ">>de<<", or "".
-    """
-
-    to: str | None = None
-    code: str = ""
-
-
 class ServedModel:
     """A loaded model.
 
@@ -41,7 +29,8 @@ class ServedModel:
         glossary: path of the glossary of requests without one of their own, or None.
 
     Attributes:
-        pairs: {(source, target): `Pair`} for the languages that it translates.
+        pairs: {(source, target): (value of the option `to` or None, language code before each text
+            or "")} for the languages that it translates.
         offers: names of the `Request` fields that a client may set.
     """
 
@@ -63,7 +52,9 @@ class ServedModel:
             options: {field of `Request`: value}. A glossary is the text of a glossary's file, a
                 dict, or None for the model's own.
         """
-        given = options.get("glossary")
+        given, beam = options.get("glossary"), options.get("beam")
+        widest = self.engine.config.beam
+        check(not isinstance(beam, int) or beam <= widest, "beam", beam, f"at most {widest}")
         if isinstance(given, dict):
             given = loaded_glossary(given, self.engine)
         else:
@@ -116,19 +107,19 @@ def has_one_tag(translator):
 
 
 def pairs_of(translator, languages):
-    """Returns {(source, target): `Pair`} for a model's `Languages`, which may be None."""
+    """Returns `ServedModel.pairs` for a model's `Languages`, which may be None."""
     if not languages:
         return {}
     engine = translator.engine
-    found = {language_in(tag): Pair(to=tag) for tag in engine.tags if tag}
-    found |= {language_in(code): Pair(code=code) for code in engine.tokenizer.source.codes}
+    found = {language_in(tag): (tag, "") for tag in engine.tags if tag}
+    found |= {language_in(code): (None, code) for code in engine.tokenizer.source.codes}
     found.pop(None, None)
     if (
         languages.target not in found
         and has_one_tag(translator)
         and (not found or name_of(languages.target) != languages.target)
     ):
-        found[languages.target] = Pair()
+        found[languages.target] = None, ""
     return {(languages.source, target): pair for target, pair in found.items()}
 
 

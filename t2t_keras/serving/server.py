@@ -63,7 +63,7 @@ class Server:
         """
         sites = Sites(sock.getsockname()[0], **self.sites)
         around = Middleware(self.routes, sites, self.metrics, self.keys, self.access_log)
-        app = web.Application(middlewares=[around.aiohttp()])
+        app = web.Application(middlewares=[around.answered])
         add_routes(app.router, self.routes)
         runner = web.AppRunner(
             app,

@@ -46,11 +46,12 @@ class Sites:
             computes: whether pages of other sites may not even send a GET request.
         """
         host, origin = (request.headers.get(name, "") for name in ("Host", "Origin"))
-        if host and not self.any_host and not self.is_own(host):
+        name = name_in(host)
+        if host and not self.any_host and not self.is_own(name):
             raise Refusal(
                 421,
-                f"This server is not known as {name_in(host)[:80]!r}. If it is, start it with "
-                f"--allowed_hosts={name_in(host)[:80]}",
+                f"This server is not known as {name[:80]!r}. If it is, start it with "
+                f"--allowed_hosts={name[:80]}",
             )
         if self.allows(origin) or (request.method in ("GET", "HEAD", "OPTIONS") and not computes):
             return
@@ -87,11 +88,9 @@ class Sites:
         asked = request.headers.get("Access-Control-Request-Method")
         return bool(asked) and self.allows(request.headers.get("Origin", ""))
 
-    def is_own(self, host):
-        name = name_in(host)
-        return (
-            name in self.names or name.split(".")[-1] == "localhost" or is_address(name.strip("[]"))
-        )
+    def is_own(self, name):
+        is_local = name.split(".")[-1] == "localhost"
+        return is_local or name in self.names or is_address(name.strip("[]"))
 
 
 def checked_name(name):

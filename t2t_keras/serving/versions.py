@@ -46,11 +46,7 @@ class ModelSource(NamedTuple):
 
 
 class Version:
-    """One version, from loading to unloading.
-
-    Args:
-        number: number of the version, which is the name of its folder.
-    """
+    """One version, from loading to unloading. Its number is the name of its folder."""
 
     def __init__(self, number):
         self.number, self.model = number, None
@@ -79,23 +75,13 @@ class Version:
         if self.retired and not self.in_flight and self.state != "END":
             self.model, self.state = None, "END"
             gc.collect()  # a model is large and full of reference cycles
-            return_free_memory()
+            if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+                trim(0)  # returns free memory to the system
             logging.info("Version %d is unloaded", self.number)
 
 
-def return_free_memory():
-    """Returns free memory to the system, if the C library can."""
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-        trim(0)
-
-
 class Versions:
-    """The versions of a model.
-
-    Args:
-        source: the `ModelSource`.
-        metrics: the `Metrics`.
-    """
+    """The versions of a `ModelSource`."""
 
     def __init__(self, source, metrics):
         self.name, self.source, self.metrics = source.name, source, metrics
@@ -190,7 +176,7 @@ class Versions:
 
     @property
     def pairs(self):
-        """{(source, target): `Pair`} of the current version; until one is loaded, of its source."""
+        """`ServedModel.pairs` of the current version; until one is loaded, of its source."""
         if self.current:
             return self.current.model.pairs
         return {tuple(self.languages): None} if self.languages else {}
@@ -231,12 +217,7 @@ def described(languages):
 
 
 class ServedModels:
-    """The models of a server.
-
-    Args:
-        sources: a `ModelSource` for each model, with different names.
-        metrics: the `Metrics`.
-    """
+    """The models of a server, given a `ModelSource` for each, with different names."""
 
     def __init__(self, sources, metrics):
         self.all = {each.name: Versions(each, metrics) for each in sources}
@@ -287,7 +268,7 @@ class ServedModels:
                 raise Refusal(503, f"Model {model.name!r} is still loading")
 
     def pair(self, source, target):
-        """Returns the `Version` and the `Pair` that translate between two languages, or None."""
+        """Returns the `Version` for two languages and its item of `pairs`, or None."""
         for model in sorted(self.all.values(), key=lambda each: each.current is None):
             if (source, target) in model.pairs:
                 return model.find(), model.pairs[source, target]

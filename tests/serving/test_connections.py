@@ -108,8 +108,7 @@ def test_connections_that_keep_the_server_waiting_are_closed(serve, caplog):
             dripping = asyncio.create_task(drip())
             await until(lambda: server.connections.held > 1_000_000)
             assert (await answered(server, HEALTH))[0] == 200
-            assert (await half_body[0].readline()).startswith(b"HTTP/1.1 408 ")
-            for reader, _ in (silent, half, slow, kept_alive, malformed):
+            for reader, _ in (silent, half, half_body, slow, kept_alive, malformed):
                 with contextlib.suppress(ConnectionError):
                     await reader.read(-1)  # ends when the server closes the connection
             dripping.cancel()

@@ -5,7 +5,7 @@ from support.serving.served_engine import TAGS, EchoEngine, predictions, tokeniz
 
 from pipelines.atomic_files import write_json
 from t2t_keras.serving.answering import PARSED, memory_of
-from t2t_keras.serving.model import Pair, ServedModel
+from t2t_keras.serving.model import ServedModel
 from t2t_keras.translating.exports import RECORD
 from t2t_keras.translating.languages import Languages
 
@@ -24,9 +24,9 @@ def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
 
 def test_a_model_translates_into_the_languages_of_its_tags():
     several = EchoEngine(tags=list(TAGS))
-    pairs = {("en", "de"): Pair(to=TAGS[0]), ("en", "fr"): Pair(to=TAGS[1])}
+    pairs = {("en", "de"): (TAGS[0], ""), ("en", "fr"): (TAGS[1], "")}
     assert ServedModel(several, Languages("en", "de")).pairs == pairs
-    assert ServedModel(EchoEngine(), Languages("en", "de")).pairs == {("en", "de"): Pair()}
+    assert ServedModel(EchoEngine(), Languages("en", "de")).pairs == {("en", "de"): (None, "")}
     assert ServedModel(EchoEngine()).pairs == {}
 
 

@@ -3,9 +3,7 @@
 import asyncio
 import concurrent.futures
 import functools
-import sys
 import threading
-from pathlib import Path
 
 import pytest
 from support.serving.in_process_server import serving_sources
@@ -229,16 +227,3 @@ def test_a_new_version_replaces_the_old_one_under_load_and_no_request_fails(tmp_
         assert metric(address, 't2t_model_version{model="m"}') == 2
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/2:predict")[0] == 200
         assert predict(address, {"inputs": ["a"]}, "v1/models/m/versions/1:predict")[0] == 404
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="macOS has no malloc_trim")
-def test_free_memory_is_returned_to_the_system():
-    def resident():
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return pages * 4096
-
-    blocks = [bytes(1000) for _ in range(200_000)]
-    blocks = blocks[-1:]  # keeps the C library from returning the others by itself
-    before = resident()
-    module.return_free_memory()
-    assert before - resident() > 50_000_000

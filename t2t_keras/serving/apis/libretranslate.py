@@ -5,7 +5,6 @@ alternatives of HTML are additions.
 """
 
 import re
-from typing import NamedTuple
 
 from t2t_keras.serving.apis.json_values import check_rows, json_response
 from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of
@@ -41,10 +40,7 @@ FIELDS = {
         "type": ["string", "object", "null"],
         "additionalProperties": {"type": "string"},
     },
-    "api_key": {
-        "description": "API key, if the server requires one",
-        "type": ["string", "null"],
-    },
+    "api_key": {"description": "if the server requires one", "type": ["string", "null"]},
 }
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
@@ -56,12 +52,7 @@ LANGUAGES = [{"code": "en", "name": "English", "targets": ["de", "en"]}]
 
 
 class LibreTranslate:
-    """Handlers of the routes.
-
-    Args:
-        answering: the `Answering`.
-        keys: the `ApiKeys`, or None.
-    """
+    """Handlers of the routes, given the `Answering` and the `ApiKeys` or None."""
 
     def __init__(self, answering, keys):
         self.answering, self.models, self.limits = answering, answering.models, answering.limits
@@ -91,17 +82,19 @@ class LibreTranslate:
 
     async def translate(self, request):
         values = await self.checked_fields(request)
-        query = query_of(values, self.limits)
-        arguments = query.texts, query.source, query.target, query.options, request[CONNECTION]
-        results, source, confidence = await self.answering.translate(*arguments)
+        texts, is_list = texts_in(values, self.limits)
+        languages, options = languages_in(values), options_in(values)
+        results, source, confidence = await self.answering.translate(
+            texts, *languages, options, request[CONNECTION]
+        )
         results = [unique([each.text for each in found]) for found in results]
         answer = {"translatedText": [best for best, *_ in results]}
-        if query.source is None:
+        if confidence is not None:
             detected = {"confidence": confidence, "language": source}
             answer["detectedLanguage"] = [detected] * len(results)
-        if query.options["n_best"] > 1:
+        if options["n_best"] > 1:
             answer["alternatives"] = [others for _, *others in results]
-        if not query.is_list:
+        if not is_list:
             answer = {name: values[0] for name, values in answer.items()}
         if ignored := sorted(values.keys() - KNOWN):
             answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
@@ -170,39 +163,27 @@ def unique(texts):
     return [best, *(text for text in dict.fromkeys(others) if text not in ("", best))]
 
 
-class Query(NamedTuple):
-    """The checked fields of a translation. A source of None is to be detected."""
-
-    texts: list
-    is_list: bool
-    source: str | None
-    target: str
-    options: dict  # {field of `Request`: value}
-
-
-def query_of(values, limits):
-    """Returns the `Query` of a request.
-
-    Args:
-        values: {field: value}; the values are strings or from JSON.
-        limits: `Limits`.
-    """
+def languages_in(values):
+    """Returns the source, which is None if it is to be detected, and the target."""
     for name in REQUIRED:
         if not values.get(name):
             raise Refusal(400, f"Invalid request: missing {name} parameter")
-    texts, is_list = texts_in(values, limits)
     source, target = (string_in(values, name) for name in ("source", "target"))
+    return None if source == AUTO else source, target
+
+
+def options_in(values):
+    """Returns {field of `Request`: value}."""
     if (kind := string_in(values, "format") or FORMATS[0]) not in FORMATS:
         raise Refusal(400, f"{kind[:80]} format is not supported")
     glossary = values.get("glossary")
     if not isinstance(glossary, dict):
         glossary = string_in(values, "glossary")
-    options = {
+    return {
         "markup": HTML if kind == HTML else None,
         "n_best": 1 + count_in(values.get("alternatives", 0)),
         "glossary": glossary or None,
     }
-    return Query(texts, is_list, None if source == AUTO else source, target, options)
 
 
 def texts_in(values, limits):

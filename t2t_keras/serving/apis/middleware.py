@@ -17,29 +17,13 @@ DISCONNECTED = 499  # status in metrics and log if the client did not wait for t
 
 
 class Middleware:
-    """Answers requests by routes.
-
-    Args:
-        routes: all `Route`s.
-        sites: the `Sites`.
-        metrics: the `Metrics`.
-        keys: the `ApiKeys`, or None.
-        access_log: the `AccessLog`, or None.
-    """
+    """Answers requests by `Route`s. `keys` and `access_log` are as in `Server`."""
 
     def __init__(self, routes, sites, metrics, keys=None, access_log=None):
         self.routes = {route.name: route for route in routes}
         self.sites, self.metrics, self.keys, self.access_log = sites, metrics, keys, access_log
 
-    def aiohttp(self):
-        """Returns aiohttp's middleware."""
-
-        @web.middleware
-        async def answered(request, handler):
-            return await self.answered(request, handler)
-
-        return answered
-
+    @web.middleware
     async def answered(self, request, handler):
         """Answers a request, and waits until the client has read most of the answer."""
         if request.transport is None:
@@ -59,7 +43,7 @@ class Middleware:
     async def response(self, request, handler):
         """Counts a request and turns exceptions into answers with an error."""
         started = time.perf_counter()
-        unknown = Route("unknown", request.method, "", handler)
+        unknown = Route("unknown", request.method, "", handler, "")
         route = self.routes.get(request.match_info.route.name, unknown)
         headers = {}
         try:

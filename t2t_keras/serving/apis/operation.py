@@ -4,20 +4,12 @@ from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from t2t_keras.serving.apis.json_values import json_response
-from t2t_keras.serving.apis.openapi import document
-from t2t_keras.serving.apis.routes import HEADER, Route
+from t2t_keras.serving.apis.routes import HEADER, Route, document
 from t2t_keras.serving.page.page import page
 
 
 class Operation:
-    """Handlers of the routes.
-
-    Args:
-        models: the `ServedModels`.
-        limits: `Limits`.
-        metrics: the `Metrics`.
-        needs_key: whether the server requires API keys.
-    """
+    """Handlers of the routes. `needs_key` tells whether the server requires API keys."""
 
     def __init__(self, models, limits, metrics, needs_key):
         self.models, self.limits = models, limits
@@ -26,7 +18,7 @@ class Operation:
 
     def routes(self):
         health, metrics = "Whether requests are served", CONTENT_TYPE_LATEST.partition(";")[0]
-        ok, document = {"status": "ok"}, {"openapi": "3.1.0"}
+        ok, described = {"status": "ok"}, {"openapi": "3.1.0"}
         return [
             Route("page", "GET", "/", self.page, "The web page", "text/html"),
             Route("health", "GET", "/healthz", self.healthz, health, "text/plain"),
@@ -36,7 +28,7 @@ class Operation:
                 *("Metrics for Prometheus", metrics),
                 key=HEADER,
             ),
-            Route("openapi", "GET", "/openapi.json", self.openapi, "This document", document),
+            Route("openapi", "GET", "/openapi.json", self.openapi, "This document", described),
         ]
 
     async def page(self, request):

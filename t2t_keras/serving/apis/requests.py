@@ -1,6 +1,5 @@
 """Bodies of requests, read within the limits, and the fields of forms, JSON objects and queries."""
 
-import asyncio
 import email
 from urllib.parse import parse_qsl
 
@@ -19,28 +18,22 @@ LONGEST_HEAD = 1000  # characters of a field's header; parsing takes quadratic t
 async def body_of(request, limits):
     """Returns the body of a request as bytes."""
     connection = request[CONNECTION]
-    connection.wait_for_client(timed=False)
-    try:
-        async with asyncio.timeout(limits.client_timeout_seconds):
-            return await read(request, connection, limits.max_body_bytes)
-    except TimeoutError:
-        raise Refusal(408, "The request did not arrive in time") from None
-    finally:
-        connection.work()
-
-
-async def read(request, connection, most):
+    most = limits.max_body_bytes
     too_large = Refusal(
         413, f"A request may have at most {most:,} bytes (--max_body_bytes of the server)"
     )
     if (request.content_length or 0) > most:
         raise too_large
     body = bytearray()
-    async for chunk in request.content.iter_any():
-        body += chunk
-        if len(body) > most:
-            raise too_large
-        connection.hold(len(chunk))
+    connection.wait_for_client()
+    try:
+        async for chunk in request.content.iter_any():
+            body += chunk
+            if len(body) > most:
+                raise too_large
+            connection.hold(len(chunk))
+    finally:
+        connection.work()
     return body
 
 

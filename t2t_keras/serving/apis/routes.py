@@ -1,4 +1,4 @@
-"""`Route`: a row of the only table of routes.
+"""`Route`: a row of the only table of routes, and the OpenAPI document made from the table.
 
 The HTTP server's router and the OpenAPI document are made from the same rows, so the document
 cannot differ from the server.
@@ -8,18 +8,25 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Patterns of the parameters in paths.
-PATTERNS = {"name": "[^/:]+", "version": r"\d{1,18}", "verb": "classify|regress"}
 JSON = "application/json"
 # The fields of these are those of a JSON object.
 FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
+VERSION = "3.1.0"
+INTERFACE = "1.0.0"  # version of the interfaces together
+TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
 # Kinds of API keys. HEADER: the key is in a header, and is checked before the request is read.
 # FIELD: the key may also be a field of the request.
 HEADER, FIELD = "header", "field"
-# JSON schemas of values that depend on the models of a server; `openapi.py` defines them.
+# JSON schemas of values that depend on the models of a server; `document` defines them.
 MODEL, SOURCE, TARGET = (
     {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
 )
+# {parameter in paths: its pattern and its schema}
+PARAMETERS = {"name": ("[^/:]+", MODEL), "version": (r"\d{1,18}", {"type": "integer"})}
 
 
 def error_of(message):
@@ -34,7 +41,7 @@ class Route(NamedTuple):
         method: "GET", which also answers HEAD, or "POST".
         path: path with parameters in braces, as in OpenAPI.
         handler: coroutine function that takes aiohttp's request and returns the response.
-        summary: description. "": the OpenAPI document lacks the route.
+        summary: description.
         answer: an example of the JSON in an answer, or the media type of other answers. None: all
             answers are errors.
         fields: {field: JSON schema} of the query or of a JSON object in the body.
@@ -49,7 +56,7 @@ class Route(NamedTuple):
     method: str
     path: str
     handler: Callable
-    summary: str = ""
+    summary: str
     answer: Any = None
     fields: dict = {}
     required: tuple = ()
@@ -66,7 +73,87 @@ class Route(NamedTuple):
 
 def add_routes(router, routes):
     """Adds routes to aiohttp's router."""
+    patterns = {f"{{{name}}}": f"{{{name}:{each}}}" for name, (each, _) in PARAMETERS.items()}
     for route in routes:
-        path = re.sub(r"{(\w+)}", lambda found: f"{{{found[1]}:{PATTERNS[found[1]]}}}", route.path)
+        path = re.sub(r"{\w+}", lambda found: patterns[found[0]], route.path)
         add = router.add_get if route.method == "GET" else router.add_post
         add(path, route.handler, name=route.name)
+
+
+def document(routes, models, targets, needs_key):
+    """Returns the OpenAPI document as a dict.
+
+    Args:
+        routes: `Route`s.
+        models: names of the models.
+        targets: {language: the languages that it is translated into}.
+        needs_key: whether the server requires API keys.
+    """
+    paths = {}
+    for route in routes:
+        described = operation(route, needs_key)
+        paths.setdefault(route.path, {})[route.method.lower()] = described
+    sources = ["auto", *(language for language in targets if targets[language])]
+    choices = {"Model": [*models], "Source": sources, "Target": [*targets]}
+    schemas = {
+        name: {"type": "string"} | ({"enum": each} if each else {})
+        for name, each in choices.items()
+    }
+    components = {"schemas": schemas | {"Error": schema_of(error_of("reason, and what to do"))}}
+    if needs_key:
+        components["securitySchemes"] = SCHEMES
+    return {
+        "openapi": VERSION,
+        "info": {"title": "t2t-serve", "version": INTERFACE},
+        "paths": paths,
+        "components": components,
+    }
+
+
+def operation(route, needs_key):
+    """Returns the description of a route."""
+    found = {"operationId": route.name, "summary": route.summary}
+    if needs_key and route.key == HEADER:
+        found["security"] = [{scheme: []} for scheme in SCHEMES]
+    found["parameters"] = [
+        {"name": name, "in": "path", "required": True, "schema": PARAMETERS[name][1]}
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+    if route.method == "GET":
+        found["parameters"] += [
+            {"name": name, "in": "query", "required": name in route.required, "schema": schema}
+            for name, schema in route.fields.items()
+        ]
+    elif route.fields:
+        body = {"type": "object", "properties": route.fields, "required": [*route.required]}
+        content = {media: {"schema": body} for media in route.media}
+        found["requestBody"] = {"required": True, "content": content}
+    error = {"$ref": "#/components/schemas/Error"}
+    found["responses"] = {"default": answer("an error", JSON, error)}
+    if isinstance(route.answer, str):
+        found["responses"]["200"] = answer("answer", route.answer, {"type": "string"})
+    elif route.answer is not None:
+        schema = schema_of(route.answer) | {"examples": [route.answer]}
+        found["responses"]["200"] = answer("answer", JSON, schema)
+    return found
+
+
+def answer(description, media, schema):
+    return {"description": description, "content": {media: {"schema": schema}}}
+
+
+def schema_of(example):
+    """Returns the JSON schema of values like an example, in which None stands for any value.
+
+    >>> schema_of([{"code": "en", "others": None}])["items"]["required"]
+    ['code']
+    """
+    if example is None:
+        return {}
+    if isinstance(example, list):
+        return {"type": "array", "items": schema_of(example[0] if example else None)}
+    if isinstance(example, dict):
+        properties = {name: schema_of(value) for name, value in example.items()}
+        required = [name for name, value in example.items() if value is not None]
+        return {"type": "object", "properties": properties, "required": required}
+    return {"type": TYPES[type(example)]}

@@ -9,14 +9,14 @@ import weakref
 from aiohttp import web
 
 from t2t_keras.export.signature_names import OPTIONS
-from t2t_keras.serving.answering import are_short, refusing
+from t2t_keras.serving.answering import are_short
 from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, body_of
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
     compared,
-    options_in,
+    option,
     query_of,
     rows_in,
     translated,
@@ -68,11 +68,7 @@ METADATA = {"model_spec": {"name": "en-de"}, "metadata": {"signature_def": {}}}
 
 
 class TensorFlowServing:
-    """Handlers of the routes.
-
-    Args:
-        answering: the `Answering`.
-    """
+    """Handlers of the routes, given the `Answering`."""
 
     def __init__(self, answering):
         self.answering, self.limits = answering, answering.limits
@@ -88,8 +84,6 @@ class TensorFlowServing:
             summary = f"Predictions of {of}, such as translations"
             predict = "POST", path + ":predict", self.predict, summary, PREDICTIONS, QUERY
             yield Route("predict" + suffix, *predict, key=HEADER, computes=True)
-            others = "POST", path + ":{verb}", self.refuse_verb
-            yield Route("unsupported" + suffix, *others, key=HEADER)
 
     async def status(self, request):
         model, number = self.addressed(request)
@@ -146,20 +140,12 @@ class TensorFlowServing:
             columns = functools.partial(compared, name, model.translator.tokenizer, *results)
             is_short = is_short and name == "score"
         else:
-            with refusing():
-                rows = options_in(rows, 1 if name == OPTIONS else width or 1, model.engine.config)
+            count = {"n_best": 1 if name == OPTIONS else width or 1}
+            rows = [count | {key: option(key, row[key]) for key in row} for row in rows]
             results = await self.answering.translations(rows, model, connection)
             columns = functools.partial(translated, rows, results, width)
         body = functools.partial(as_json_in, form, columns)
         return await self.answering.run(connection.client, is_short, body)
-
-    async def refuse_verb(self, request):
-        self.addressed(request)
-        raise Refusal(
-            400,
-            f"{request.match_info['verb']!r} is not supported: the signatures take and return "
-            "tensors. Use ':predict'",
-        )
 
     def addressed(self, request):
         """Returns the `Versions` of the model and the number of the version, or None."""

@@ -9,14 +9,13 @@ import typing
 
 import numpy as np
 
-from t2t_keras.checks import check, nearest
+from t2t_keras.checks import nearest
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.export.signature_names import BEST, NO_SCORE, OPTIONS
 from t2t_keras.serving.apis.json_values import as_json, check_rows, kind_of, parsed_json
 from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.request import in_text
 
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
@@ -46,10 +45,10 @@ def rows_in(form, values, inputs, limits):
 
     Args:
         form, values: "instances" or "inputs", and the JSON value of that key.
-        inputs: {name: `Input`} of the signature.
+        inputs: {name: (dtype, default)} of the signature.
         limits: `Limits`.
     """
-    required = [name for name, each in inputs.items() if each.default is None]
+    required = [name for name, (_, default) in inputs.items() if default is None]
     only = required[0] if len(required) == 1 else None
     if form == COLUMNS:
         rows = transposed({only: values} if only and not names_inputs(values) else values, limits)
@@ -105,7 +104,7 @@ def transposed(columns, limits):
 
 def checked(name, value, inputs, limits):
     """Returns the value of an input; a string is a text or base64. `Request` checks it further."""
-    dtype = wanted = inputs[name].dtype
+    dtype = wanted = inputs[name][0]
     if dtype == "string":
         wanted = f'a string, or {{"{BASE64}": "…"}} for bytes'
         if isinstance(value, dict) and isinstance(value.get(BASE64), str):
@@ -140,28 +139,10 @@ def decoded(name, value):
     return data.decode("utf-8", "replace")
 
 
-def options_in(rows, n_best, config):
-    """Returns the fields of the `Request` of each row.
-
-    Args:
-        rows: {input: value} of each row.
-        n_best: number of translations, unless a row has its own.
-        config: the `SearchConfig` of the model.
-    """
-    found = []
-    for index, row in enumerate(rows):
-        with in_text(index):
-            options = {name: option(name, value, config) for name, value in row.items()}
-            found.append({"n_best": n_best} | options)
-    return found
-
-
-def option(name, value, config):
+def option(name, value):
     """Returns the value of a field of `Request`, given that of an input."""
     if name == "split":
         return "auto" if value else "off"
-    if name == "beam" and isinstance(value, int):
-        check(value <= config.beam, "beam", value, f"at most {config.beam}")
     if not isinstance(value, str) or name in ("text", "prefix"):
         return value
     kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)

@@ -5,7 +5,7 @@ The inputs of the signature with options are the fields of `Request`.
 
 import dataclasses
 import typing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS
 from t2t_keras.serving.model import has_one_tag
@@ -21,6 +21,7 @@ DTYPES = {
 DTYPE_OF = {int: "int32", float: "float32", bool: "bool"}  # {type of a field: dtype of its input}
 FIELDS = {field.name: field for field in dataclasses.fields(Request)}
 TEXTS = "text", "translation"
+REQUIRED = "string", None  # dtype and default of a required input
 # {signature about a text and its translation: (method of the engine, inputs)}
 PAIRS = {
     "score": ("log_p", ("source", "target")),
@@ -30,18 +31,11 @@ PAIRS = {
 }
 
 
-class Input(NamedTuple):
-    """An input of a signature, with a value for each row."""
-
-    dtype: str = "string"
-    default: Any = None  # for rows that omit the input; None: required
-
-
 class Signature(NamedTuple):
     """A signature.
 
     Args:
-        inputs: {input: `Input`}.
+        inputs: {input: (dtype, default)}. The default None: all rows must have the input.
         outputs: {output: (dtype, sizes of the axes after the rows)}.
         width: number of translations in a row of the answer. None: one, which is no list.
     """
@@ -53,7 +47,7 @@ class Signature(NamedTuple):
 
 def signatures_of(model):
     """Returns {name: `Signature`} of a `ServedModel`."""
-    engine, text = model.engine, {"text": Input()}
+    engine, text = model.engine, {"text": REQUIRED}
     options = text | {name: input_of(name, engine) for name in sorted(model.offers)}
     width = engine.config.beam
     words = dict.fromkeys(("alignments", "confidence", "words"), ("string", width))
@@ -77,7 +71,7 @@ def signatures_of(model):
         heads = {kind: ("float32", *size, None, None) for kind, size in sizes.items()}
         outputs["attention"] = both | heads
     return found | {
-        name: Signature(dict.fromkeys(PAIRS[name][1], Input()), each)
+        name: Signature(dict.fromkeys(PAIRS[name][1], REQUIRED), each)
         for name, each in outputs.items()
     }
 
@@ -87,7 +81,7 @@ def of_translations(*size):
 
 
 def input_of(name, engine):
-    """Returns the `Input` of an option, a field of `Request`."""
+    """Returns dtype and default of the input for an option, a field of `Request`."""
     dtype, default = dtype_of(name), FIELDS[name].default
     if dtype == "string":
         default = ""
@@ -95,7 +89,7 @@ def input_of(name, engine):
         default = engine.split == "auto"
     elif default is None:
         default = getattr(engine.config, name)
-    return Input(dtype, default)
+    return dtype, default
 
 
 def dtype_of(name):
@@ -107,12 +101,13 @@ def dtype_of(name):
 
 def metadata_of(signature):
     """Describes a signature in TensorFlow Serving's metadata format."""
-    inputs = {name: tensor(name, each.dtype) for name, each in signature.inputs.items()}
-    outputs = {name: tensor(name, *each) for name, each in signature.outputs.items()}
-    method = "tensorflow/serving/predict"
-    given = signature.inputs.items()
-    defaults = {name: each.default for name, each in given if each.default is not None}
-    return {"inputs": inputs, "outputs": outputs, "method_name": method, "defaults": defaults}
+    inputs = signature.inputs.items()
+    return {
+        "inputs": {name: tensor(name, dtype) for name, (dtype, _) in inputs},
+        "outputs": {name: tensor(name, *each) for name, each in signature.outputs.items()},
+        "method_name": "tensorflow/serving/predict",
+        "defaults": {name: default for name, (_, default) in inputs if default is not None},
+    }
 
 
 def tensor(name, dtype, *sizes):

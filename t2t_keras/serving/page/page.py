@@ -3,23 +3,13 @@
 import html
 from pathlib import Path
 
-from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.serving.limits import Limits
 from t2t_keras.serving.page.example_sentences import example_in
-from t2t_keras.translating.request import SEARCH, descriptions
 from t2t_keras.visualization.page import assembled, script_safe
 
 HERE = Path(__file__).parent
 # The parts of the page's script, one file each.
 SCRIPTS = ("server", "options", "text", "attention", "words", "translations", "request", "models")
-# HTML of the field for a search setting that has no field in page.html.
-FIELD = """\
-      <div class="field">
-        <label for="{name}">{label}</label>
-        <input id="{name}" {kind} aria-describedby="{name}-hint">
-        <p class="hint" id="{name}-hint">{hint}</p>
-      </div>"""
-NUMBER = 'type="number" min="0" step="any" required'
 
 
 def page(models, limits=None):
@@ -38,7 +28,6 @@ def page(models, limits=None):
     }
     return assembled(
         HERE / "page.html",
-        further_fields=further_fields(),
         **{key: text.rstrip() for key, text in parts.items()},
         name=html.escape(models[0][0]),
         data=script_safe(data),
@@ -50,23 +39,3 @@ def model_data(name, languages):
     if languages is None:
         return {"name": name, "source": None, "target": None, "example": None}
     return {"name": name, **languages._asdict(), "example": example_in(languages.source)}
-
-
-def further_fields():
-    """Returns the HTML of fields for all search settings that have no field in page.html.
-
-    The page shows only the fields of options that the model offers.
-    """
-    template, hints = (HERE / "page.html").read_text(encoding="utf-8"), descriptions(SearchConfig)
-    defaults, fields = SearchConfig(), []
-    for name in SEARCH:
-        if f'id="{name}"' not in template:
-            is_number = isinstance(getattr(defaults, name), int | float)
-            hint, label = hints[name], name.replace("_", " ")
-            texts = {
-                "label": label[0].upper() + label[1:],
-                "hint": html.escape(hint[0].upper() + hint[1:]),
-                "kind": NUMBER if is_number else 'autocomplete="off"',
-            }
-            fields.append(FIELD.format(name=name, **texts))
-    return "\n".join(fields)

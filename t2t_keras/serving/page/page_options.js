@@ -29,8 +29,19 @@ const valueOf = ({ id, value }) => (VALUES[id] ?? (isNumber(id) ? Number : Strin
 const labelOf = (field) => field.labels[0].textContent;
 const isChanged = (field) => field.value.trim() !== field.dataset.initial;
 
+// Adds a field for an option of the model that has none in page.html.
+function addField(name) {
+  const field = element(byId("fields"), "div", { class: "field" });
+  element(field, "label", { for: name }, name.replaceAll("_", " "));
+  const kind = isNumber(name) ? { type: "number", min: 0, step: "any", required: "" } : {};
+  element(field, "input", { id: name, autocomplete: "off", ...kind });
+}
+
 // Shows the fields for the options that the model has, with its defaults.
 function offerOptions() {
+  for (const name of Object.keys(inputs())) {
+    if (!byId(name) && typeof defaultOf(name) !== "boolean") addField(name);
+  }
   for (const { id, parentElement } of controls()) parentElement.hidden = !(id in inputs());
   const { dim = [] } = signatures.translate_n_best?.outputs.translations.tensor_shape ?? {};
   for (const field of fields()) {

@@ -12,12 +12,16 @@ from t2t_keras.serving.apis import json_values
 from t2t_keras.serving.apis.json_values import as_json
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
     as_json_in,
-    options_in,
+    option,
     query_of,
     rows_in,
     translated,
 )
-from t2t_keras.serving.apis.tensorflow_serving_signatures import Input, metadata_of, signatures_of
+from t2t_keras.serving.apis.tensorflow_serving_signatures import (
+    REQUIRED,
+    metadata_of,
+    signatures_of,
+)
 from t2t_keras.serving.limits import Limits, Refusal
 from t2t_keras.serving.model import ServedModel
 from t2t_keras.translating.translator import Translation
@@ -26,8 +30,8 @@ from t2t_keras.translating.words import Words
 TEXT = "The dog sleeps. The cat sleeps!"
 DEFAULTS = {"alpha": 0.6, "beam": 4, "n_best": 1, "split": True, "prefix": "", "require": ""}
 DEFAULTS |= {"glossary": "", "markup": "", "alignments": False, "confidence": False}
-TEXTS = {"text": Input()}
-PAIR = {"source": Input(), "target": Input()}
+TEXTS = {"text": REQUIRED}
+PAIR = {"source": REQUIRED, "target": REQUIRED}
 TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
 
 
@@ -234,9 +238,10 @@ def test_several_inputs_are_named_in_rows_or_columns():
 def test_rows_may_leave_out_options_and_values_mean_the_fields_of_a_request():
     inputs = signatures_of(ServedModel(EchoEngine()))[OPTIONS].inputs
     given = [{"text": "a"}, {"text": "b", "require": "x\t \ty", "markup": "", "split": False}]
-    found = options_in(rows({"instances": given}, inputs), 1, SearchConfig())
-    other = {"text": "b", "n_best": 1, "require": ["x", "y"], "markup": None, "split": "off"}
-    assert found == [{"n_best": 1, "text": "a"}, other]
+    first, second = rows({"instances": given}, inputs)
+    assert first == {"text": "a"}
+    other = {"text": "b", "require": ["x", "y"], "markup": None, "split": "off"}
+    assert {name: option(name, value) for name, value in second.items()} == other
     with pytest.raises(Refusal, match=r"Row 0 lacks text\. The inputs are: text, alignments"):
         rows({"instances": [{"beam": 2}]}, inputs)
 
@@ -308,8 +313,8 @@ def test_malformed_requests_are_refused_with_a_reason(body, status, message):
         ({"beam": True}, "`beam` must be a whole number"),
         ({"beam": 1.5}, "`beam` must be a whole number"),
         ({"beam": "2"}, "must be int32. Received: a string"),
-        ({"alpha": 10**400}, "`alpha` must be at most 10"),
-        ({"alpha": 1e300}, "`alpha` must be at most 10"),
+        ({"alpha": 10**400}, "`alpha` must be a number from 0 to 10"),
+        ({"alpha": 1e300}, "`alpha` must be a number from 0 to 10"),
         ({"alpha": []}, "must be float32. Received: a list"),
         ({"split": 1}, "must be bool. Received: a number"),
         ({"prefix": "x" * 4001}, "has 4,001 bytes; at most 4,000 are allowed (--max_text_bytes"),

@@ -23,13 +23,6 @@ def test_names_and_languages_cannot_break_the_page():
     assert set(addresses) == {"data:,"}, "nothing is loaded from elsewhere"
 
 
-def test_search_settings_without_a_field_in_the_template_get_one():
-    fields = re.findall(r'<input id="(\w+)" (\S+)', page([("a", None)]))
-    assert ("penalty", 'autocomplete="off"') in fields
-    assert ("extra_length", 'type="number"') in fields
-    assert len({name for name, _ in fields}) == len(fields)
-
-
 def test_examples_are_in_the_script_of_their_code():
     assert all(code == normalized(code) and code.split("-")[0] in NAMES for code in SENTENCES)
     for code, expected in {

@@ -1,6 +1,7 @@
 """The page offers the options of a text, each if the model has it."""
 
 import pytest
+from support.serving.scripted_server import OPTIONS, scripted
 
 SENTENCE = "the dog sees the cat"
 
@@ -69,3 +70,14 @@ def test_wrong_options_are_named_before_and_after_they_are_sent(page, server):
     expected = "“Beam width” must be 4 for a text with “Required phrases”. Received: `x`"
     assert page.errors() == [expected]
     assert not page.shown("answer")
+
+
+@pytest.mark.long
+def test_an_option_that_the_page_does_not_know_gets_a_field(page):
+    with scripted(OPTIONS | {"top_k": 5}, ende="en-de") as server:
+        page.open(server.address)
+        page.click("summary")
+        assert page.value("top_k") == "5"
+        page.fill_in("top_k", "3")
+        page.translate(SENTENCE)
+        assert requested(server) == ("translate_with_options", {"n_best": 4, "top_k": 3})
