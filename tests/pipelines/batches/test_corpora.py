@@ -27,7 +27,7 @@ def write_corpus(folder, sizes, pieces=PIECES):
         ("a:1,b:4", [("a", 1), ("b", 4)]),
         ("a:0.25,b:1e2", [("a", 0.25), ("b", 100)]),
         ("x,y:2", [("x,y:2", None)]),
-        ("z:3:4,x,y:2:1", [("z:3", 4), ("x,y:2", 1)]),
+        ("z:3:4,z:2", [("z:3", 4), ("z", 2)]),
     ],
 )
 def test_corpora_are_folders_with_or_without_weights(text, expected, tmp_path, monkeypatch):
