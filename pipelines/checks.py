@@ -151,11 +151,3 @@ def failure_of(error):
             place = f" ({file}, line {traceback.tb_lineno})"
         traceback = traceback.tb_next
     return shortened(text, 200) + place
-
-
-def place_of(function):
-    """Returns " of FILE, line N", where a user's function is defined, or ""."""
-    code = getattr(getattr(function, "func", function), "__code__", None)
-    if code is None or code.co_filename.startswith(OURS):
-        return ""
-    return f" of {code.co_filename}, line {code.co_firstlineno}"

@@ -7,7 +7,6 @@ The weights are optional. Corpora that are read together must have the same voca
 """
 
 import math
-import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,7 +14,6 @@ import numpy as np
 
 from pipelines.atomic_files import read_json
 from pipelines.batches.id_store import IdStore
-from pipelines.text.file_lists import split_list
 from pipelines.tokenizers import load_tokenizer
 
 
@@ -141,8 +139,22 @@ def corpora_in(text):
     """Parses "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT" into `Corpus`es."""
     if not text or Path(text).exists():  # a folder's name may contain commas and colons
         return [Corpus(text, None)]
-    corpora = [corpus_in(part) for part in split_list(text, is_folder)]
-    if len(corpora) > 1 and len({corpus.weight is None for corpus in corpora}) > 1:
+    corpora = []
+    for part in text.split(","):
+        folder, colon, weight = part.rpartition(":")
+        if not colon or Path(part).exists():
+            folder, weight = part, None
+        try:
+            value = None if weight is None else float(weight)
+        except ValueError:
+            value = math.nan
+        if not folder or (value is not None and not 0 < value < math.inf):
+            raise ValueError(
+                "Corpora must be FOLDER, or FOLDER:WEIGHT with a positive number as weight, "
+                f"separated by commas. Received: {part!r}"
+            )
+        corpora.append(Corpus(folder, value))
+    if len({corpus.weight is None for corpus in corpora}) > 1:
         raise ValueError(
             "Give a weight to each corpus or to none: with none, every pair is seen equally "
             f"often. Received: {text}"
@@ -151,28 +163,6 @@ def corpora_in(text):
     if len(set(folders)) < len(folders):
         raise ValueError(f"The corpora must be different folders. Received: {text}")
     return corpora
-
-
-def is_folder(text):
-    """Returns whether "FOLDER" or "FOLDER:WEIGHT" names an existing folder."""
-    folder, _, weight = text.rpartition(":")
-    return os.path.exists(text) or ("," not in weight and os.path.exists(folder))
-
-
-def corpus_in(text):
-    folder, colon, weight = text.rpartition(":")
-    if not colon or Path(text).exists():
-        folder, weight = text, None
-    try:
-        value = None if weight is None else float(weight)
-    except ValueError:
-        value = math.nan
-    if not folder or (value is not None and not 0 < value < math.inf):
-        raise ValueError(
-            "Corpora must be FOLDER, or FOLDER:WEIGHT with a positive number as weight, separated "
-            f"by commas. Received: {text!r}"
-        )
-    return Corpus(folder, value)
 
 
 def read_corpora(text, temperature=1.0):

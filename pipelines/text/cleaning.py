@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipelines.checks import failure_of, place_of
+from pipelines.checks import failure_of
 from pipelines.text.cleaning_rules import RULES, CleaningConfig, Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
@@ -99,7 +99,7 @@ def checked(name, drops):
             return answer
         received = "None" if answer is None else f"a value of type {type(answer).__name__}"
         raise RuleError(
-            f"the rule {name!r}{place_of(drops)} must return True to drop the pair or False to "
+            f"the rule {name!r} must return True to drop the pair or False to "
             f"keep it. Received: {received}",
             pair,
         )

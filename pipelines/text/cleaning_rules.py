@@ -133,51 +133,24 @@ class CleaningConfig:
         4.0, "lengths too different", lambda pair, most: pair.longer > most * max(pair.shorter, 20)
     )
     identical: bool = rule(True, "source = target", lambda pair, _: pair.source == pair.target)
-    max_words: int = rule(
-        0, "too many words", either_side(lambda text, most: noise.count_words(text) > most)
-    )
+    max_words: int = rule(0, "too many words", either_side(noise.has_many_words))
     max_word_ratio: float = rule(
-        0.0,
-        "numbers of words too different",
-        lambda pair, most: noise.word_ratio(pair) > most,
-        strict=3.0,
+        0.0, "numbers of words too different", noise.differs_in_words, strict=3.0
     )
-    max_word_length: int = rule(
-        0,
-        "a word too long",
-        either_side(lambda text, most: noise.longest_word(text) > most),
-        strict=60,
-    )
-    max_mean_word: float = rule(
-        0.0, "words too long", either_side(lambda text, most: noise.mean_word(text) > most)
-    )
-    html_tags: bool = rule(False, "tags", either_side(lambda text, _: noise.has_tag(text)))
-    links: bool = rule(
-        False, "different links", lambda pair, _: noise.link_difference(pair) > 0, strict=True
-    )
-    max_links: float = share(
-        "mostly links", either_side(lambda text, most: noise.share_of_links(text) > most), 0.5
-    )
-    min_digits: float = share(
-        "different numbers", lambda pair, least: noise.digit_similarity(pair) < least, 0.5
-    )
+    max_word_length: int = rule(0, "a word too long", either_side(noise.has_long_word), strict=60)
+    max_mean_word: float = rule(0.0, "words too long", either_side(noise.has_long_words))
+    html_tags: bool = rule(False, "tags", either_side(noise.has_tag))
+    links: bool = rule(False, "different links", noise.differs_in_links, strict=True)
+    max_links: float = share("mostly links", either_side(noise.is_mostly_links), 0.5)
+    min_digits: float = share("different numbers", noise.differs_in_digits, 0.5)
     max_end_difference: int = rule(
-        0,
-        "different numbers of sentences",
-        lambda pair, most: noise.sentence_difference(pair) > most,
-        strict=3,
+        0, "different numbers of sentences", noise.differs_in_ends, strict=3
     )
-    min_letters: float = share(
-        "too few letters",
-        either_side(lambda text, least: noise.share_of_letters(text) < least),
-        0.3,
-    )
+    min_letters: float = share("too few letters", either_side(noise.has_few_letters), 0.3)
     min_script: float = share(
         "wrong script", too_few_in_script, 0.5, lambda least, languages: (least, languages)
     )
-    max_similarity: float = share(
-        "nearly copied", lambda pair, most: noise.similarity(pair) > most, 0.9
-    )
+    max_similarity: float = share("nearly copied", noise.is_similar, 0.9)
     max_repetitions: int = rule(0, "repetitions", either_side(noise.is_repetitive), strict=3)
     other_language: bool = rule(
         False,

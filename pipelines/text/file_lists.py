@@ -5,30 +5,15 @@ other string is split at commas, and each item is matched as a glob.
 """
 
 import glob
-import itertools
 import os
 from pathlib import Path
 
 from pipelines.checks import SourceError
 
-LONGEST = 1000  # maximum length of a path that contains commas, in characters
 
-
-def split_list(text, exists=os.path.exists):
-    """Returns the items of a comma-separated list. An item that exists may contain commas.
-
-    Args:
-        text: the list.
-        exists: function that returns whether a string names an existing item.
-    """
-    parts, items = text.split(","), []
-    while parts:
-        joined = itertools.accumulate(parts, "{},{}".format)
-        joined = itertools.takewhile(lambda name: len(name) <= LONGEST, joined)
-        count = max((i for i, name in enumerate(joined, 1) if exists(name)), default=1)
-        items.append(",".join(parts[:count]))
-        parts = parts[count:]
-    return items
+def split_list(text):
+    """Returns the items of a comma-separated list. An existing path is one item."""
+    return [text] if os.path.exists(text) else text.split(",")
 
 
 def find_files(name, paths):

@@ -3,7 +3,6 @@
 import re
 from typing import NamedTuple
 
-from pipelines.text.file_lists import split_list
 from pipelines.text.sources import SourceError, TextFiles
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -55,8 +54,7 @@ def parse_sets(texts, setting="dev"):
     sets, form = {}, "NAME=SOURCE,TARGET"
     for text in texts:
         name, _, files = text.partition("=")
-        parts = split_list(files)  # the names of existing files may contain commas
-        parts = parts if len(parts) > 1 else files.split(",")
+        parts = files.split(",")
         is_complete = name and len(parts) in (2, 3) and all(parts)
         check(is_complete, f"{form}, such as mine=dev.en,dev.de, or {form},TO", text)
         allowed = (

@@ -1,8 +1,7 @@
-"""The properties of a pair by which noisy text is recognized, such as numbers that differ.
+"""The functions of the rules for noisy text: whether a text or a pair exceeds a setting.
 
-Each function returns a figure for a text or a pair, which a rule of `cleaning.py` compares with a
-setting. The texts are normalized: words are separated by single spaces. The choice follows
-OpusFilter (Aulamo et al. 2020, https://aclanthology.org/2020.acl-demos.20/).
+`CleaningConfig` describes them. The texts are normalized: words are separated by single spaces. The
+choice follows OpusFilter (Aulamo et al. 2020, https://aclanthology.org/2020.acl-demos.20/).
 """
 
 import re
@@ -26,37 +25,37 @@ def count_words(text):
     return text.count(" ") + 1 if text else 0
 
 
-def word_ratio(pair):
-    """Returns how many times as many words the longer side has. Few words count as `FEW_WORDS`."""
+def has_many_words(text, most):
+    return count_words(text) > most
+
+
+def differs_in_words(pair, most):
     shorter, longer = sorted((count_words(pair.source), count_words(pair.target)))
-    return longer / max(shorter, FEW_WORDS)
+    return longer > most * max(shorter, FEW_WORDS)
 
 
-def longest_word(text):
-    """Returns the length of the longest word that is no URL or e-mail address, in characters."""
-    return max(map(len, (LINK.sub("", text) if links(text) else text).split(" ")))
+def has_long_word(text, most):
+    return max(map(len, (LINK.sub("", text) if links(text) else text).split(" "))) > most
 
 
-def mean_word(text):
-    """Returns the mean length of the words, in characters."""
+def has_long_words(text, most):
     words = count_words(text)
-    return (len(text) - words + 1) / max(words, 1)
+    return (len(text) - words + 1) / max(words, 1) > most
 
 
-def share_of_letters(text):
-    """Returns the share of letters and accents among the characters that are no spaces."""
+def has_few_letters(text, least):
+    """Accents are letters. The share is that among the characters that are no spaces."""
     letters = sum(
         count
         for character, count in Counter(text).items()
         if character.isalpha() or unicodedata.category(character)[0] == "M"
     )
-    return letters / max(len(text) - text.count(" "), 1)
+    return letters / max(len(text) - text.count(" "), 1) < least
 
 
-def digit_similarity(pair):
-    """Returns the share of digits that both sides have in common, without zeros and order.
+def differs_in_digits(pair, least):
+    """Compares Dice's coefficient of the digits, so that "3.5 on 12/31" equals "am 31.12. 3,5".
 
-    It is Dice's coefficient, so that "3.5 on 12/31" equals "am 31.12. 3,5"; 1 without digits.
     Zeros are ignored, because "2 million" equals "2,000,000". A side without digits may spell out
     up to two of them.
     """
@@ -64,18 +63,8 @@ def digit_similarity(pair):
     sides = [list(filter(None, side)) for side in digits]
     total = sum(map(len, sides))
     if not total or (not all(sides) and total <= FEW_DIGITS):
-        return 1.0
-    return 2 * (Counter(sides[0]) & Counter(sides[1])).total() / total
-
-
-def link_difference(pair):
-    """Returns how many more URLs and e-mail addresses one side has than the other."""
-    return abs(len(links(pair.source)) - len(links(pair.target)))
-
-
-def share_of_links(text):
-    """Returns the share of the characters that belong to URLs and e-mail addresses."""
-    return sum(map(len, links(text))) / max(len(text), 1)
+        return False
+    return 2 * (Counter(sides[0]) & Counter(sides[1])).total() / total < least
 
 
 def links(text):
@@ -83,14 +72,21 @@ def links(text):
     return LINK.findall(text) if "://" in text or "@" in text or "www." in text.lower() else []
 
 
-def has_tag(text):
-    """Returns whether a text contains a tag or a comment of HTML or XML."""
+def differs_in_links(pair, _):
+    return len(links(pair.source)) != len(links(pair.target))
+
+
+def is_mostly_links(text, most):
+    return sum(map(len, links(text))) / max(len(text), 1) > most
+
+
+def has_tag(text, _):
     return "<" in text and (TAG.search(text) is not None or "<!--" in text)
 
 
-def sentence_difference(pair):
-    """Returns by how many marks at the ends of sentences the sides differ."""
-    return abs(len(SENTENCE_END.findall(pair.source)) - len(SENTENCE_END.findall(pair.target)))
+def differs_in_ends(pair, most):
+    ends = [len(SENTENCE_END.findall(text)) for text in pair[:2]]
+    return abs(ends[0] - ends[1]) > most
 
 
 def is_repetitive(text, limit):
@@ -118,13 +114,10 @@ def is_repetitive(text, limit):
     return False
 
 
-def similarity(pair):
-    """Returns the share of character trigrams that both sides have in common (Dice), ignoring case.
-
-    A copy with small changes has a high similarity, a translation a low one.
-    """
+def is_similar(pair, most):
+    """Compares the trigrams (Dice), ignoring case: many in a copy, few in a translation."""
     sides = [trigrams(pair.source.casefold()), trigrams(pair.target.casefold())]
-    return 2 * len(sides[0] & sides[1]) / max(sum(map(len, sides)), 1)
+    return 2 * len(sides[0] & sides[1]) / max(sum(map(len, sides)), 1) > most
 
 
 def trigrams(text):

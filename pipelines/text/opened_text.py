@@ -88,37 +88,17 @@ def form_of(start, forms):
 
 
 def check_is_text(start, name):
-    """Rejects a file whose first bytes show that it is compressed, UTF-16, UTF-32 or not text."""
+    """Rejects a file whose first bytes show that it is compressed, UTF-16 or UTF-32."""
     if form := form_of(start, UNREADABLE):
         program = UNREADABLE[form][1]
         raise SourceError(
             f"{name} is compressed with {form}, which is not read here. Decompress it first, or "
             f"give it as standard input: {program} FILE | …"
         )
-    if is_utf_16(start):
-        raise SourceError(
-            f"{name} is UTF-16, UTF-32 or not text: {start[:12]!r}. Convert it, for example with "
-            "`iconv -f UTF-16 -t UTF-8`"
-        )
-
-
-def is_utf_16(start):
-    """Returns whether a file with these first bytes is UTF-16 or UTF-32, or not text at all."""
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
-        return True
-    # In UTF-16 and UTF-32, zero bytes are more frequent at some positions modulo 4.
-    zeros = [start[position::4].count(0) / len(start[position::4] or b"x") for position in range(4)]
-    if 4 * start.count(0) > len(start) > 1 and max(zeros) > 2 * min(zeros):
-        return True
-    # Chinese text in UTF-16 has few zero bytes, except in its line feeds.
-    ends = max(start.count(b"\n\0"), start.count(b"\0\n"))
-    if not 2 * ends >= start.count(b"\n") > 0:
-        return False
-    try:  # the last character may be incomplete
-        codecs.getincrementaldecoder("utf-8")().decode(start)
-    except UnicodeDecodeError:
-        return True
-    return False
+        raise SourceError(
+            f"{name} is UTF-16 or UTF-32. Convert it, for example with `iconv -f UTF-16 -t UTF-8`"
+        )
 
 
 class Decompressed(io.RawIOBase):

@@ -18,6 +18,8 @@ from pipelines.text.file_lists import find_files
 from pipelines.text.opened_text import is_compressed, opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
+# Starts of files in SGML or XML.
+MARKUP = (b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")
 
 
 class Lines:
@@ -207,19 +209,13 @@ def lines_of(files, byte=0):
                 file.seek(byte)
             else:
                 first = file.readline()
-                check_is_no_markup(path, first)
+                if first.lstrip(BYTE_ORDER_MARK + b" \t").lower().startswith(MARKUP):
+                    raise SourceError(
+                        f"{path} is SGML or XML, not one sentence per line: {shown(first)}. "
+                        "Extract the text of its <seg> elements first, one per line"
+                    )
                 if first:
                     yield first.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
             byte = 0
             for line in file:
                 yield line.rstrip(b"\r\n")
-
-
-def check_is_no_markup(path, line):
-    """Rejects files whose first line shows that they are SGML or XML."""
-    start = line.lstrip(b"\xef\xbb\xbf \t").lower()
-    if start.startswith((b"<srcset", b"<refset", b"<tstset", b"<!doctype", b"<?xml", b"<doc ")):
-        raise SourceError(
-            f"{path} is SGML or XML, not one sentence per line: {shown(line)}. Extract the text of "
-            "its <seg> elements first, one per line"
-        )

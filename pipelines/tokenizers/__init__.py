@@ -41,11 +41,6 @@ class SeparateTokenizers:
     """
 
     def __init__(self, source, target):
-        if source.normalization != target.normalization:
-            raise ValueError(
-                "The tokenizers of source and target must have the same normalization. Received: "
-                f"{source.normalization} and {target.normalization}"
-            )
         self.source, self.target = source, target
         self.normalization = source.normalization
 

@@ -89,12 +89,11 @@ class BpeDropout:
         self.ids = pieces
         self.cost = -scores
         self.cost[0] = np.inf  # id 0 stands for no merge
-        self.learn_pairs({piece: id for piece, id in pieces.items() if piece not in set(symbols)})
-
-    def learn_pairs(self, pieces):
-        """Finds all pairs of pieces whose concatenation is also a piece."""
+        pieces = {piece: id for piece, id in pieces.items() if piece not in set(symbols)}
+        # All pairs of pieces whose concatenation is also a piece, and a key that is greater than
+        # all others, so that a search always finds one.
         size = len(self.cost)
-        pairs = {size * size: 0}  # greater than all other keys, so that a search always finds a key
+        pairs = {size * size: 0}
         for piece, id in pieces.items():
             for cut in range(1, len(piece)):
                 left, right = pieces.get(piece[:cut]), pieces.get(piece[cut:])

@@ -133,30 +133,23 @@ def run_sentencepiece(options, size, folder):
         "import json, sys, sentencepiece\n"
         "sentencepiece.SentencePieceTrainer.train(**json.load(sys.stdin))"
     )
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",  # independent of the locale
-        errors="replace",
-        cwd=folder,
-    )
-    try:
-        process.stdin.write(json.dumps(options))
-        process.stdin.close()
-        log = collections.deque(maxlen=20)
-        with Progress("learning byte pairs", size, "pieces") as progress:
-            for line in process.stderr:
-                log.append(line)
-                if merges := re.search(r"Merged: .* merges=(\d+)", line):
-                    progress.to(int(merges[1]))
-            if process.wait():
-                raise failure("".join(log), size)
-            progress.to(size)
-    finally:
-        process.kill()
-        process.wait()
-        process.stderr.close()
+    pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": folder}
+    text = {"encoding": "utf-8", "errors": "replace"}  # independent of the locale
+    log = collections.deque(maxlen=20)
+    with subprocess.Popen([sys.executable, "-c", code], **pipes, **text) as process:
+        try:
+            process.stdin.write(json.dumps(options))
+            process.stdin.close()
+            with Progress("learning byte pairs", size, "pieces") as progress:
+                for line in process.stderr:
+                    log.append(line)
+                    if merges := re.search(r"Merged: .* merges=(\d+)", line):
+                        progress.to(int(merges[1]))
+                if process.wait():
+                    raise failure("".join(log), size)
+                progress.to(size)
+        finally:
+            process.kill()
 
 
 def failure(log, size):

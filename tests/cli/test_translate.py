@@ -80,7 +80,7 @@ def test_compressed_files_are_read_and_written_as_if_they_were_not(run, tmp_path
 
 def test_text_that_is_not_utf_8_but_utf_16_is_refused(run, tmp_path):
     (tmp_path / "in").write_bytes(TEXT.encode("utf-16"))
-    with pytest.raises(ValueError, match=r"in is UTF-16, UTF-32 or not text.*iconv"):
+    with pytest.raises(ValueError, match=r"in is UTF-16 or UTF-32.*iconv"):
         translate(run, f"--input={tmp_path}/in")
     with pytest.raises(ValueError, match="standard input is UTF-16"):
         translate(run, stdin=TEXT.encode("utf-16"))

@@ -70,7 +70,7 @@ def test_the_example_drops_counts_records_resumes_and_notices_a_change(
             "return 1 / (len(pair.source) - 5) > limit",
             r"pair 3 \('a dog' and 'ein Hund'\): .* 'own' failed: Zero.* \(mine.py, line 3\)$",
         ),
-        ("return None", r"'own' of mine.py, line 2 must return True .*Received: None$"),
+        ("return None", r"the rule 'own' must return True .*Received: None$"),
         ("import sys; sys.exit()", r"failed: SystemExit \(mine.py, line 3\)$"),
     ],
 )

@@ -17,16 +17,6 @@ def test_sets_are_a_name_two_files_and_perhaps_a_tag():
     assert DataConfig().held_out_files() == []
 
 
-def test_the_names_of_files_that_exist_may_contain_commas(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for name in ("a,b.en", "a,b.de", "x,y"):
-        (tmp_path / name).touch()
-    files = HeldOutFiles("mine", "a,b.en", "a,b.de")
-    assert parse_sets(["mine=a,b.en,a,b.de"]) == [files]
-    assert parse_sets(["mine=a,b.en,a,b.de,<2de>"]) == [files._replace(to="<2de>")]
-    assert parse_sets(["mine=x,y"]) == [HeldOutFiles("mine", "x", "y")], "a set has two files"
-
-
 @pytest.mark.parametrize(
     ("dev", "message"),
     [

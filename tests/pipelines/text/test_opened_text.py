@@ -15,7 +15,6 @@ from pipelines.checks import SourceError
 from pipelines.text.opened_text import compressing, is_compressed, opened, text_in
 
 TEXT = "Ein Männchen\r\n\n日本語\n".encode() * 9999
-CHINESE = "我住在上海，她不在。\n这里是日本。\n"
 gzipped = functools.partial(gzip.compress, mtime=0)  # without the time, in names of tests
 COMPRESSED = {
     "gzip": gzipped,
@@ -66,8 +65,7 @@ def test_a_line_of_a_pipe_is_read_before_the_next_is_written(is_gzipped):
 @pytest.mark.parametrize(
     ("contents", "message"),
     [
-        ("Ein Satz.\n".encode("utf-16"), "is UTF-16, UTF-32 or not text.*iconv -f UTF-16"),
-        (CHINESE.encode("utf-16-be"), "is UTF-16"),
+        ("Ein Satz.\n".encode("utf-16"), "is UTF-16 or UTF-32.*iconv -f UTF-16"),
         (gzipped(gzipped(b"A sentence.\n")), "is compressed twice"),
         (b"\x28\xb5\x2f\xfd\x04\x58", "is compressed with zstd.*zstd -dc FILE"),
         (gzipped(TEXT)[:-9], "is compressed, but incomplete or damaged.*end-of-stream"),

@@ -34,12 +34,3 @@ def test_settings_that_are_off_change_nothing():
     off = Normalization(nfc=False, control_characters=False, space_sign=False)
     tokenizer = BytePairTokenizer(model, off)
     assert different(tokenizer, ["u\u0308 x", "a\x07b", f"a {SPACE_SIGN} b", " a\u2003b "]) == []
-
-
-def test_the_pieces_stay_the_same():
-    tokenizer = learned_tokenizer()
-    model = normalizing(tokenizer.model, tokenizer.normalization)
-    twin = BytePairTokenizer(model)
-    assert twin.pieces(range(twin.size)) == tokenizer.pieces(range(tokenizer.size))
-    ids = [*range(4, 400)]
-    assert twin.decode([ids]) == tokenizer.decode([ids])

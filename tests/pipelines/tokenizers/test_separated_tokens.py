@@ -1,5 +1,5 @@
 import pytest
-from support.text.toy_tokenizers import PLAIN, toy_tokenizer
+from support.text.toy_tokenizers import PLAIN
 
 from pipelines.tokenizers import SeparateTokenizers, load_tokenizer, save_tokenizer
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
@@ -42,8 +42,3 @@ def test_separate_vocabularies_are_saved_in_two_folders(tmp_path):
     (tmp_path / "target" / "tokens.json").unlink()
     with pytest.raises(ValueError, match=r"target holds no readable vocabulary"):
         load_tokenizer(tmp_path)
-
-
-def test_separate_vocabularies_have_one_normalization():
-    with pytest.raises(ValueError, match="must have the same normalization"):
-        SeparateTokenizers(tokens(), toy_tokenizer("bpe"))
