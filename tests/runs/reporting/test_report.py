@@ -139,13 +139,6 @@ def test_the_page_of_an_imported_run_invents_no_training(copied):
     assert not [name for name in page.texts["code"] if name.startswith(("training.", "data."))]
 
 
-@pytest.mark.long
-def test_a_limit_and_the_step_of_the_weights_are_shown(copied):
-    path = copied.report(SOURCES, REFERENCES, limit=2, weights="6", **QUICK)
-    text = " ".join(Page(path.read_text(encoding="utf-8")).texts["p"])
-    assert "test set, its first 2 lines" in text and "weights: step 6; beam 1" in text
-
-
 def test_mistakes_are_named_before_anything_is_translated(run, tmp_path, monkeypatch):
     monkeypatch.setattr(run, "translator", None)
     with pytest.raises(ValueError, match=r"same number of lines. Received: 1 and 2"):
