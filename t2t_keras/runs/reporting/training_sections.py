@@ -4,7 +4,7 @@ import math
 
 from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
 from t2t_keras.training.hardware.hardware_description import hardware_text
-from t2t_keras.visualization.curves import curves, finite, schedule_curve
+from t2t_keras.visualization.curves import curves, schedule_curve, values
 from t2t_keras.visualization.document import (
     code,
     element,
@@ -141,18 +141,15 @@ def learning(name, experiment, evaluations, intervals, comparison):
 def loss_text(evaluations, intervals):
     """Describes the course of the losses: the held-out ones if there are any."""
     sets = {f"held-out loss of {name}": of_set(evaluations, name) for name in names_in(evaluations)}
-    courses = {
-        title: {line["step"]: line["loss"] for line in lines if finite(line.get("loss"))}
-        for title, lines in (sets or {"held-out loss": evaluations}).items()
-    }
+    courses = values(sets or {"held-out loss": evaluations}, "loss")
     if not any(courses.values()):
-        losses = {line["step"]: line["loss"] for line in intervals if finite(line.get("loss"))}
-        courses = {"training loss": losses}
+        courses = values({"training loss": intervals}, "loss")
     texts = (course(title, losses) for title, losses in courses.items() if losses)
     return " ".join(texts) or "No loss was recorded."
 
 
 def course(title, losses):
+    losses = {step: loss for step, loss in losses.items() if math.isfinite(loss)} or losses
     first, last, best = min(losses), max(losses), min(losses, key=losses.get)
     text = f"The {title} was {losses[first]:.2f} at step {first:,}"
     if last != first:
