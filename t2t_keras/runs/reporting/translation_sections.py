@@ -50,7 +50,7 @@ class ExampleTranslation(NamedTuple):
 
 
 def translated_test_set(run, sources, references, name, examples, weights, **search):
-    """Translates a test set; returns its `TranslatedTestSet`. For the arguments, see `write_report`."""
+    """Returns the `TranslatedTestSet` of a run; for the arguments, see `write_report`."""
     config = run.search(**search)
     with Progress("translating", len(sources), unit="lines") as progress:
         progress.to(0)
