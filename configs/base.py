@@ -5,10 +5,8 @@
 Every other config is derived from it, directly or indirectly, and sets only the differences.
 """
 
-from t2t_keras.checks import check
 from t2t_keras.experiment import Experiment
 
 
-def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has no variants")
+def get_config():
     return Experiment()

@@ -11,13 +11,11 @@ measured results, see "Fine-tuning" in t2t_keras/training/RESULTS.md.
 
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.data_config import DataConfig
-from t2t_keras.checks import check
 from t2t_keras.experiment import Experiment
 from t2t_keras.training.training_config import TrainingConfig
 
 
-def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has no variants")
+def get_config():
     return Experiment(
         training=TrainingConfig(
             steps=2000,

@@ -10,12 +10,10 @@ steps and a factor of 1, would reach a learning rate of 0.011 at this width. Her
 batches allow more steps in the same time.
 """
 
-from t2t_keras.checks import check
 from t2t_keras.experiment import load_experiment
 
 
-def get_config(variant=""):
-    check(not variant, "variant", variant, "empty: this config has no variants")
+def get_config():
     experiment = load_experiment("quickstart")
     experiment.training.steps = 3000
     experiment.training.warmup_steps = 1000

@@ -1,11 +1,12 @@
 """The settings of a run, and the configs that define them.
 
-A config is a Python file with a function `get_config(variant="")` that returns an `Experiment`. It
-states only what differs from the paper's base model.
+A config is a Python file with a function `get_config()`, or `get_config(variant)`, that returns an
+`Experiment`. It states only what differs from the paper's base model.
 """
 
 import contextlib
 import dataclasses
+import inspect
 import json
 import os
 import re
@@ -233,6 +234,8 @@ def load_experiment(config):
     path = find_config(name)
     with executing(Plugin(path, loaded=[])) as config:
         get_config = load_config_file(path).get_config
+        if colon and not inspect.signature(get_config).parameters:
+            raise ValueError(f"the config {name} has no variants. Received: {name}:{variant}")
         try:
             experiment = get_config(variant) if colon else get_config()
         except TypeError as error:

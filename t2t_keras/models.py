@@ -8,15 +8,8 @@ from t2t_keras.rivals.bytenet import ByteNet
 from t2t_keras.rivals.convs2s import ConvS2S
 from t2t_keras.rivals.gnmt import GNMT
 from t2t_keras.rivals.moe import MoE
-from t2t_keras.sequence_model import SequenceModel
+from t2t_keras.sequence_model import ModelConfig, SequenceModel
 from t2t_keras.transformer import Transformer
-
-# What a model's settings must offer; see `SequenceModel`.
-NEEDED = (
-    *("vocab_size", "source_vocab_size", "tie_output", "source_end", "output_bias", "d_model"),
-    *("num_heads", "layers", "attention_layers", "longest", "validate", "resolved", "divided"),
-    *("attention_products", "use_of"),
-)
 
 
 class Models(Registry):
@@ -28,15 +21,12 @@ class Models(Registry):
                 f"MODELS[{name!r}] must be a class derived from SequenceModel. Received: {model!r}"
             )
         config = model.config_class
-        if "__dataclass_fields__" not in vars(config or object):
+        is_settings = isinstance(config, type) and issubclass(config, ModelConfig)
+        if not is_settings or "__dataclass_fields__" not in vars(config):
             raise ValueError(
-                f"{model.__name__}.config_class must be the class of its settings, with the "
-                f"decorator @dataclasses.dataclass. Received: {config!r}"
-            )
-        if missing := [each for each in NEEDED if not hasattr(config, each)]:
-            raise ValueError(
-                f"{config.__name__}, the settings of {model.__name__}, must have {missing[0]!r}. "
-                "Derive it from TransformerConfig or RivalConfig"
+                f"{model.__name__}.config_class must be the class of its settings, derived from "
+                "TransformerConfig, RivalConfig or ModelConfig, with the decorator "
+                f"@dataclasses.dataclass. Received: {config!r}"
             )
         for other, each in self.items():
             same = model.__name__ == each.__name__ or config is each.config_class

@@ -11,6 +11,7 @@ import inspect
 import keras
 from keras import ops
 
+from pipelines.checks import validate
 from t2t_keras.checks import check, check_integer
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers, adapt, quick_collections
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
@@ -20,17 +21,64 @@ from t2t_keras.layers.shared_embedding import SharedEmbedding
 END = 2  # the id that ends every source
 
 
+class ModelConfig:
+    """Base class of the settings of models, which are dataclasses.
+
+    They have the fields `vocab_size`, `source_vocab_size`, `tie_output`, `d_model`, `num_layers`
+    and `decoder_layers`; the attributes here are those of most models.
+    """
+
+    source_end = True  # whether the model sees the end token of the source
+    output_bias = False
+    num_heads = 1
+    longest = None  # maximum length of a sequence; None: no limit
+    attention_layers = 0, 0, 0  # of the encoder, of the decoder and between them
+    widths = ("d_model",)  # names of the settings that `divided` divides
+
+    def __post_init__(self):
+        self.validate()
+
+    def validate(self):
+        """Raises `ValueError` for the first setting that is invalid or contradicts another one."""
+        validate(self)
+
+    @property
+    def layers(self):
+        """The number of layers of the encoder and of the decoder."""
+        return self.num_layers, self.decoder_layers or self.num_layers
+
+    def attention_products(self, length):
+        """Returns the multiplications of a token with the keys and values of other tokens."""
+        return 0
+
+    def use_of(self, path):
+        """Returns the number of times that a token is multiplied by the matrix at a path."""
+        return 1
+
+    def resolved(self):
+        """Returns a checked copy with `decoder_layers` set."""
+        return dataclasses.replace(self, decoder_layers=self.layers[1])
+
+    def divided(self, widths=1, layers=1):
+        """Returns a copy with all widths and numbers of layers divided by these divisors."""
+        divided = {}
+        for name in (*self.widths, "num_layers", "decoder_layers"):
+            size = getattr(self, name)
+            argument, divisor = ("layers", layers) if "layers" in name else ("widths", widths)
+            if size is not None:
+                check_integer(argument, divisor)
+                check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")
+                divided[name] = size // divisor
+        return dataclasses.replace(self, **divided)
+
+
 class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
     """Base class of the models that map source ids to logits of target tokens.
 
     The weights are created with the model, without a first call. A subclass creates its layers in
     `__init__`, calls `self.create_weights()` at its end, and defines:
 
-    - `config_class`: the dataclass of its settings. It has `vocab_size`, `source_vocab_size`,
-      `tie_output`, `source_end`, `d_model`, `num_heads`, `layers` (of encoder and decoder),
-      `attention_layers` (of encoder, decoder and between them), `longest`, `validate()`,
-      `resolved()`, `divided(widths, layers)`, and for `parameters.py` `attention_products(length)`
-      and `use_of(path)`.
+    - `config_class`: the dataclass of its settings, derived from `ModelConfig`.
     - `embedding_options`: further arguments of its `SharedEmbedding`s.
     - `build_layers()`.
     - `encode(source, training)`.

@@ -2,17 +2,17 @@
 
 import dataclasses
 
-from pipelines.checks import setting, validate
-from t2t_keras.checks import check, check_integer
+from pipelines.checks import setting
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.block import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS, kind_of_positions
+from t2t_keras.sequence_model import ModelConfig
 
 
 @dataclasses.dataclass
-class TransformerConfig:
+class TransformerConfig(ModelConfig):
     """The settings of a model, named as in the paper. The defaults are its base model.
 
     The first group contains the settings that the paper varies. The second group, from
@@ -86,19 +86,14 @@ class TransformerConfig:
     norm_epsilon: float = setting(1e-6, above=0)
     block: str = setting("transformer", choices=BLOCKS)
 
-    def __post_init__(self):
-        self.validate()
+    # The number of heads is never divided, because a model with one head could not be. So h · d_k =
+    # d_model still holds if it did before.
+    widths = ("d_model", "d_ff", "d_k", "d_v")
 
     def validate(self):
-        """Raises `ValueError` for the first setting that is invalid or contradicts another one."""
-        validate(self)
+        super().validate()
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         kind_of_positions(self.positions).check(self)
-
-    @property
-    def layers(self):
-        """The number of layers of the encoder and of the decoder."""
-        return self.num_layers, self.decoder_layers or self.num_layers
 
     @property
     def attention_layers(self):
@@ -107,17 +102,12 @@ class TransformerConfig:
         return encoder, decoder, decoder
 
     def attention_products(self, length):
-        """Returns the multiplications of a token with the keys and values of other tokens."""
         config, layers = self.resolved(), self.attention_layers
         seen = [
             min(length, r or length) for r in (self.neighbourhood, self.decoder_neighbourhood, None)
         ]
         pairs = sum(count * keys for count, keys in zip(layers, seen, strict=True))
         return pairs * config.num_heads * (config.d_k + config.d_v)
-
-    def use_of(self, path):
-        """Returns the number of times that a token is multiplied by a matrix: 1."""
-        return 1
 
     @property
     def longest(self):
@@ -128,20 +118,3 @@ class TransformerConfig:
         """Returns a checked copy in which d_k, d_v and decoder_layers are set."""
         d_k, d_v = head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         return dataclasses.replace(self, d_k=d_k, d_v=d_v, decoder_layers=self.layers[1])
-
-    def divided(self, widths=1, layers=1):
-        """Returns a copy with d_model, d_ff, d_k, d_v and the numbers of layers divided.
-
-        The number of heads is unchanged, because a model with one head could not be divided. So
-        `h · d_k = d_model` still holds if it did before, and the ratios between the settings of two
-        models stay the same.
-        """
-        divided = {}
-        for name in ("d_model", "d_ff", "d_k", "d_v", "num_layers", "decoder_layers"):
-            size = getattr(self, name)
-            argument, divisor = ("layers", layers) if "layers" in name else ("widths", widths)
-            if size is not None:
-                check_integer(argument, divisor)
-                check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")
-                divided[name] = size // divisor
-        return dataclasses.replace(self, **divided)

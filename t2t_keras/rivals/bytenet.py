@@ -25,8 +25,7 @@ class ByteNetConfig(RivalConfig):
     """The settings of `ByteNet`. The defaults are the paper's translation model (§5).
 
     Vocabulary and dropout are the same as in the other models; the paper translates characters.
-    `unfold_ratio` and `unfold_extra` are a and b of §3.2: a source of n tokens is unfolded to
-    a · n + b positions, rounded up.
+    `unfold_ratio` is a of §3.2: a source of n tokens is unfolded to a · n positions, rounded up.
 
     Args:
         d_model: width of the embeddings and between blocks, the paper's 2d.
@@ -35,7 +34,6 @@ class ByteNetConfig(RivalConfig):
         max_dilation: largest dilation, a power of 2. Dilations double from layer to layer up to
             this value, then start from 1 again (§3.6).
         unfold_ratio: number of positions of the encoder per source token.
-        unfold_extra: number of additional positions of the encoder.
     """
 
     num_layers: int = setting(30, at_least=1)
@@ -44,7 +42,6 @@ class ByteNetConfig(RivalConfig):
     kernel: int = setting(3, at_least=2)
     max_dilation: int = setting(16, at_least=1)
     unfold_ratio: float = setting(1.2, at_least=1)
-    unfold_extra: int = setting(0, at_least=0)
 
     widths = ("d_model", "units")
 
@@ -64,7 +61,7 @@ class ByteNetConfig(RivalConfig):
     def unfolded(self, length):
         """Returns the number of encoder positions for a source length (int or integer tensor)."""
         ratio = Fraction(self.unfold_ratio).limit_denominator(1000)
-        return -(-length * ratio.numerator // ratio.denominator) + self.unfold_extra
+        return -(-length * ratio.numerator // ratio.denominator)
 
 
 class ByteNetMemory(NamedTuple):

@@ -4,17 +4,16 @@ import dataclasses
 
 from keras import ops
 
-from pipelines.checks import setting, validate
-from t2t_keras.checks import check, check_integer
+from pipelines.checks import setting
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs
+from t2t_keras.sequence_model import ModelConfig, SequenceModel, check_ids, check_inputs
 
 LOWEST = -1e9
 
 
 @dataclasses.dataclass
-class RivalConfig:
+class RivalConfig(ModelConfig):
     """Base class of the rivals' settings.
 
     Args:
@@ -35,50 +34,6 @@ class RivalConfig:
     dropout: float = setting(0.1, at_least=0, below=1)
     source_vocab_size: int | None = setting(None, at_least=4)
     tie_output: bool = True
-
-    # Further attributes that `SequenceModel` needs.
-    source_end = True
-    output_bias = False
-    num_heads = 1
-    longest = None
-    attention_layers = 0, 0, 0
-    widths = ("d_model",)  # names of the settings that `divided` divides
-
-    def __post_init__(self):
-        self.validate()
-
-    def validate(self):
-        """Raises `ValueError` for the first setting that is invalid."""
-        validate(self)
-
-    @property
-    def layers(self):
-        """The numbers of layers: (encoder, decoder)."""
-        return self.num_layers, self.decoder_layers or self.num_layers
-
-    def attention_products(self, length):
-        """Returns the multiplications per token in products with keys and values."""
-        return 0
-
-    def use_of(self, path):
-        """Returns how many times each token is multiplied by the matrix at a path."""
-        return 1
-
-    def resolved(self):
-        """Returns a validated copy with `decoder_layers` set."""
-        return dataclasses.replace(self, decoder_layers=self.layers[1])
-
-    def divided(self, widths=1, layers=1):
-        """Returns a copy with all widths and numbers of layers divided by these divisors."""
-        divided = {}
-        for name in (*self.widths, "num_layers", "decoder_layers"):
-            argument, divisor = ("layers", layers) if "layers" in name else ("widths", widths)
-            size = getattr(self, name)
-            if size is not None:
-                check_integer(argument, divisor)
-                check(size % divisor == 0, argument, divisor, f"a divisor of {name}={size}")
-                divided[name] = size // divisor
-        return dataclasses.replace(self, **divided)
 
 
 class Rival(SequenceModel):

@@ -1,12 +1,9 @@
 """Learning curves of one or several runs, and learning rate schedules."""
 
-import math
-
 import numpy as np
 
 from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
-from t2t_keras.visualization.images import GRAY
-from t2t_keras.visualization.panels import FAINT, Panel, draw_panels, styles_of
+from t2t_keras.visualization.panels import Panel, draw_panels
 
 # {title of the panel: (field of evaluations, field of training intervals)}
 PANELS = {
@@ -28,12 +25,7 @@ def curves(path, runs):
             `training.jsonl`. Missing metrics are not drawn. Each named held-out set gets a line.
     """
     panels = curve_panels(runs)
-    legend = {name: {**style, "marker": None} for name, style in styles_of(panels).items()}
-    if any(panel.lines for panel in panels[:4]):
-        legend["held out"] = {"color": GRAY}
-    if any(panel.faint for panel in panels):
-        legend["training"] = {"color": GRAY, **FAINT}
-    draw_panels(path, panels, (5.5, 3.4), columns=2, legend=legend)
+    draw_panels(path, panels, (5.5, 3.4), columns=2, faint="training")
 
 
 def curve_panels(runs):
@@ -55,16 +47,11 @@ def curve_panels(runs):
 
 
 def values(records, field):
-    """Returns {name: {step: value}} of a field of records, without missing and infinite values."""
-    lines = {
-        name: {each["step"]: each[field] for each in lines if finite(each.get(field))}
+    """Returns {name: {step: value}} of a field of records; records without it are left out."""
+    return {
+        name: {each["step"]: each[field] for each in lines if each.get(field) is not None}
         for name, lines in records.items()
     }
-    return {name: line for name, line in lines.items() if line}
-
-
-def finite(value):
-    return isinstance(value, int | float) and math.isfinite(value)
 
 
 def schedule_curve(path, rate, steps, reached=None):

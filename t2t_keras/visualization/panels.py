@@ -58,7 +58,7 @@ class Panel(NamedTuple):
     marks: dict = {}
 
 
-def draw_panels(path, panels, size=(4.4, 3.4), columns=None, styles=None, legend=None):
+def draw_panels(path, panels, size=(4.4, 3.4), columns=None, styles=None, legend=None, faint=None):
     """Draws panels. Lines with the same name look the same in all of them.
 
     Args:
@@ -67,12 +67,15 @@ def draw_panels(path, panels, size=(4.4, 3.4), columns=None, styles=None, legend
         size: width and height of a panel in inches.
         columns: number of panels in a row. None: up to three.
         styles: {name: options of matplotlib's `Line2D`}. None: a color and a marker for each name.
-        legend: {text: options}. None: the names, except "". `kinds` of lines may be added to it.
+        legend: {text: options}. None: the names, except "".
+        faint: text in the legend for all faint lines.
     """
     panels = [with_drawable_lines(panel) for panel in panels]
     styles = styles or styles_of(panels)
     if legend is None:
         legend = {name: {"markersize": 5, **style} for name, style in styles.items() if name}
+    if faint and any(panel.faint for panel in panels):
+        legend[faint] = {"color": GRAY, **FAINT}
     columns = columns or (2 if len(panels) == 4 else min(len(panels), PER_ROW))
     rows = math.ceil(len(panels) / columns)
     lines_of_legend = math.ceil(len(legend) / 4)

@@ -45,15 +45,6 @@ def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
 
 
 @pytest.mark.long
-def test_a_given_translation_is_shown_between_pieces(run, tmp_path):
-    flags = ["--translation=Das Pferd 日.", "--pieces", f"--output={tmp_path}"]
-    assert attention(run, "The horse sleeps.", *flags)[0] == "Das Pferd 日."
-    pieces = data_of(tmp_path)["kinds"]["decoder-cross"]
-    assert "<0xE6>" in pieces["queries"]
-    assert "".join(pieces["keys"]) == "▁The▁horse▁sleeps.</s>"
-
-
-@pytest.mark.long
 def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):
     line = json.dumps({"step": 1, "loss": 2.0})
     (run / "metrics.jsonl").write_text(f'{line}\n{line}\n{{"step": 2, "lo')

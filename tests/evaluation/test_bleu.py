@@ -62,12 +62,6 @@ def test_two_systems_are_compared_on_the_same_lines():
     assert ours[0].p_value < 0.05 and theirs[0].p_value is None
 
 
-def test_systems_of_equal_scores_do_not_differ_significantly():
-    others = [line.replace("big", "fat") for line in WORSE]
-    ours, theirs = compared(WORSE, others, LINES, samples=200)
-    assert ours[0].score == theirs[0].score and ours[0].p_value == 1
-
-
 def test_other_p_values_are_those_of_sacrebleu():
     """Also where the systems differ in few lines, so that many samples are ties."""
     for seed in range(4):

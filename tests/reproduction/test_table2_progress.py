@@ -43,7 +43,7 @@ def test_the_picture_has_a_panel_for_operations_and_one_for_minutes(
     tmp_path, monkeypatch, operations, unit, label
 ):
     drawn = []
-    monkeypatch.setattr(table2_progress, "line_panels", lambda *given: drawn.append(given))
+    monkeypatch.setattr(table2_progress, "draw_panels", lambda *given: drawn.append(given))
     rows = {
         "ende_base": [
             [RowProgress(operations, 100.0, 11.0), RowProgress(2 * operations, 240.0, None)],

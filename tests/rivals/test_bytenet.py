@@ -29,7 +29,7 @@ def forward(weights, config, source, target):
     def dilations(layers):
         return [2 ** (i % (1 + int(math.log2(config.max_dilation)))) for i in range(layers)]
 
-    unfolded = math.ceil(config.unfold_ratio * len(source)) + config.unfold_extra
+    unfolded = math.ceil(config.unfold_ratio * len(source))
     source = np.pad(source, (0, unfolded - len(source)))
     x = source_matrix(weights)[source] * np.sqrt(config.d_model)
     for i, dilation in enumerate(dilations(config.num_layers)):

@@ -1,8 +1,5 @@
-import re
-
 import numpy as np
 import pytest
-from support.runs.untrained import QUICK
 
 
 def words_of(heads):
@@ -32,26 +29,8 @@ def test_heads_may_be_between_pieces(run):
     assert "".join(keys) == "▁The▁horse▁sleeps.</s>"
 
 
-@pytest.mark.long
-def test_the_models_own_translation_is_the_default(run):
-    attention = run.attention("The dog sleeps.", **QUICK)
-    assert [attention.translation] == run.translate(["The dog sleeps."], **QUICK)
-    assert attention.translation
-
-
-def test_images_and_a_page_are_saved(run, tmp_path):
-    attention = run.attention("The dog.", "Der Hund.")
-    attention.save(tmp_path / "new" / "folder")
-    names = {path.name for path in (tmp_path / "new" / "folder").iterdir()}
-    assert names == {f"{heads.name}.png" for heads in attention.heads} | {"index.html"}
-    html = (tmp_path / "new" / "folder" / "index.html").read_text(encoding="utf-8")
-    assert re.search(r'"sentence": ?"The dog\."', html)
-
-
-def test_empty_texts_and_those_beyond_the_learned_positions_are_refused(learned_positions):
+def test_texts_beyond_the_learned_positions_are_refused(learned_positions):
     for texts, message in {
-        ("  ",): "the sentence is empty. Received: '  '",
-        ("A dog.", ""): "the translation is empty. Received: ''",
         ("a " * 100,): r"positions for 40 tokens. Received: \d+ tokens. Shorten the sentence",
         ("A dog.", "z " * 100): r"positions for 40 tokens. Received: \d+ tokens",
     }.items():

@@ -40,15 +40,15 @@ def test_training_is_drawn_from_intervals_and_held_out_text_from_evaluations(dra
     assert steps["loss"] == [[15, 30], [10, 20, 30]]
     assert steps["learning rate"] == steps["tokens per second"] == [[15, 30]]
     assert steps["BLEU"] == [[10, 20, 30]]
-    assert steps["token accuracy"] == [] and legend == ["run", "held out", "training"]
+    assert steps["token accuracy"] == [] and legend == ["run", "training"]
 
 
 def test_the_legend_has_no_line_that_no_curve_has(drawn):
     line = {"step": 2, "loss": 3.0}
     assert drawn([], [line])[1] == ["run", "training"]
-    assert drawn([line])[1] == ["run", "held out"]
+    assert drawn([line])[1] == ["run"]
     named = [{**line, "a/loss": 4.0, "b/loss": 3.0}]
-    assert drawn(named)[1] == ["run: a", "run: b", "held out"]
+    assert drawn(named)[1] == ["run: a", "run: b"]
     assert drawn([], [{"step": 2, "learning_rate": 0.1}])[1] == ["run"]
     diverged = [{"step": 1, "loss": float("nan")}, {"step": 2, "loss": float("inf"), "bleu": None}]
     assert drawn(diverged)[1] == []

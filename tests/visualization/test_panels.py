@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from t2t_keras.evaluation.calibration import calibration
-from t2t_keras.runs.reporting.test_results import confidence_panels
+from t2t_keras.runs.reporting.translation_sections import confidence_panels
 from t2t_keras.visualization.panels import Panel, draw_panels
 from t2t_keras.visualization.scores_over_costs import Point, scores_over_costs
 

@@ -476,7 +476,6 @@ _t2t_settings='
         config.model.top_units=
         config.model.max_dilation=
         config.model.unfold_ratio=
-        config.model.unfold_extra=
         config.training.steps=
         config.training.seed=
         config.training.loss=label_smoothed_cross_entropy

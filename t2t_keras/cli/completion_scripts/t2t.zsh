@@ -51,7 +51,6 @@ _t2t_settings() {
         '--config.model.top_units:width of the top layers'
         '--config.model.max_dilation:largest dilation, a power of 2'
         '--config.model.unfold_ratio:number of positions of the encoder per source token'
-        '--config.model.unfold_extra:number of additional positions of the encoder'
         '--config.training.steps:number of updates'
         '--config.training.seed:random seed for the initial weights, dropout and the order of the data'
         '--config.training.loss:name of a loss in `LOSSES`: "label_smoothed_cross_entropy", or a plug-in'\''s'

@@ -12,8 +12,12 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import model_class
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.config_file import read_config
-from t2t_keras.runs.reporting.test_results import TestResults, interval_of, test_results
 from t2t_keras.runs.reporting.training_sections import data_and_hardware, learning, schedule
+from t2t_keras.runs.reporting.translation_sections import (
+    TranslatedTestSet,
+    interval_of,
+    translated_test_set,
+)
 from t2t_keras.runs.training.finishing import comparison_text
 from t2t_keras.translating.request import listed
 from t2t_keras.visualization.document import (
@@ -65,12 +69,12 @@ def write_report(
     with atomic_file(path) as file:  # fails before translating if `path` is not writable
         if sources is not None:
             lines = sources[:limit], references[:limit]
-            test = test_results(run, *lines, f"{name}, {part}", examples, weights, **search)
+            test = translated_test_set(run, *lines, f"{name}, {part}", examples, weights, **search)
         file.write(report(run, test).encode())
     return path
 
 
-def report(run, test: TestResults | None = None):
+def report(run, test: TranslatedTestSet | None = None):
     """Returns the report on a run and its results on a test set as one HTML page."""
     experiment, record = run.experiment(), read_config(run.config_file)
     evaluations, intervals = run.evaluations(), run.intervals()

@@ -2,9 +2,9 @@
 
 import math
 
-from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
+from t2t_keras.evaluation.held_out_metrics import names_in, without_sets
 from t2t_keras.training.hardware.hardware_description import hardware_text
-from t2t_keras.visualization.curves import curves, finite, schedule_curve
+from t2t_keras.visualization.curves import curves, schedule_curve
 from t2t_keras.visualization.document import (
     code,
     element,
@@ -122,7 +122,6 @@ def learning(name, experiment, evaluations, intervals, comparison):
     description = "Loss, perplexity, token accuracy, BLEU, learning rate and speed over the steps"
     return section(
         title,
-        paragraph(loss_text(evaluations, intervals)),
         picture(description, curves, {name: (evaluations, intervals)}),
         paragraph(
             "A perplexity of k means that the model is as uncertain, on average, as if it chose "
@@ -136,28 +135,6 @@ def learning(name, experiment, evaluations, intervals, comparison):
         else None,
         folded("Table", history(evaluations)) if evaluations else None,
     )
-
-
-def loss_text(evaluations, intervals):
-    """Describes the course of the losses: the held-out ones if there are any."""
-    sets = {f"held-out loss of {name}": of_set(evaluations, name) for name in names_in(evaluations)}
-    courses = {
-        title: {line["step"]: line["loss"] for line in lines if finite(line.get("loss"))}
-        for title, lines in (sets or {"held-out loss": evaluations}).items()
-    }
-    if not any(courses.values()):
-        losses = {line["step"]: line["loss"] for line in intervals if finite(line.get("loss"))}
-        courses = {"training loss": losses}
-    texts = (course(title, losses) for title, losses in courses.items() if losses)
-    return " ".join(texts) or "No loss was recorded."
-
-
-def course(title, losses):
-    first, last, best = min(losses), max(losses), min(losses, key=losses.get)
-    text = f"The {title} was {losses[first]:.2f} at step {first:,}"
-    if last != first:
-        text += f" and {losses[last]:.2f} at step {last:,}"
-    return f"{text}; the lowest was {losses[best]:.2f}, at step {best:,}."
 
 
 def history(evaluations):
@@ -186,28 +163,9 @@ def schedule(experiment, reached):
     texts = (f"{value:.2e} at step {step:,}" for step, value in sorted(rates.items()))
     return section(
         "Learning rate",
-        paragraph(code(formula(experiment))),
         paragraph(
-            f"The warm-up has {training.warmup_steps:,} steps. The rate is {', '.join(texts)}."
+            f"The schedule is {training.schedule}, with a warm-up of {training.warmup_steps:,} "
+            f"steps. The rate is {', '.join(texts)}."
         ),
         picture("The learning rate over the steps", schedule_curve, rate, training.steps, reached),
     )
-
-
-def formula(experiment):
-    """Returns the formula of the learning rate at a step, as text."""
-    training, warmup = experiment.training, f"{experiment.training.warmup_steps:,}"
-    rate = f"{training.learning_rate:g}"
-    if training.schedule == "paper":
-        scale = "" if training.learning_rate == 1 else f"{rate} · "
-        return f"{scale}{experiment.model.d_model}^−0.5 · min(step^−0.5, step · {warmup}^−1.5)"
-    end = f"{training.steps + 1:,}"  # the first step with a learning rate of 0
-    decays = {
-        "constant": "1",
-        "linear": f"({end} − step) / ({end} − {warmup})",
-        "inverse_sqrt": f"(step / {warmup})^−0.5",
-    }
-    if training.schedule not in decays:  # a plug-in's schedule
-        options = training.schedule_options
-        return f"{training.schedule}({options}), {rate}, warm-up {warmup}".replace("()", "")
-    return f"{rate} · min(step / {warmup}, {decays[training.schedule]})"

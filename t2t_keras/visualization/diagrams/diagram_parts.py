@@ -1,6 +1,5 @@
 """Boxes, arrows and symbols of diagrams, in inches."""
 
-import numpy as np
 from matplotlib.patches import Circle, FancyBboxPatch
 
 from t2t_keras.visualization.images import GRAY
@@ -93,25 +92,7 @@ class Canvas:
 
     def sum(self, x, y):
         """Draws a plus in a circle."""
-        self.circle(x, y, 0.1)
+        shape = Circle((x, y), 0.1, facecolor="white", edgecolor=LINE["color"], zorder=0.9)
+        self.ax.add_patch(shape)
         self.line((x - 0.06, y), (x + 0.06, y))
         self.line((x, y - 0.06), (x, y + 0.06))
-
-    def circle(self, x, y, radius):
-        shape = Circle((x, y), radius, facecolor="white", edgecolor=LINE["color"], zorder=0.9)
-        self.ax.add_patch(shape)
-
-    def wave(self, x, y, radius):
-        """Draws a sine wave in a circle."""
-        self.circle(x, y, radius)
-        across = np.linspace(-radius, radius, 60)
-        height = 0.45 * radius * np.sin(across / radius * np.pi)
-        self.ax.plot(x + across, y + height, zorder=1, **LINE)
-
-    def table(self, x, y, radius):
-        """Draws a table in a circle."""
-        self.circle(x, y, radius)
-        side = 0.55 * radius
-        for place in np.linspace(-side, side, 4):
-            self.line((x - side, y + place), (x + side, y + place))
-            self.line((x + place, y - side), (x + place, y + side))

@@ -31,6 +31,10 @@ SKIP = 0.24  # distance of a residual connection from the boxes
 ENCODER, DECODER, ATTENTION = 2.2, 5.8, 8.4  # x of the columns; the last is a left side
 BOTTOM = 1.0  # y of the embeddings
 WIDTH = 14.3
+POSITIONS = {
+    SinusoidalPositionalEncoding: "sinusoids",
+    LearnedPositionalEncoding: "learned positions",
+}
 SHARED = {
     1: "one matrix for source, target and output",
     2: "two matrices for source, target and output",
@@ -156,10 +160,9 @@ def draw_stack(canvas, x, side, stack, positions, embedding, text):
     canvas.arrow((x, BOTTOM - 0.3), (x, BOTTOM))
     details = f"{embedding.vocab_size:,} ids, × {embedding.scale:.4g}"
     y = canvas.box(x, BOTTOM, "Embedding", "embedding", details)
-    if isinstance(positions, SinusoidalPositionalEncoding):
-        y = draw_positions(canvas, x, y, side, "sinusoids", canvas.wave)
-    elif isinstance(positions, LearnedPositionalEncoding):
-        y = draw_positions(canvas, x, y, side, "learned\npositions", canvas.table)
+    for kind, name in POSITIONS.items():
+        if isinstance(positions, kind):
+            y = draw_positions(canvas, x, y, side, name)
     for count, sublayers in groups_of(stack):
         bottom = y + GAP / 2
         canvas.line((x, y), (x, bottom + PAD))
@@ -179,16 +182,13 @@ def draw_stack(canvas, x, side, stack, positions, embedding, text):
     return y, cross
 
 
-def draw_positions(canvas, x, y, side, name, draw):
+def draw_positions(canvas, x, y, side, name):
     """Draws the sum of embedding and positions. Returns the y of its top."""
-    middle, radius = y + GAP + 0.1, 0.2
-    place = x + side * (BOX / 2 - 0.1)
+    middle, place = y + GAP + 0.1, x + side * 0.6
     canvas.line((x, y), (x, middle - 0.1))
     canvas.sum(x, middle)
-    draw(place, middle, radius)
-    canvas.line((place - side * radius, middle), (x + side * 0.1, middle))
-    align = {"ha": "left" if side > 0 else "right"}
-    canvas.text(place + side * 0.27, middle, name, 8, **align)
+    canvas.arrow((place, middle), (x + side * 0.1, middle))
+    canvas.text(place + side * 0.08, middle, name, 8, ha="left" if side > 0 else "right")
     return middle + 0.1
 
 

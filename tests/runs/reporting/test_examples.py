@@ -3,7 +3,7 @@
 import pytest
 
 from t2t_keras.runs.reporting.report import count_text, duration
-from t2t_keras.runs.reporting.test_results import ExampleTranslation, chosen
+from t2t_keras.runs.reporting.translation_sections import ExampleTranslation, chosen
 
 
 def example(index, score, words=0):

@@ -13,7 +13,7 @@ from support.runs.untrained import QUICK, learned_tokenizer
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.runs import Run
-from t2t_keras.runs.reporting.test_results import LONGEST, calibration_of
+from t2t_keras.runs.reporting.translation_sections import LONGEST, calibration_of
 from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words, joined_words, words_of
 
@@ -78,7 +78,6 @@ def test_the_page_describes_test_set_training_and_settings(reported, page):
     assert page.texts["h3"][1:] == ["Best", "Middle", "Worst"]
     text = " ".join(page.texts["p"])
     assert "trained for 3 of 100,000 steps." in text and "9.0 M" in page.texts["strong"]
-    assert "5.00 at step 1 and 4.50 at step 3" in text
     assert "test.en, 16 lines (weights: averaged; beam 1)" in text
     facts = dict(zip(page.texts["dt"], page.texts["dd"], strict=True))
     assert facts["languages"] == "English to German"
@@ -137,13 +136,6 @@ def test_the_page_of_an_imported_run_invents_no_training(copied):
     assert "The weights were imported from Marian. How they were trained is not recorded" in text
     assert "toy grammar" not in str(page.texts) and "Learning rate" not in page.texts["h2"]
     assert not [name for name in page.texts["code"] if name.startswith(("training.", "data."))]
-
-
-@pytest.mark.long
-def test_a_limit_and_the_step_of_the_weights_are_shown(copied):
-    path = copied.report(SOURCES, REFERENCES, limit=2, weights="6", **QUICK)
-    text = " ".join(Page(path.read_text(encoding="utf-8")).texts["p"])
-    assert "test set, its first 2 lines" in text and "weights: step 6; beam 1" in text
 
 
 def test_mistakes_are_named_before_anything_is_translated(run, tmp_path, monkeypatch):

@@ -9,15 +9,12 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.runs.reporting.training_sections import (
     HISTORY_ROWS,
     data_and_hardware,
-    formula,
     held_out_texts,
     history,
     learning,
     list_of_files,
-    loss_text,
     schedule,
 )
-from t2t_keras.schedules import DECAYS
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.visualization.document import html_of
 
@@ -46,40 +43,6 @@ def test_the_schedule_is_described(settings, text):
     assert text in html_of(schedule(experiment_of(**settings), None))
 
 
-@pytest.mark.parametrize("name", ["paper", *DECAYS])
-def test_the_formula_is_that_of_the_schedule(name):
-    rate = {} if name == "paper" else {"learning_rate": 0.002}
-    experiment = experiment_of(schedule=name, steps=400, warmup_steps=100, **rate)
-    written = formula(experiment)
-    for sign, operator in (("·", "*"), ("−", "-"), ("^", "**")):
-        written = written.replace(sign, operator)
-    for step in (1, 90, 100, 400):
-        expected = float(experiment.schedule()(step - 1))  # Keras counts from 0
-        assert eval(written, {"step": step}) == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("losses", "text"),
-    [
-        ([5.0], "The held-out loss was 5.00 at step 1; the lowest was 5.00, at step 1."),
-        ([5.0, 4.0, 4.5], "5.00 at step 1 and 4.50 at step 3; the lowest was 4.00, at step 2."),
-        ([5.0, float("nan")], "The held-out loss was 5.00 at step 1; the lowest"),
-        ([None], "No loss was recorded."),
-    ],
-)
-def test_the_course_of_the_loss_is_described(losses, text):
-    evaluations = [{"step": step, "loss": loss} for step, loss in enumerate(losses, 1)]
-    assert text in loss_text(evaluations, [])
-
-
-def test_the_course_of_each_named_set_is_described():
-    assert loss_text(SETS, []) == (
-        "The held-out loss of general was 4.00 at step 2 and 4.50 at step 3; the lowest was 4.00, "
-        "at step 2. The held-out loss of my_own was 3.00 at step 2 and 2.00 at step 3; the lowest "
-        "was 2.00, at step 3."
-    )
-
-
 def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
     html = html_of(history([{"step": step, "loss": 1.0} for step in range(1, 101)]))
     assert html.count("<tr>") - 1 <= HISTORY_ROWS
@@ -100,10 +63,9 @@ def test_the_history_has_columns_for_each_named_set():
     assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
 
 
-def test_a_run_without_an_evaluation_is_described_by_its_training_loss():
+def test_a_run_without_an_evaluation_has_a_picture_of_its_training():
     intervals = [{"step": step, "loss": 6.0 - step, "tokens": 9} for step in (1, 2)]
     text = html_of(learning("run", experiment_of(), [], intervals, None))
-    assert "The training loss was 5.00 at step 1 and 4.00 at step 2" in text
     assert "<img" in text and "<table" not in text
     assert "no evaluation yet" in html_of(learning("run", experiment_of(), [], [], None))
 

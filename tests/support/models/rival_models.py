@@ -59,7 +59,6 @@ RIVALS = {
             kernel=4,
             max_dilation=4,
             unfold_ratio=1.5,
-            unfold_extra=2,
         ),
     ),
 }

@@ -32,7 +32,7 @@ EXAMPLES = {
 }
 
 
-class TestResults(NamedTuple):
+class TranslatedTestSet(NamedTuple):
     """The `Score`s of a test set, BLEU first, and the sections of the report on it."""
 
     scores: list
@@ -49,8 +49,8 @@ class ExampleTranslation(NamedTuple):
     output: str
 
 
-def test_results(run, sources, references, name, examples, weights, **search):
-    """Translates a test set; returns its `TestResults`. For the arguments, see `write_report`."""
+def translated_test_set(run, sources, references, name, examples, weights, **search):
+    """Returns the `TranslatedTestSet` of a run; for the arguments, see `write_report`."""
     config = run.search(**search)
     with Progress("translating", len(sources), unit="lines") as progress:
         progress.to(0)
@@ -72,7 +72,7 @@ def test_results(run, sources, references, name, examples, weights, **search):
         confidence_section(calibrated) if calibrated else None,
         attention_section(run, lines, weights),
     ]
-    return TestResults(scores, sections)
+    return TranslatedTestSet(scores, sections)
 
 
 def calibration_of(tokenizer, translations, references):
