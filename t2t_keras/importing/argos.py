@@ -31,7 +31,8 @@ def read(folder, source_begin=None, source_end=None):
     if not (folder / "metadata.json").is_file():
         raise ValueError(f"{folder} has no metadata.json, which is part of an Argos package")
     metadata = read_json_file(folder / "metadata.json", {})
-    refuse_others(folder, metadata)
+    if reason := reason_against(folder, metadata):
+        raise ValueError(f"{folder} is an Argos package {reason}")
     imported = ctranslate2.read(folder / MODEL, source_begin, source_end, is_complete=True)
     if imported.own_vocabulary is None and imported.source.kind != "sentencepiece":
         check_sentencepiece(folder, imported)
@@ -44,42 +45,41 @@ def read(folder, source_begin=None, source_end=None):
     return imported
 
 
-def refuse_others(folder, metadata):
-    """Rejects packages that do not translate, or not by one model from text to text."""
+def reason_against(folder, metadata):
+    """Returns why a package is not imported, or None."""
     kind = metadata.get("type", "translate")
     if kind != "translate":
-        raise ValueError(
-            f"{folder} is an Argos package of the type {kind!r}. Only packages that translate are "
-            "imported"
-        )
+        return f"of the type {kind!r}. Only packages that translate are imported"
     if not all(isinstance(metadata.get(key), str) for key in ("from_code", "to_code")):
-        raise ValueError(
-            f"{folder} is an Argos package without one from_code and one to_code in metadata.json: "
-            "only packages for one pair of languages are imported"
+        return (
+            "without one from_code and one to_code in metadata.json: only packages for one pair of "
+            "languages are imported"
         )
     if not (folder / MODEL / "model.bin").is_file():
-        raise ValueError(
-            f"{folder} is an Argos package without {MODEL}/model.bin. Argos translates such a pair "
-            "through a third language: import the packages of both steps"
+        return (
+            f"without {MODEL}/model.bin. Argos translates such a pair through a third language: "
+            "import the packages of both steps"
         )
     if metadata.get("target_prefix"):
-        raise ValueError(
-            f"{folder} is an Argos package whose translations begin with the token "
-            f"{metadata['target_prefix']!r} (target_prefix). Such a model is not imported"
+        return (
+            f"whose translations begin with the token {metadata['target_prefix']!r} "
+            "(target_prefix). Such a model is not imported"
         )
-    if not (folder / SENTENCEPIECE).exists() and (folder / BPE).exists():
-        raise ValueError(
-            f"{folder} is an Argos package whose text is tokenized by Moses and split by {BPE}. "
-            f"Only packages with {SENTENCEPIECE} are imported. To tokenize the text yourself, "
-            f"import {folder / MODEL} with --format=ctranslate2"
+    if (folder / SENTENCEPIECE).exists():
+        return None
+    if (folder / BPE).exists():
+        return (
+            f"whose text is tokenized by Moses and split by {BPE}. Only packages with "
+            f"{SENTENCEPIECE} are imported. To tokenize the text yourself, import "
+            f"{folder / MODEL} with --format=ctranslate2"
         )
-    if not (folder / SENTENCEPIECE).exists():
-        raise ValueError(f"{folder} is an Argos package without {SENTENCEPIECE}")
+    return f"without {SENTENCEPIECE}"
 
 
 def check_sentencepiece(folder, imported):
     """Raises the error about a SentencePiece model that was not used because it does not fit."""
-    for side, pieces in (("source", imported.source.pieces), ("target", imported.target.pieces)):
+    for side in ("source", "target"):
+        pieces = getattr(imported, side).pieces
         found = compared(sentencepiece_fields(folder, side, pieces)["model"], pieces)
         if not found.fits:
             raise ValueError(
@@ -89,16 +89,15 @@ def check_sentencepiece(folder, imported):
 
 def facts_of(folder, metadata):
     """Returns the facts in metadata.json that a run records."""
-    facts = {
-        name: clean(metadata[name][:LONGEST_TEXT])
-        for name in RECORDED
-        if isinstance(metadata.get(name), str) and metadata[name]
-    }
     readme = folder / "README.md"
-    if "description" not in facts and readme.is_file():
-        with open(readme, encoding="utf-8", errors="replace") as file:
-            facts["description"] = clean(file.read(LONGEST_TEXT))
-    return facts
+    texts = {name: metadata.get(name) for name in RECORDED}
+    if not texts["description"] and readme.is_file():
+        texts["description"] = readme.read_text("utf-8", "replace")
+    return {
+        name: clean(text[:LONGEST_TEXT])
+        for name, text in texts.items()
+        if isinstance(text, str) and text
+    }
 
 
 def clean(text):
@@ -114,7 +113,6 @@ def notes_about(imported):
         f"{name} ({code})" if name else code
         for name, code in zip(names, imported.languages, strict=True)
     )
-    about = [f"{pair}, package version {facts.get('package_version', 'unknown')}"]
+    yield f"{pair}, package version {facts.get('package_version', 'unknown')}"
     if "license" in facts:
-        about.append(f"license: {facts['license']}")
-    return about
+        yield f"license: {facts['license']}"

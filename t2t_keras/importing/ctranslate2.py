@@ -180,14 +180,13 @@ class CTranslate2Folder:
         matrices = source, target, target if self.same(TARGET, OUTPUT) else output
         vocabularies.read(source.shape[0], target.shape[0])
         start, source_start = vocabularies.start, vocabularies.source_start
-        is_shared = self.same(name, TARGET) and vocabularies.shared
+        is_shared = self.same(name, TARGET) and vocabularies.tokens[0] == vocabularies.tokens[1]
         if vocabularies.source_begin:  # then source and target both use the begin token's row
             is_shared = is_shared and start == source_start
         converter = Converter(self.tensors, NAMES, optional=True)
         converter.blocks(d_model, self.heads, bool(self.both("pre_norm", 1)))
         bias = self.tensors.find("decoder/projection/bias", target.shape[0])
-        orders = vocabularies.orders.values()
-        converter.embeddings(matrices, orders, is_shared, bias, start, source_start)
+        converter.embeddings(matrices, vocabularies.orders, is_shared, bias, start, source_start)
         tables = [
             self.tensors.find(f"{stack}/position_encodings/encodings", None, d_model)
             for stack in STACKS

@@ -2,7 +2,7 @@
 
 import re
 
-from t2t_keras.importing.converter import STACKS, Converter, Names, require
+from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names, require
 from t2t_keras.importing.files.tensor2tensor_files import (
     read_hparams,
     read_vocabularies,
@@ -29,14 +29,6 @@ REQUIRED = {
 }
 # {(layer_preprocess_sequence, layer_postprocess_sequence), without dropout: whether pre-norm}
 NORMS = {("none", "an"): False, ("n", "a"): True}
-# Possible names of the matrices: (source, target, output).
-MATRICES = (
-    ("shared", "shared", "shared"),
-    ("shared", "shared", "softmax"),
-    ("input_emb", "target_emb", "softmax"),
-    ("source's shared", "target's shared", "target's shared"),
-    ("source's shared", "target's shared", "softmax"),
-)
 CHECKPOINTS = "*.ckpt-*.index"
 # Names of variables that training adds to the weights.
 TRAINING = re.compile(r"(^|/)(training|losses_avg|train_stats)/|/Adam(_1)?$|(^|/)global_step$")
@@ -184,33 +176,32 @@ class Tensor2TensorFolder:
 
     def matrices(self):
         """Returns the matrices of source, target and output. Equal matrices are the same object."""
-        shards = {}
+        found = {}  # {(modality, kind): number of its shards}
         for name in self.tensors.names():
             if match := SHARD.fullmatch(name):
-                shards.setdefault(match[2], {}).setdefault(match[1], []).append(int(match[3]))
-        matrices = {}
-        for part, scopes in shards.items():
-            found = [self.matrix(f"{scope}/{part}", len(each)) for scope, each in scopes.items()]
-            sides = self.by_vocabularies(found)
-            if len(found) == 1:
-                matrices[part] = found[0]
-            elif part == "shared" and sides:
-                matrices |= {f"{side}'s shared": matrix for side, matrix in sides.items()}
-            else:
-                raise ValueError(
-                    f"{self.folder} has several matrices {part}, and does not say which is whose: "
-                    f"{', '.join(scopes)}. Give the sub-word files of their sizes the names "
-                    "vocab.source.subwords and vocab.target.subwords"
-                )
-        for parts in MATRICES:
-            if matrices.keys() == set(parts):
-                source, target, output = (matrices[part] for part in parts)
-                break
-        else:
+                place = match.group(1, 2)
+                found[place] = found.get(place, 0) + 1
+        kinds = {"shared": [], "input_emb": [], "target_emb": [], "softmax": []}
+        for (modality, kind), shards in found.items():
+            paths = [f"{modality}/{kind}/weights_{i}" for i in range(shards)]
+            width = self.tensors.take(paths[0], None, None).shape[1]
+            matrix = concatenated([self.tensors.take(path, None, width) for path in paths])
+            kinds[kind].append(matrix)
+        shared = kinds["shared"]
+        inputs = shared * 2 if len(shared) == 1 else [*kinds["input_emb"], *kinds["target_emb"]]
+        if len(shared) == 2:  # with vocabularies of different sizes, each language has one
+            rows = rows_of_sides(self.folder, self.hparams.get("vocab_divisor", 1))
+            inputs = [each for side in SIDES for each in shared if each.shape[0] == rows.get(side)]
+        outputs = kinds["softmax"] or (inputs[1:] if shared else [])
+        if len(inputs) != 2 or len(outputs) != 1:
             raise ValueError(
                 f"{self.folder} must have embeddings `shared`, or `shared` and `softmax`, or "
-                f"`input_emb`, `target_emb` and `softmax`. It has: {', '.join(matrices) or 'none'}"
+                f"`input_emb`, `target_emb` and `softmax`. It has: "
+                f"{', '.join(map('/'.join, found)) or 'none'}. If two are `shared`, give the "
+                "sub-word files of their sizes the names vocab.source.subwords and "
+                "vocab.target.subwords"
             )
+        (source, target), (output,) = inputs, outputs
         if output.shape != target.shape or source.shape[1] != target.shape[1]:
             raise ValueError(
                 f"{self.folder}: softmax must have the shape {target.shape} of the target's "
@@ -218,22 +209,6 @@ class Tensor2TensorFolder:
                 f"{source.shape}"
             )
         return source, target, output
-
-    def matrix(self, path, shards):
-        first = self.tensors.take(f"{path}/weights_0", None, None)
-        paths = [f"{path}/weights_{i}" for i in range(shards)]
-        return concatenated([self.tensors.take(path, None, first.shape[1]) for path in paths])
-
-    def by_vocabularies(self, matrices):
-        """Returns {side: matrix} if the sizes of the vocabularies show which matrix is which.
-
-        If the two vocabularies have different sizes, each language has a matrix named `shared`.
-        """
-        rows = rows_of_sides(self.folder, self.hparams.get("vocab_divisor", 1))
-        by_rows = {matrix.shape[0]: matrix for matrix in matrices}
-        if len(matrices) == 2 and by_rows.keys() == set(rows.values()):
-            return {side: by_rows[size] for side, size in rows.items()}
-        return None
 
 
 def with_target_space(matrix, table, id, factor):

@@ -86,7 +86,7 @@ def test_learned_positions_and_unscaled_embeddings(tmp_path):
     learned = {"positions": "learned", "max_length": 9, "embedding_scale": 1.0}
     check_model(read(write(tmp_path, model, settings)), weights, CONFIG | learned)
     model[f"{BODY}/inputs_positional_embedding"] = table[:8]
-    with pytest.raises(ValueError, match=r"same number of positions. Received: 8 and 9"):
+    with pytest.raises(ValueError, match="same number of positions"):
         read(write(tmp_path, model, settings))
 
 
@@ -157,7 +157,7 @@ def test_two_vocabularies_of_different_sizes_have_a_matrix_shared_each(tmp_path,
     source = np.arange(16 * D, dtype="float32").reshape(16, D)
     model[f"transformer/symbol_modality_16_{D}/shared/weights_0"] = source
     folder = write(tmp_path, model)
-    with pytest.raises(ValueError, match=r"which is whose: .* Give the sub-word files"):
+    with pytest.raises(ValueError, match=r"two are `shared`, give the sub-word files"):
         read(folder)
     (file,) = folder.glob("*.subwords")
     lines = file.read_text().splitlines(keepends=True)
@@ -186,7 +186,7 @@ SHARED = f"{MODALITY}/shared/weights_3"
         ({"hparams": {"layer_preprocess_sequence": "none"}}, "must be 'n' and 'da'"),
         ({"hparams": POST}, "must be 'n' and 'da'"),
         ({"hparams": {"num_encoder_layers": 1}}, r"has 2 \+ 1 layers .* settings say 1 \+ 1"),
-        ({"hparams": {"num_heads": 4}}, "divisor of .*, 6 and 10. Received: num_heads=4"),
+        ({"hparams": {"num_heads": 4}}, "divisor of the widths .*, 6 and 10"),
         (without(MODEL, f"{CONVOLUTION}/bias"), "no tensor encoder/layer_1/ffn/conv1/bias"),
         (changed(MODEL, f"{CONVOLUTION}/bias", 11), r"must have the shape \(12\)"),
         (without(MODEL, SHARED), "no tensor .*shared/weights_3"),

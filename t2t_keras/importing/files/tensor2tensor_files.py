@@ -72,53 +72,35 @@ def read_vocabularies(folder, source_rows, target_rows, divisor):
         source_rows, target_rows: numbers of rows of the matrices.
         divisor: number that divides the numbers of rows. Additional rows have empty pieces.
     """
-    check_integer("vocab_divisor", divisor)
-    files = {path: read_subwords(path) for path in sorted(folder.glob("*.subwords*"))}
-    sides = list(files_of_sides(folder).values())
-    if not all(side in files for side in sides):
-        sides = [
-            next(iter(fitting), None) if len(fitting) == 1 else None
-            for fitting in (
-                [path for path, pieces in files.items() if rows_of(pieces, divisor) == rows]
-                for rows in (source_rows, target_rows)
-            )
-        ]
-    if None in sides:
-        found = ", ".join(f"{path.name} ({len(pieces):,})" for path, pieces in files.items())
-        raise ValueError(
-            f"{folder} must have the sub-word file of the model's data folder, with "
-            f"{target_rows:,} pieces, or two files vocab.source.subwords and "
-            f"vocab.target.subwords. It has: {found or 'none'}"
-        )
-    for path, rows in zip(sides, (source_rows, target_rows), strict=True):
-        if rows_of(files[path], divisor) != rows:
+    files = {path: read_subwords(path, divisor) for path in sorted(folder.glob("*.subwords*"))}
+    sides = []
+    for side, rows in (("source", source_rows), ("target", target_rows)):
+        fitting = [path for path, pieces in files.items() if len(pieces) == rows]
+        named = folder / f"vocab.{side}.subwords"
+        if named not in fitting and len(fitting) != 1:
+            found = ", ".join(f"{path.name} ({len(pieces):,})" for path, pieces in files.items())
             raise ValueError(
-                f"{path} has {len(files[path]):,} pieces, and the model's matrix {rows:,} rows"
+                f"{folder} must have the sub-word file of the model's data folder, with {rows:,} "
+                "pieces, or two files vocab.source.subwords and vocab.target.subwords. It has: "
+                f"{found or 'none'}"
             )
-    filled = {path: files[path] + [""] * (-len(files[path]) % divisor) for path in set(sides)}
-    return [filled[path] for path in sides]
-
-
-def files_of_sides(folder):
-    return {side: folder / f"vocab.{side}.subwords" for side in ("source", "target")}
+        sides.append(files[named if named in fitting else fitting[0]])
+    return sides
 
 
 def rows_of_sides(folder, divisor):
     """Returns {side: number of rows of its matrix} for sides with a separate file."""
-    check_integer("vocab_divisor", divisor)
-    files = {side: path for side, path in files_of_sides(folder).items() if path.exists()}
-    return {side: rows_of(read_subwords(path), divisor) for side, path in files.items()}
+    paths = {side: folder / f"vocab.{side}.subwords" for side in ("source", "target")}
+    return {
+        side: len(read_subwords(path, divisor)) for side, path in paths.items() if path.exists()
+    }
 
 
-def rows_of(pieces, divisor):
-    return len(pieces) + -len(pieces) % divisor
-
-
-def read_subwords(path):
+def read_subwords(path, divisor):
     """Returns the pieces in a sub-word file: one piece per line, possibly in quotes."""
-    return [unquoted(line.rstrip()) for line in read_lines(path)]
-
-
-def unquoted(line):
-    in_quotes = len(line) > 1 and line[0] == line[-1] and line[0] in "'\""
-    return line[1:-1] if in_quotes else line
+    check_integer("vocab_divisor", divisor)
+    pieces = []
+    for line in map(str.rstrip, read_lines(path)):
+        in_quotes = len(line) > 1 and line[0] == line[-1] and line[0] in "'\""
+        pieces.append(line[1:-1] if in_quotes else line)
+    return pieces + [""] * (-len(pieces) % divisor)

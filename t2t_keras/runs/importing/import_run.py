@@ -16,7 +16,6 @@ from pipelines.tokenizers import SIDES, SeparateTokenizers, load_tokenizer, save
 from pipelines.tokenizers.mapped_sentencepiece import MappedSentencePiece
 from pipelines.tokenizers.separated_tokens import TokenTokenizer
 from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
-from t2t_keras.checks import nearest
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
 from t2t_keras.importing import hub
@@ -70,23 +69,15 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
         source = find_model(model, format, languages, show, **options)
     with atomic_folder(run) as folder:
         if source.format == hub.RUN:
-            imported, count = None, copy_run(source, folder)
+            imported, config = None, copy_run(source, folder)
         else:
-            imported, count = convert(source, folder, command, options)
-    return Import(Run(run), imported, count)
+            imported = convert(source, folder, command, options)
+            config = imported.config
+    return Import(Run(run), imported, sum(parameter_counts(config).values()))
 
 
 def convert(source, folder, command, options):
-    """Writes another system's model as a run.
-
-    Args:
-        source: the `ModelSource`.
-        folder: the new run's folder.
-        command, options: see `import_run`.
-
-    Returns:
-        The `Imported` model and the number of its weights.
-    """
+    """Writes another system's model as a run, and returns the `Imported` model."""
     run, unpacked = RunFolder(folder), folder / "unpacked"
     try:
         place = source_of(source.folder, source.format, unpacked)
@@ -108,18 +99,18 @@ def convert(source, folder, command, options):
         facts["origin"] = origin
     experiment = Experiment(model=imported.config, search=SearchConfig(**imported.search))
     write_settings(run.config_file, experiment, command, **facts)
-    return imported, arrays.count
+    return imported
 
 
 def copy_run(source, folder):
-    """Copies a downloaded run into a new folder, and returns the number of its weights."""
-    experiment = checked(source.folder)
+    """Copies a downloaded run into a new folder, and returns the `TransformerConfig`."""
+    config = checked(source.folder).model
     for name in source.files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source.folder / name, folder / name)
     facts = {"languages": source.languages, "origin": source.origin}
     write_json(folder / "config.json", read_config(source.folder / "config.json") | facts)
-    return sum(parameter_counts(experiment.model).values())
+    return config
 
 
 def checked(folder):
@@ -144,7 +135,13 @@ def languages_of(imported):
 
 def tokenizer_of(imported):
     """Returns the tokenizer of an `Imported` model."""
-    tokenizer, config = new_tokenizer(imported), imported.config
+    sides, config = (imported.source, imported.target), imported.config
+    if imported.own_vocabulary is not None:
+        tokenizer = load_tokenizer(imported.own_vocabulary)
+    elif imported.source is imported.target:
+        tokenizer = TOKENIZERS[imported.target.kind](imported.target)
+    else:
+        tokenizer = SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
     rows = {"source": config.source_vocab_size or config.vocab_size, "target": config.vocab_size}
     for side in SIDES:
         size = getattr(tokenizer, side).size
@@ -154,15 +151,6 @@ def tokenizer_of(imported):
                 "They do not belong together"
             )
     return tokenizer
-
-
-def new_tokenizer(imported):
-    if imported.own_vocabulary is not None:
-        return load_tokenizer(imported.own_vocabulary)
-    if imported.source is imported.target:
-        return TOKENIZERS[imported.target.kind](imported.target)
-    sides = imported.source, imported.target
-    return SeparateTokenizers(*(TOKENIZERS[side.kind](side) for side in sides))
 
 
 # Neither composes nor removes characters, because the model may have learned them.
@@ -185,29 +173,15 @@ class Arrays(collections.abc.Mapping):
 
     def __init__(self, imported):
         model = without_values(lambda: TrainableTransformer(imported.config, name="model"))
-        self.variables = named("model", model.variables)
-        self.weights = dict(imported.weights)
-        self.count = 0
-        paths = set()
-        for variable in model.weights:
-            path = path_of(variable)
-            paths.add(path)
-            if variable.trainable:
-                self.check(path, tuple(variable.shape))
-        if unknown := self.weights.keys() - paths:
-            raise AssertionError(f"weights that the model does not have: {sorted(unknown)}")
-
-    def check(self, path, shape):
-        if path not in self.weights:
-            raise ValueError(
-                f"The model has nothing for our weight {path}{nearest(path, self.weights)}"
-            )
-        if self.weights[path].shape != shape:
-            raise ValueError(
-                f"The weight {path} must have the shape {shape}. "
-                f"Received: {self.weights[path].shape}"
-            )
-        self.count += int(np.prod(shape))
+        self.variables, self.weights = named("model", model.variables), imported.weights
+        needed = {path_of(weight): tuple(weight.shape) for weight in model.trainable_weights}
+        found = {path: tensor.shape for path, tensor in self.weights.items()}
+        for path in needed.keys() | found.keys():
+            if needed.get(path) != found.get(path):
+                raise ValueError(
+                    f"The weight {path} must have the shape {needed.get(path)}. "
+                    f"Received: {found.get(path)}"
+                )
 
     def __getitem__(self, name):
         variable = self.variables[name]
