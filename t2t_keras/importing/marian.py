@@ -5,7 +5,7 @@ from pathlib import Path
 
 from t2t_keras.importing.accompanying_files import find_vocabularies
 from t2t_keras.importing.converter import SIDES, Converter, Names, require
-from t2t_keras.importing.files.npz_file import NpzFile
+from t2t_keras.importing.files.npz_file import read_npz
 from t2t_keras.importing.marian_settings import Settings
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.sentencepiece_models import sentencepiece_fields
@@ -69,20 +69,18 @@ class MarianFolder:
     def __init__(self, folder, model=None):
         self.folder = folder
         self.decoder = self.decoder_settings()
-        file = NpzFile(model or self.model_path())
-        if SETTINGS not in file.others:
-            raise ValueError(f"{file.path} is not a model of Marian: it has no {SETTINGS}")
-        try:
-            text = file.read_bytes(SETTINGS).rstrip(b"\0").decode()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{file.path}: {SETTINGS} must be UTF-8: {error}") from error
-        self.settings = Settings(text, f"{SETTINGS} in {file.path}")
+        path = model or self.model_path()
+        tensors = read_npz(path)
+        if SETTINGS not in tensors:
+            raise ValueError(f"{path} is not a model of Marian: it has no {SETTINGS}")
+        text = tensors.pop(SETTINGS).stored().tobytes().rstrip(b"\0")
+        self.settings = Settings(text, f"{SETTINGS} in {path}")
         # Marian stores vectors as [1, size].
         tensors = {
             name: tensor.reshaped(*tensor.shape[1:]) if tensor.shape[:1] == (1,) else tensor
-            for name, tensor in file.tensors.items()
+            for name, tensor in tensors.items()
         }
-        self.tensors = Tensors(tensors, file.path)
+        self.tensors = Tensors(tensors, path)
         self.refuse_foreign()
 
     def decoder_settings(self):
@@ -91,7 +89,7 @@ class MarianFolder:
         if len(found) > 1:
             names = ", ".join(path.name for path in found)
             raise ValueError(f"{self.folder} must have one file decoder.yml. It has: {names}")
-        text = found[0].read_text("utf-8", "replace") if found else ""
+        text = found[0].read_bytes() if found else b""
         return Settings(text, found[0] if found else "decoder.yml")
 
     def model_path(self):

@@ -9,14 +9,14 @@ class Settings:
     """Settings as text, with a method for each type of value.
 
     Args:
-        text: contents of a YAML file.
+        text: contents of a YAML file, as bytes.
         origin: name of the file, for error messages.
     """
 
     def __init__(self, text, origin):
         self.origin = origin
         try:
-            values = yaml.load(text, yaml.BaseLoader)  # makes strings, lists and dicts alone
+            values = yaml.load(text.decode(), yaml.BaseLoader)  # makes strings, lists, dicts alone
         except (yaml.YAMLError, RecursionError, ValueError) as error:
             reason = " ".join(str(error).split())
             raise ValueError(f"{origin} is not a YAML file: {reason}") from error

@@ -172,7 +172,7 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
             changed(MODEL, "encoder_l1_ffn_W2", 12, 9),
             "encoder_l1_ffn_b2 must have|all layers must|ffn_W2 must have the shape",
         ),
-        ({"model": MODEL | {"Wemb": np.array([{}])}}, "Wemb holds object"),
+        ({"model": MODEL | {"Wemb": np.array([{}])}}, "Wemb.npy holds object"),
         ({"files": {"vocab.de.yml": "a: 0"}}, "vocab.source.yml.* has: vocab.de.yml, vocab.yml"),
         ({"files": {"vocab.yml": "a: 5"}}, "check that it belongs to the model"),
         (

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from t2t_keras.importing.files.safetensors_file import MOST_AXES, widened
+from t2t_keras.importing.files.safetensors_file import ITEM_SIZES, MOST_AXES, read_array
 from t2t_keras.importing.tensors import Tensor
 
 VERSIONS = range(1, 7)
@@ -130,15 +130,7 @@ class CTranslate2File:
 
 
 def item_size(dtype):
-    return 2 if dtype in ("bfloat16", "float16") else np.dtype(dtype).itemsize
-
-
-def read_array(path, dtype, shape, offset):
-    stored = "uint16" if dtype == "bfloat16" else dtype
-    array = np.fromfile(path, f"<{np.dtype(stored).str[1:]}", math.prod(shape), offset=offset)
-    if dtype == "bfloat16":
-        array = widened(array)
-    return array.reshape(shape)
+    return ITEM_SIZES.get(dtype) or np.dtype(dtype).itemsize
 
 
 def read_weights(path, variable, scale):

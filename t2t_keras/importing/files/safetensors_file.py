@@ -39,12 +39,12 @@ def read_safetensors(path):
         raise damaged(path, "its header is not a JSON object")
     header.pop("__metadata__", None)
     first = 8 + length  # offsets in the header count from here
-    places = {name: place(path, name, entry, size - first) for name, entry in header.items()}
-    check_apart(path, places)
-    return {
-        name: Tensor(shape, functools.partial(read_part, path, dtype, shape, first + begin))
-        for name, (begin, _, dtype, shape) in places.items()
-    }
+    tensors = {}
+    for name, entry in header.items():
+        begin, dtype, shape = place(path, name, entry, size - first)
+        compute = functools.partial(read_array, path, dtype, shape, first + begin)
+        tensors[name] = Tensor(shape, compute)
+    return tensors
 
 
 def damaged(path, reason):
@@ -52,7 +52,7 @@ def damaged(path, reason):
 
 
 def place(path, name, entry, size):
-    """Returns (begin, end, dtype, shape) of a tensor from its entry in the header."""
+    """Returns (begin, dtype, shape) of a tensor from its entry in the header."""
     try:
         dtype, shape = str(entry["dtype"]), entry["shape"]
         begin, end = entry["data_offsets"]
@@ -71,7 +71,7 @@ def place(path, name, entry, size):
         raise damaged(path, f"{name} is at {begin:,} to {end:,} of {size:,} bytes")
     if math.prod(shape) * ITEM_SIZES[dtype] != end - begin:
         raise damaged(path, f"{name} has {end - begin:,} bytes and the shape {shape} in {dtype}")
-    return begin, end, dtype, tuple(shape)
+    return begin, dtype, tuple(shape)
 
 
 def are_sizes(numbers):
@@ -79,20 +79,11 @@ def are_sizes(numbers):
     return all(type(number) is int and 0 <= number < 2**63 for number in numbers)
 
 
-def check_apart(path, places):
-    """Raises `ValueError` if two tensors overlap."""
-    previous, previous_end = None, 0
-    for name, (begin, end, *_) in sorted(places.items(), key=lambda item: item[1][:2]):
-        if begin < previous_end:
-            raise damaged(path, f"{previous} and {name} overlap")
-        previous, previous_end = name, end
-
-
-def read_part(path, dtype, shape, offset):
-    """Returns one array of a file."""
-    with open(path, "rb") as file:
-        file.seek(offset)
-        return floats(file.read(math.prod(shape) * ITEM_SIZES[dtype]), dtype).reshape(shape)
+def read_array(path, dtype, shape, offset):
+    """Returns a little-endian array in a file. bfloat16 becomes float32."""
+    stored = "<u2" if dtype == "bfloat16" else np.dtype(dtype).newbyteorder("<")
+    array = np.fromfile(path, stored, math.prod(shape), offset=offset)
+    return (widened(array) if dtype == "bfloat16" else array).reshape(shape)
 
 
 def floats(contents, dtype):

@@ -56,7 +56,6 @@ def test_a_tensor_is_read_when_it_is_needed(path):
         ({"x": entry(shape=(-2, -1))}, "not sizes"),
         ({"x": entry(shape=(3,))}, "8 bytes and the shape"),
         ({"x": entry(offsets=(12, 20))}, "of 16 bytes"),
-        ({"x": entry(), "y": entry(offsets=(4, 12))}, "x and y overlap"),
         ({"x": entry("I64", (1,))}, "type I64"),
     ],
 )
