@@ -228,7 +228,6 @@ def first_line(error):
 def library():
     """Returns the package huggingface_hub."""
     try:
-        import huggingface_hub
         import huggingface_hub.constants
         import huggingface_hub.errors
         import huggingface_hub.repocard
@@ -238,7 +237,5 @@ def library():
             "models of the Hugging Face Hub are downloaded with a further package: "
             'pip install "t2t-keras[hub]"'
         ) from error
-    except ValueError as error:  # it parses HF_ENDPOINT
-        raise ValueError(f"HF_ENDPOINT must be an address, such as https://…: {error}") from error
     huggingface_hub.utils.logging.set_verbosity_error()  # warnings say what `explained` says
     return huggingface_hub

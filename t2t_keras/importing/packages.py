@@ -87,18 +87,18 @@ def around(folder, format):
 def model_folder(unpacked, archive, format):
     """Returns the outermost folder that holds a model; there must be one alone."""
     formats = [FORMATS[format]] if format in FORMATS else FORMATS.values()
-    folders = [unpacked]
-    while folders:
-        found = [each for each in folders if any(form.fits(each) for form in formats)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            names = ", ".join(each.relative_to(unpacked).as_posix() for each in found[:5])
-            raise ValueError(
-                f"{archive} holds {len(found)} models: {names}. Unpack it and give the folder of "
-                "one of them"
-            )
-        folders = [each for folder in folders for each in sorted(folder.iterdir()) if each.is_dir()]
+    folders = [unpacked, *(each for each in sorted(unpacked.rglob("*")) if each.is_dir())]
+    found = [each for each in folders if any(form.fits(each) for form in formats)]
+    depth = min((len(each.parts) for each in found), default=0)
+    found = [each for each in found if len(each.parts) == depth]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(each.relative_to(unpacked).as_posix() for each in found[:5])
+        raise ValueError(
+            f"{archive} holds {len(found)} models: {names}. Unpack it and give the folder of one "
+            "of them"
+        )
     names = [each.name for each in unpacked.rglob("*") if each.is_file()]
     raise ValueError(f"{archive} holds {nothing_known(names, format)}")
 

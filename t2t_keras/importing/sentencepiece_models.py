@@ -45,13 +45,7 @@ def sentencepiece_fields(folder, side, pieces):
 
 
 class Comparison(NamedTuple):
-    """Sizes of a SentencePiece model, a vocabulary, and the pieces that are in both.
-
-    Args:
-        model: number of pieces of the SentencePiece model, without special ones.
-        vocabulary: number of tokens of the vocabulary, without special ones.
-        common: number of pieces in both.
-    """
+    """The number of pieces of a SentencePiece model, of tokens of a vocabulary, and in common."""
 
     model: int
     vocabulary: int
@@ -70,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def compared(model, pieces):
-    """Returns the `Comparison` of a SentencePiece model and a side's pieces."""
+    """Returns the `Comparison` of a SentencePiece model and a side's pieces, special ones apart."""
     processor = processor_of(model)
     special = processor.is_control, processor.is_unknown, processor.is_unused
     ids = range(processor.get_piece_size())
@@ -88,16 +82,15 @@ def compare_pieces(imported, folder):
     if imported.source is imported.target:
         sides = {"source and target": imported.source}
     for name, side in sides.items():
-        if side.model is None:
-            continue
-        found = compared(side.model, side.pieces)
-        if not found.fits:
+        found = side.model and compared(side.model, side.pieces)
+        if found and not found.fits:
             raise ValueError(
                 f"{folder}: {found} ({name}). They do not belong together: give the SentencePiece "
                 "model that this model was trained with"
             )
-        if missing := found.model - found.common:
+        if found and found.model > found.common:
             imported.notes.append(
-                f"{name}: {missing:,} of the {found.model:,} pieces of the SentencePiece model are "
-                "not in the vocabulary; text that is split into them becomes unknown tokens"
+                f"{name}: {found.model - found.common:,} of the {found.model:,} pieces of the "
+                "SentencePiece model are not in the vocabulary; text that is split into them "
+                "becomes unknown tokens"
             )

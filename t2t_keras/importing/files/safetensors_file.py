@@ -7,7 +7,6 @@ the tensors, all little-endian.
 import functools
 import json
 import math
-import struct
 
 import numpy as np
 
@@ -27,51 +26,39 @@ def read_safetensors(path):
     """
     size = path.stat().st_size
     with open(path, "rb") as file:
-        start = file.read(8)
-        length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
+        length = int.from_bytes(file.read(8), "little")
         if length > min(size - 8, LONGEST_HEADER):
             raise damaged(path, f"its header has {length:,} bytes, and the file {size:,}")
         try:
-            header = json.loads(file.read(length))
-        except (ValueError, RecursionError) as error:
-            raise damaged(path, f"its header is not JSON ({error})") from error
-    if not isinstance(header, dict):
-        raise damaged(path, "its header is not a JSON object")
+            header = dict(json.loads(file.read(length)))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise damaged(path, f"its header is not a JSON object ({error})") from error
     header.pop("__metadata__", None)
     first = 8 + length  # offsets in the header count from here
-    tensors = {}
-    for name, entry in header.items():
-        begin, dtype, shape = place(path, name, entry, size - first)
-        compute = functools.partial(read_array, path, dtype, shape, first + begin)
-        tensors[name] = Tensor(shape, compute)
-    return tensors
+    return {name: tensor_at(path, first, size, name, entry) for name, entry in header.items()}
 
 
 def damaged(path, reason):
     return ValueError(f"{path} is not a whole safetensors file: {reason}. Download it again")
 
 
-def place(path, name, entry, size):
-    """Returns (begin, dtype, shape) of a tensor from its entry in the header."""
+def tensor_at(path, first, size, name, entry):
+    """Returns the `Tensor` of an entry in the header."""
     try:
-        dtype, shape = str(entry["dtype"]), entry["shape"]
-        begin, end = entry["data_offsets"]
+        kind, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
         whole = len(shape) <= MOST_AXES and are_sizes([*shape, begin, end])
     except (TypeError, KeyError, ValueError) as error:
         raise damaged(path, f"the entry of {name} is malformed") from error
-    if not whole:
-        raise damaged(path, f"the shape or the offsets of {name} are not sizes")
-    if dtype not in TYPES:
+    if kind not in TYPES:
         raise ValueError(
-            f"{path}: {name} has the type {dtype:.40}. Tensors of {', '.join(TYPES)} can be "
+            f"{path}: {name} has the type {kind!s:.40}. Tensors of {', '.join(TYPES)} can be "
             "imported. Save the model again in float32"
         )
-    dtype = TYPES[dtype]
-    if not begin <= end <= size:
-        raise damaged(path, f"{name} is at {begin:,} to {end:,} of {size:,} bytes")
-    if math.prod(shape) * ITEM_SIZES[dtype] != end - begin:
-        raise damaged(path, f"{name} has {end - begin:,} bytes and the shape {shape} in {dtype}")
-    return begin, dtype, tuple(shape)
+    dtype = TYPES[kind]
+    if not whole or first + end > size or math.prod(shape) * ITEM_SIZES[dtype] != end - begin:
+        raise damaged(path, f"{name} has the shape {shape!s:.80} in {dtype} and other bytes")
+    compute = functools.partial(read_array, path, dtype, tuple(shape), first + begin)
+    return Tensor(shape, compute)
 
 
 def are_sizes(numbers):

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import math
 import re
 
 from t2t_keras.export.loading import plain_path
@@ -63,7 +62,6 @@ def read_checkpoint(prefix, version):
     try:
         with opened() as reader:
             shapes = reader.get_variable_to_shape_map()
-            dtypes = reader.get_variable_to_dtype_map()
     except failures as error:
         raise damaged(error) from error
     actual = 2 if OBJECTS in shapes else 1
@@ -72,8 +70,6 @@ def read_checkpoint(prefix, version):
             f"{prefix} is a checkpoint of TensorFlow {actual}. Models of this format have "
             f"checkpoints of TensorFlow {version}"
         )
-    files = prefix.parent.glob(f"{prefix.name}.data-*")
-    available = sum(path.stat().st_size for path in files)
 
     def read(name):
         try:
@@ -82,12 +78,8 @@ def read_checkpoint(prefix, version):
         except failures as error:
             raise damaged(error) from error
 
-    tensors = {}
-    for name, shape in shapes.items():
-        if version == 2 and (SLOT in name or not name.endswith(VALUE)):
-            continue
-        size = math.prod(shape) * dtypes[name].size
-        if size > available:
-            raise damaged(f"{name} needs {size:,} bytes, and the .data files have {available:,}")
-        tensors[name.removesuffix(VALUE)] = Tensor(shape, functools.partial(read, name))
-    return tensors
+    return {
+        name.removesuffix(VALUE): Tensor(shape, functools.partial(read, name))
+        for name, shape in shapes.items()
+        if version == 1 or (SLOT not in name and name.endswith(VALUE))
+    }
