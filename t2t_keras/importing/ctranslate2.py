@@ -96,7 +96,7 @@ class CTranslate2Folder:
             )
         self.settings = read_json_file(folder / "config.json", {})
         if self.model.revision == 1:
-            for part in (self.model.tensors, self.model.attributes, self.model.same):
+            for part in (self.model.tensors, self.model.attributes):
                 renamed = {current_name(name): part[name] for name in part}
                 part.clear()
                 part.update(renamed)
@@ -177,10 +177,10 @@ class CTranslate2Folder:
         d_model = source.shape[1]
         target = self.tensors.take(TARGET, None, d_model)
         output = self.tensors.take(OUTPUT, *target.shape)
-        matrices = source, target, target if self.same(TARGET, OUTPUT) else output
+        matrices = source, target, target if target.equals(output) else output
         vocabularies.read(source.shape[0], target.shape[0])
         start, source_start = vocabularies.start, vocabularies.source_start
-        is_shared = self.same(name, TARGET) and vocabularies.tokens[0] == vocabularies.tokens[1]
+        is_shared = source.equals(target) and vocabularies.tokens[0] == vocabularies.tokens[1]
         if vocabularies.source_begin:  # then source and target both use the begin token's row
             is_shared = is_shared and start == source_start
         converter = Converter(self.tensors, NAMES, optional=True)
@@ -218,11 +218,6 @@ class CTranslate2Folder:
             )
         elif "int16" in self.model.types:
             yield "weights in int16 become float32; each differs slightly from its original"
-
-    def same(self, one, other):
-        """Returns whether two names mean the same matrix, or two matrices with equal contents."""
-        names, tensors = self.model.same, self.model.tensors
-        return names[one] == names[other] or tensors[one].equals(tensors[other])
 
     def embedding_scale(self, d_model):
         """Returns the factor of the embeddings, or None for √d_model."""

@@ -63,49 +63,34 @@ def read_vocabulary(path):
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8: {error}") from error
     if path.suffix == ".txt":
-        ids = of_lines(text, path)
-    elif text.lstrip().startswith("{"):  # JSON is valid YAML, so a .yml file may contain it
-        ids = of_json(text, path)
-    else:
-        ids = of_yaml(text, path)
-    return checked(ids, path)
-
-
-def of_lines(text, path):
-    lines = text.removesuffix("\n").split("\n")
-    return list_of_ids(((line.removesuffix("\r"), id) for id, line in enumerate(lines)), path)
-
-
-def of_json(text, path):
-    try:
-        pairs = json.loads(text, object_pairs_hook=list)
-    except (ValueError, RecursionError) as error:
+        lines = text.removesuffix("\n").split("\n")
+        return checked(((line.removesuffix("\r"), id) for id, line in enumerate(lines)), path)
+    if not text.lstrip().startswith("{"):
+        return checked(lines_of_yaml(text, path), path)
+    try:  # JSON is valid YAML, so a .yml file may contain it
+        return checked(json.loads(text, object_pairs_hook=list), path)
+    except (json.JSONDecodeError, RecursionError) as error:
         raise ValueError(f"{path} is not a JSON file: {error}") from error
-    return list_of_ids(pairs, path)
 
 
-def of_yaml(text, path):
-    """Returns {token: id} of lines such as `'!': 12`, or `? '!'` followed by `: 12`."""
-
-    def pairs():
+def lines_of_yaml(text, path):
+    """Yields (token, id) of lines such as `'!': 12`, or `? '!'` followed by `: 12`."""
+    question = None
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.removesuffix("\r")
+        if not line or line in ("---", "..."):
+            continue
+        if question is None and line.startswith("? "):
+            question = line[2:]
+            continue
+        token, colon, id = line.rpartition(":")
+        id = id.strip(" ")
+        if not colon or not re.fullmatch("[0-9]{1,9}", id) or (question and token.strip(" ")):
+            raise ValueError(
+                f"{path}: line {number} must be a token, a colon and an id. Received: {line!r}"
+            )
+        yield unquoted(token if question is None else question), int(id)
         question = None
-        for number, line in enumerate(text.split("\n"), 1):
-            line = line.removesuffix("\r")
-            if not line or line in ("---", "..."):
-                continue
-            if question is None and line.startswith("? "):
-                question = line[2:]
-                continue
-            token, colon, id = line.rpartition(":")
-            id = id.strip(" ")
-            if not colon or not re.fullmatch("[0-9]{1,9}", id) or (question and token.strip(" ")):
-                raise ValueError(
-                    f"{path}: line {number} must be a token, a colon and an id. Received: {line!r}"
-                )
-            yield unquoted(token if question is None else question), int(id)
-            question = None
-
-    return list_of_ids(pairs(), path)
 
 
 def unquoted(scalar):
@@ -120,23 +105,18 @@ def unquoted(scalar):
     return scalar
 
 
-def list_of_ids(pairs, path):
-    """Returns {token: id}. Rejects tokens and ids that occur twice."""
-    ids, tokens = {}, {}
+def checked(pairs, path):
+    """Returns the `Vocabulary` of pairs of a token and its id. Neither may occur twice."""
+    ids, names = {}, {}
     for token, id in pairs:
-        if not isinstance(id, int) or isinstance(id, bool) or not 0 <= id < LARGEST:
+        if type(id) is not int or not 0 <= id < LARGEST:
             raise ValueError(f"{path}: the id of {token!r} must be a whole number. Received: {id}")
-        if token in ids or id in tokens:
+        if token in ids or id in names:
             raise ValueError(
                 f"{path}: {token!r} with id {id} is there a second time, after "
-                f"{tokens.get(id, token)!r} with id {ids.get(token, id)}"
+                f"{names.get(id, token)!r} with id {ids.get(token, id)}"
             )
-        ids[token], tokens[id] = id, token
-    return ids
-
-
-def checked(ids, path):
-    names = {id: token for token, id in ids.items()}
+        ids[token], names[id] = id, token
 
     def special(id, tokens):
         """Returns a special token's id.

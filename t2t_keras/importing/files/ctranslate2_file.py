@@ -27,7 +27,6 @@ class CTranslate2File:
         tensors: {name: `Tensor`} of the weights. Quantized weights become float32.
         attributes: {name: value} of scalars and strings. Older versions store strings as arrays.
         types: types of the stored weights.
-        same: {name or alias: name of the stored variable}.
     """
 
     def __init__(self, path):
@@ -35,25 +34,26 @@ class CTranslate2File:
         with open(path, "rb") as file:
             self.file = file
             try:
-                variables, aliases = self.read_header()
+                variables = self.read_header()
             except (struct.error, UnicodeDecodeError) as error:
                 raise self.damaged("it ends in the middle of its header") from error
         del self.file
-        self.same = {name: name for name in variables} | aliases
         self.tensors, self.attributes, self.types = {}, {}, set()
-        for name, original in self.same.items():
-            if original not in variables:
-                raise self.damaged(f"{name} is another name of {original}, which it does not have")
-            if original in self.attributes:  # read only once, even if it has aliases
-                self.attributes[name] = self.attributes[original]
-            else:
-                self.add(name, variables[original], variables)
+        values = {}  # aliases have the same variable, and get the same object
+        for name, variable in variables.items():
+            if name.endswith("_scale") and name.removesuffix("_scale") in variables:
+                continue
+            if variable not in values:
+                scale = variables.get(f"{name}_scale")
+                values[variable] = self.value(name, variable, scale)
+            is_tensor = isinstance(values[variable], Tensor)
+            (self.tensors if is_tensor else self.attributes)[name] = values[variable]
 
     def damaged(self, reason):
         return ValueError(f"{self.path} is not a whole model of CTranslate2: {reason}")
 
     def read_header(self):
-        """Returns {name: (dtype, shape, offset)} and {alias: name}."""
+        """Returns {name or alias: (dtype, shape, offset)}."""
         self.version = self.number("I")
         if self.version not in VERSIONS:
             raise ValueError(
@@ -66,38 +66,28 @@ class CTranslate2File:
         variables = {}
         for _ in range(self.number("I")):
             name = self.string()
-            shape = [self.number("I") for _ in range(self.number("B"))]
+            shape = tuple(self.number("I") for _ in range(self.number("B")))
             kind, count = self.number("B"), self.number("I")
             if self.version >= 4:
-                dtype = TYPES[kind] if kind < len(TYPES) else None
-                size = count
+                dtype, size = dict(enumerate(TYPES)).get(kind), count
             else:
                 dtype, size = OLD_TYPES.get(kind), kind * count
-            if dtype is None:
-                raise self.damaged(f"{name} has the unknown type {kind}")
-            if len(shape) > MOST_AXES or (len(shape) > 1 and 0 in shape):
-                raise self.damaged(f"{name} has the shape {shape}")
-            if size != math.prod(shape) * item_size(dtype):
-                raise self.damaged(f"{name} has {size:,} bytes and the shape {shape}")
             offset = self.file.tell()
-            if offset + size > self.size:
-                raise self.damaged(f"{name} needs {size:,} bytes, more than the file has left")
-            if name in variables:
-                raise self.damaged(f"{name} occurs twice")
-            variables[name] = dtype, tuple(shape), offset
+            is_whole = dtype and len(shape) <= MOST_AXES and (len(shape) < 2 or 0 not in shape)
+            if not is_whole or size != math.prod(shape) * item_size(dtype):
+                raise self.damaged(f"{name} has {size:,} bytes, type {kind} and shape {shape}")
+            if offset + size > self.size or name in variables:
+                raise self.damaged(f"{name} ends after the file, or occurs twice")
+            variables[name] = dtype, shape, offset
             self.file.seek(size, 1)
-        aliases = {}
-        if self.version >= 3:
-            for _ in range(self.number("I")):
-                alias = self.string()
-                aliases[alias] = self.string()
+        for _ in range(self.number("I") if self.version >= 3 else 0):
+            alias, name = self.string(), self.string()
+            if name not in variables:
+                raise self.damaged(f"{alias} is another name of {name}, which it does not have")
+            variables[alias] = variables[name]
         if self.file.tell() != self.size:
             raise self.damaged(f"{self.size - self.file.tell():,} bytes are left after its end")
-        # An alias of quantized weights is also an alias of their scale.
-        for alias, name in list(aliases.items()):
-            if f"{name}_scale" in variables:
-                aliases.setdefault(f"{alias}_scale", f"{name}_scale")
-        return variables, aliases
+        return variables
 
     def number(self, form):
         return struct.unpack(f"<{form}", self.file.read(struct.calcsize(form)))[0]
@@ -108,25 +98,20 @@ class CTranslate2File:
             raise self.damaged("it ends in the middle of a name")
         return contents[:-1].decode()
 
-    def add(self, name, variable, variables):
+    def value(self, name, variable, scale):
+        """Returns the `Tensor`, the string or the number of a variable."""
         dtype, shape, _ = variable
-        if name.endswith("_scale") and name.removesuffix("_scale") in self.same:
-            return
         if not shape:
-            self.attributes[name] = read_array(self.path, *variable).item()
-        elif dtype == "int8" and len(shape) == 1:
-            contents = read_array(self.path, *variable).tobytes()
+            return read_array(self.path, *variable).item()
+        if dtype == "int8" and len(shape) == 1:
             try:
-                self.attributes[name] = contents.decode()
+                return read_array(self.path, *variable).tobytes().decode()
             except UnicodeDecodeError as error:
                 raise self.damaged(f"{name} is not UTF-8 ({error})") from error
-        else:
-            scale = variables.get(f"{self.same[name]}_scale")
-            if scale is not None and math.prod(scale[1]) not in (1, shape[0]):
-                raise self.damaged(f"{name} has the shape {shape}, and its scale {scale[1]}")
-            compute = functools.partial(read_weights, self.path, variable, scale)
-            self.tensors[name] = Tensor(shape, compute)
-            self.types.add(dtype)
+        if scale is not None and math.prod(scale[1]) not in (1, shape[0]):
+            raise self.damaged(f"{name} has the shape {shape}, and its scale {scale[1]}")
+        self.types.add(dtype)
+        return Tensor(shape, functools.partial(read_weights, self.path, variable, scale))
 
 
 def item_size(dtype):
