@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.formats import FORMATS, Format, check_options, nothing_known
+from t2t_keras.importing.formats import FORMATS, Format, nothing_known
 
 PREFIX = "hf:"
 ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)
@@ -31,68 +31,57 @@ CARD = "README.md"
 LARGEST_TEXT = 64 << 20  # bytes of a file beside another system's weights
 
 
-class Download(NamedTuple):
-    """A model of the Hub, downloaded.
+class Repository(NamedTuple):
+    """A model of the Hub.
 
     Args:
-        folder: `Path` of its folder in the cache.
-        repository: "ORG/NAME".
+        name: "ORG/NAME".
         revision: the commit.
+        folder: `Path` of the revision in the cache, with its config.json and model card.
         format: `RUN` or a name in `FORMATS`.
-        files: {name: size} of the files that belong to the model.
+        files: {name: size} of the files that an import needs.
         card: metadata of the model card.
     """
 
-    folder: Path
-    repository: str
+    name: str
     revision: str
+    folder: Path
     format: str
     files: dict
     card: dict
 
 
-def download(address, format=None, options=(), show=print, describe=lambda download: ()):
-    """Downloads a model and returns a `Download`.
+def find(address, format=None):
+    """Returns the `Repository` at an address. Downloads at most its config.json and model card.
 
     Args:
         address: see `parse_address`.
         format: name of a format. None: the files determine it.
-        options: {name: value} of options for the format. Unknown ones are refused.
-        show: called with each line about the download.
-        describe: function of the `Download`, before its weights are there. It yields lines.
     """
-    repository, revision = parse_address(address)
+    name, revision = parse_address(address)
     hub = library()
-    with explained(repository, revision):
-        revision = hub.HfApi().resolve_revision(repository, revision=revision)
-
-        def fetch(names):
-            patterns = [glob.escape(name) for name in names]
-            return hub.snapshot_download(repository, revision=revision, allow_patterns=patterns)
-
-        folder = Path(fetch([CARD, "config.json"]))
+    with explained(name, revision):
+        revision = hub.HfApi().resolve_revision(name, revision=revision).resolved
+        small = [CARD, "config.json"]
+        folder = Path(hub.snapshot_download(name, revision=revision, allow_patterns=small))
         sizes = {
             file.path: file.size
-            for file in hub.get_cached_repo_tree(repository, revision=revision)
+            for file in hub.get_cached_repo_tree(name, revision=revision)
             if ".." not in file.path.split("/")
         }
-        format, names = model_in(sizes, format, folder, f"{PREFIX}{repository}")
-        if options and format == RUN:
-            raise ValueError(f"--{min(options)} is not for runs of this package. Leave it out")
-        if options:
-            check_options(format, options)
-        files = {name: sizes[name] for name in names}
-        facts = repository, revision.resolved, format, files, card_of(folder, show)
-        result = Download(folder, *facts)
-        for line in describe(result):
-            show(line)
-        cache = folder.parent.parent
-        size = f"{sum(files.values()) / 1e6:,.1f} MB"
-        show(f"{len(files)} of {len(sizes)} files are needed, {size}, in {cache}")
-        fetch(files)
-    for name in files:
-        check_digest(folder / name)
-    return result
+    format, needed = model_in(sizes, format, folder, f"{PREFIX}{name}")
+    files = {each: sizes[each] for each in needed}
+    return Repository(name, revision, folder, format, files, card_of(folder))
+
+
+def fetch(repository):
+    """Downloads the files of a `Repository`, and compares them with their digests."""
+    name, revision = repository.name, repository.revision
+    with explained(name, revision):
+        patterns = [glob.escape(each) for each in repository.files]
+        library().snapshot_download(name, revision=revision, allow_patterns=patterns)
+    for each in repository.files:
+        check_digest(repository.folder / each)
 
 
 def parse_address(text):
@@ -161,13 +150,11 @@ def matching(names, pattern):
     return sorted(name for name in names if form.match(name))
 
 
-def card_of(folder, show):
-    """Returns the metadata of the model card in a folder; {} if there is none."""
-    path = folder / CARD
+def card_of(folder):
+    """Returns the metadata of the model card in a folder; {} if they are absent or damaged."""
     try:
-        return (library().repocard.metadata_load(path) if path.exists() else None) or {}
-    except Exception as error:  # YAML's errors have no common base with those of Python
-        show(f"The metadata of the model card cannot be read: {first_line(error)}")
+        return library().repocard.metadata_load(folder / CARD) or {}
+    except Exception:  # YAML's errors have no common base with those of Python
         return {}
 
 

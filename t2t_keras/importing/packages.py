@@ -8,7 +8,6 @@ import struct
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from t2t_keras.importing.argos import MODEL
 from t2t_keras.importing.formats import FORMATS, hint_about, nothing_known
@@ -25,22 +24,8 @@ DAMAGED = (
 )
 
 
-class Source(NamedTuple):
-    """The place of a model's files.
-
-    Args:
-        folder: path of the folder.
-        format: the format that the given path implies, or None.
-        options: options of the format's `read` that the given path implies.
-    """
-
-    folder: Path
-    format: str | None = None
-    options: dict = {}
-
-
 def source_of(path, format, unpacked):
-    """Returns the `Source` of a model.
+    """Returns (folder, format, options) of a model: its folder, and what the given path implies.
 
     Args:
         path: path of a folder, of a zip file, of an .npz file, or of one of `Format.files`.
@@ -56,14 +41,14 @@ def source_of(path, format, unpacked):
     name = path.name.lower()
     if name.endswith(".npz"):
         options = {"model": path} if format in (None, "marian") else {}
-        return Source(path.parent, format or "marian", options)
+        return path.parent, format or "marian", options
     for implied, row in FORMATS.items():
         if name in row.files:
-            source = around(path.parent, format)
-            return source._replace(format=source.format or implied)
+            folder, format, options = around(path.parent, format)
+            return folder, format or implied, options
     if name.endswith(ARCHIVES):
         unpack(path, unpacked)
-        return Source(model_folder(unpacked, path, format), format)
+        return model_folder(unpacked, path, format), format, {}
     hint = hint_about([path.name])
     raise ValueError(
         f"{path} {f'is {hint}' if hint else 'is not a model that can be imported by itself'}. Give "
@@ -73,15 +58,15 @@ def source_of(path, format, unpacked):
 
 
 def around(folder, format):
-    """Returns the `Source` of a folder, which may be the `model` inside an Argos package."""
+    """Does the same as `source_of` for a folder, which may be the `model` in an Argos package."""
     outer = folder.absolute().parent
     if (
         folder.absolute().name == MODEL
         and format in (None, "argos")
         and FORMATS["argos"].fits(outer)
     ):
-        return Source(outer, "argos")
-    return Source(folder, format)
+        return outer, "argos", {}
+    return folder, format, {}
 
 
 def model_folder(unpacked, archive, format):

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from support.importing.argos_package import NAME, pack, write_package
 
-from t2t_keras.importing.packages import Source, source_of
+from t2t_keras.importing.packages import source_of
 
 
 def found(path, tmp_path, format=None):
-    """Returns the `Source` of a path, whose folder is relative to the one for unpacking."""
-    source = source_of(path, format, tmp_path / "unpacked")
-    if source.folder.is_relative_to(tmp_path / "unpacked"):
-        source = source._replace(folder=source.folder.relative_to(tmp_path / "unpacked").as_posix())
-    return source
+    """Returns `source_of` a path, with the folder relative to the one for unpacking."""
+    folder, *rest = source_of(path, format, tmp_path / "unpacked")
+    if folder.is_relative_to(tmp_path / "unpacked"):
+        folder = folder.relative_to(tmp_path / "unpacked").as_posix()
+    return folder, *rest
 
 
 def test_one_file_stands_for_its_folder(tmp_path):
@@ -27,30 +27,30 @@ def test_one_file_stands_for_its_folder(tmp_path):
         "pytorch_model.bin": "hugging_face",
     }.items():
         (tmp_path / name).touch()
-        assert found(tmp_path / name, tmp_path) == Source(tmp_path, format)
+        assert found(tmp_path / name, tmp_path) == (tmp_path, format, {})
     path = tmp_path / "best.npz"
     path.touch()
-    assert found(path, tmp_path) == Source(tmp_path, "marian", {"model": path})
-    assert found(path, tmp_path, "ctranslate2") == Source(tmp_path, "ctranslate2")
+    assert found(path, tmp_path) == (tmp_path, "marian", {"model": path})
+    assert found(path, tmp_path, "ctranslate2") == (tmp_path, "ctranslate2", {})
 
 
 def test_the_inner_folder_of_an_argos_package_stands_for_the_package(tmp_path, monkeypatch):
     package = write_package(tmp_path)
     inner = package / "model"
     for path in (inner, inner / "model.bin", package / "metadata.json"):
-        assert found(path, tmp_path) == Source(package, "argos")
-    assert found(inner, tmp_path, "ctranslate2") == Source(inner, "ctranslate2")
+        assert found(path, tmp_path) == (package, "argos", {})
+    assert found(inner, tmp_path, "ctranslate2") == (inner, "ctranslate2", {})
     monkeypatch.chdir(inner)
-    assert source_of(".", None, tmp_path).folder == package
+    assert source_of(".", None, tmp_path)[0] == package
 
 
 def test_zip_files_are_searched_for_the_outermost_model_or_a_format(tmp_path):
     path = pack(write_package(tmp_path), tmp_path / "package.argosmodel")
-    assert found(path, tmp_path) == Source(NAME)
+    assert found(path, tmp_path) == (NAME, None, {})
     assert (tmp_path / "unpacked" / NAME / "model" / "model.bin").exists()
     path = Path(path).rename(tmp_path / "package.zip")
     inner = source_of(path, "ctranslate2", tmp_path / "again")
-    assert inner == Source(tmp_path / "again" / NAME / "model", "ctranslate2")
+    assert inner == (tmp_path / "again" / NAME / "model", "ctranslate2", {})
     with pytest.raises(
         ValueError, match=r"holds no model of marian\. Its files are: README\.md, config"
     ):
@@ -125,7 +125,7 @@ def test_harmful_zip_files_are_refused(tmp_path, entries, message):
 def test_files_of_macos_are_not_unpacked(tmp_path):
     names = ("m/model.bin", "__MACOSX/m/._model.npz", "m/.DS_Store")
     path = zip_file(tmp_path / "a.zip", *((name, b"12345") for name in names))
-    assert found(path, tmp_path) == Source("m")
+    assert found(path, tmp_path) == ("m", None, {})
     unpacked = [each.name for each in (tmp_path / "unpacked").rglob("*")]
     assert sorted(unpacked) == ["m", "model.bin"]
 

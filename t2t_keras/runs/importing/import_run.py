@@ -80,13 +80,13 @@ def convert(source, folder, command, options):
     """Writes another system's model as a run, and returns the `Imported` model."""
     run, unpacked = RunFolder(folder), folder / "unpacked"
     try:
-        place = source_of(source.folder, source.format, unpacked)
-        imported = read_model(place.folder, place.format, **place.options, **options)
+        place, format, implied = source_of(source.folder, source.format, unpacked)
+        imported = read_model(place, format, **implied, **options)
         arrays = Arrays(imported)
         try:
             tokenizer_of(imported)  # raises its errors before the weights are written
         except ValueError as error:
-            raise ValueError(f"{place.folder}: {error}") from error
+            raise ValueError(f"{place}: {error}") from error
         run.checkpoints.save(0, arrays, {"imported": imported.system, "best_step": None})
     except ValueError as error:  # names files of a zip file by their paths in it
         raise ValueError(str(error).replace(f"{unpacked}", f"{source.folder}")) from error.__cause__

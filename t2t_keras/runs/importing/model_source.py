@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pipelines.languages.language_codes import language_name, normalized
 from t2t_keras.checks import check_choice
 from t2t_keras.importing import hub
-from t2t_keras.importing.formats import FORMATS
+from t2t_keras.importing.formats import FORMATS, check_options
 from t2t_keras.translating.languages import Languages, languages_in_name, languages_of
 
 NOT_STATED = "not stated; ask the authors before you use the model"
@@ -75,25 +75,20 @@ def find_model(model, format=None, languages=None, show=print, **options):
             )
         return ModelSource(Path(text), format, languages)
 
-    def languages_found(found):
-        recorded = languages_of(found.folder) if found.format == hub.RUN else None
-        return languages or recorded or direction(found.repository, codes_in(found.card))
-
-    def describe(found):
-        license = license_of(found.card) or NOT_STATED
-        yield f"hf:{found.repository}, revision {found.revision}: license {license}"
-        yield languages_line(languages_found(found), found.card)
-
-    found = hub.download(text, format, options, show, describe)
-    origin = {
-        "hub": found.repository,
-        "revision": found.revision,
-        "license": license_of(found.card),
-        "size": sum(found.files.values()),
-    }
-    return ModelSource(
-        found.folder, found.format, languages_found(found), origin, tuple(found.files)
-    )
+    found = hub.find(text, format)
+    if options and found.format == hub.RUN:
+        raise ValueError(f"--{min(options)} is not for runs of this package. Leave it out")
+    if options:
+        check_options(found.format, options)
+    license, size = license_of(found.card), sum(found.files.values())
+    recorded = languages_of(found.folder) if found.format == hub.RUN else None
+    languages = languages or recorded or direction(found.name, codes_in(found.card))
+    show(f"hf:{found.name}, revision {found.revision}: license {license or NOT_STATED}")
+    show(languages_line(languages, found.card))
+    show(f"{len(found.files)} files are needed, {size / 1e6:,.1f} MB")
+    hub.fetch(found)
+    origin = {"hub": found.name, "revision": found.revision, "license": license, "size": size}
+    return ModelSource(found.folder, found.format, languages, origin, tuple(found.files))
 
 
 def license_of(card):
