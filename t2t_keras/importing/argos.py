@@ -9,7 +9,6 @@ import re
 
 from t2t_keras.importing import ctranslate2
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.sentencepiece_models import compared, sentencepiece_fields
 
 MODEL = "model"  # folder of CTranslate2 in a package
 SENTENCEPIECE, BPE = "sentencepiece.model", "bpe.model"
@@ -34,8 +33,6 @@ def read(folder, source_begin=None, source_end=None):
     if reason := reason_against(folder, metadata):
         raise ValueError(f"{folder} is an Argos package {reason}")
     imported = ctranslate2.read(folder / MODEL, source_begin, source_end, is_complete=True)
-    if imported.own_vocabulary is None and imported.source.kind != "sentencepiece":
-        check_sentencepiece(folder, imported)
     imported.system = f"Argos package, {imported.system}"
     imported.search = SEARCH
     codes = [metadata[key] for key in ("from_code", "to_code")]
@@ -74,17 +71,6 @@ def reason_against(folder, metadata):
             f"{folder / MODEL} with --format=ctranslate2"
         )
     return f"without {SENTENCEPIECE}"
-
-
-def check_sentencepiece(folder, imported):
-    """Raises the error about a SentencePiece model that was not used because it does not fit."""
-    for side in ("source", "target"):
-        pieces = getattr(imported, side).pieces
-        found = compared(sentencepiece_fields(folder, side, pieces)["model"], pieces)
-        if not found.fits:
-            raise ValueError(
-                f"{folder}: {found} ({side}). {SENTENCEPIECE} and {MODEL} do not belong together"
-            )
 
 
 def facts_of(folder, metadata):

@@ -133,24 +133,23 @@ class Converter:
         return range(self.names.first, last + 1)
 
     def block(self, path, stack, number):
-        block, names = self.names.block.format(stack=stack, number=number), self.names
-        ours = ("self_attention", "cross_attention")[: 1 + (stack == "decoder")]
+        names, d_model = self.names, self.d_model
+        block = names.block.format(stack=stack, number=number)
         network = f"{path}/feed_forward/network"
-        inner = self.dense(f"{network}/inner", names.network[0], self.d_model, None, block=block)
-        self.dense(f"{network}/outer", names.network[1], inner, self.d_model, block=block)
+        inner = self.dense(f"{network}/inner", names.network[0], d_model, None, block=block)
+        self.dense(f"{network}/outer", names.network[1], inner, d_model, block=block)
         self.norm(f"{path}/feed_forward/norm", names.norms[1], block=block)
-        for kind, attention in zip(ours, names.attentions, strict=False):
+        kinds = {"self_attention": names.attentions[0], "cross_attention": names.attentions[1]}
+        if stack == "encoder":
+            del kinds["cross_attention"]
+        query, key, value, output = names.projections
+        for kind, attention in kinds.items():
             place = {"block": block, "attention": attention, "bias": self.attention_bias}
-            query, key, value, output = (
-                (f"{path}/{kind}/attention/{part}", theirs)
-                for part, theirs in zip(
-                    ("query", "key", "value", "output"), names.projections, strict=True
-                )
-            )
-            keys = self.dense(*query, self.d_model, None, **place)
-            self.dense(*key, self.d_model, keys, **place)
-            values = self.dense(*value, self.d_model, None, **place)
-            self.dense(*output, values, self.d_model, **place)
+            ours = f"{path}/{kind}/attention"
+            keys = self.dense(f"{ours}/query", query, d_model, None, **place)
+            self.dense(f"{ours}/key", key, d_model, keys, **place)
+            values = self.dense(f"{ours}/value", value, d_model, None, **place)
+            self.dense(f"{ours}/output", output, values, d_model, **place)
             self.norm(f"{path}/{kind}/norm", names.norms[0], **place)
             self.widths.add((inner, keys, values))
 

@@ -116,16 +116,11 @@ class CTranslate2Folder:
                 f"{self.folder} has settings that the paper's Transformer does not have, so it is "
                 f"not imported: {', '.join(unknown[:8])}"
             )
-        remedies = {
-            "quantization_type": "Convert the model again without --quantization",
-            "multi_query_attention": "Its heads share keys and values",
-        }
-        for name, remedy in remedies.items():
-            if self.settings.get(name):
-                raise ValueError(
-                    f"{self.folder}/config.json has {name}={self.settings[name]}: such a model is "
-                    f"not imported. {remedy}"
-                )
+        if kind := self.settings.get("quantization_type"):
+            raise ValueError(
+                f"{self.folder}/config.json has quantization_type={kind}: such a model is not "
+                "imported. Convert the model again without --quantization"
+            )
 
     def projections(self):
         """Returns {name: `Tensor`}, in which each projection of attention has its own name."""

@@ -31,6 +31,7 @@ class Vocabularies:
 
     def __init__(self, folder, settings, attributes, given, is_complete=False):
         self.folder, self.settings, self.attributes = folder, settings, attributes
+        self.is_complete = is_complete
         self.own = (folder / "vocabulary").is_dir()
         if self.own and given:
             raise ValueError(
@@ -49,9 +50,6 @@ class Vocabularies:
             name: settings.get(name, attributes.get(name)) or default
             for name, default in DEFAULT_TOKENS.items()
         }
-        for name, token in self.special.items():
-            if not isinstance(token, str):
-                raise ValueError(f"{folder}: {name} must be a string. Received: {token!r}")
 
     def flag(self, name, attribute):
         value = self.settings.get(name, self.attributes.get(attribute, False))
@@ -168,7 +166,13 @@ class Vocabularies:
             return fields
         above = self.folder.absolute().parent
         fields = sentencepiece_fields(above, side, pieces)
-        if fields and not (found := compared(fields["model"], pieces)).fits:
-            self.notes.append(f"the SentencePiece model in {above} is not used: {found} ({side})")
-            return {}
-        return fields
+        found = compared(fields["model"], pieces) if fields else None
+        if not found or found.fits:
+            return fields
+        if self.is_complete:
+            raise ValueError(
+                f"{above}: {found} ({side}). The package's SentencePiece model and its model do "
+                "not belong together"
+            )
+        self.notes.append(f"the SentencePiece model in {above} is not used: {found} ({side})")
+        return {}

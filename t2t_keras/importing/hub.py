@@ -98,7 +98,7 @@ def model_in(sizes, format, folder, address):
 
     Args:
         sizes: {name: size} of the repository's files.
-        format: see `download`.
+        format: see `find`.
         folder: `Path` of the folder with config.json, if there is one.
         address: address of the repository, for messages.
     """
@@ -117,10 +117,6 @@ def model_in(sizes, format, folder, address):
         )
     if names:
         return format, names
-    if any(name.endswith(".safetensors.index.json") for name in sizes):
-        raise ValueError(
-            f"{address} has its weights in several files. Save them as one model.safetensors"
-        )
     inner = sorted({name.rpartition("/")[0] for name in sizes if "/" in name})
     advice = inner and (
         f". If a model is in {' or '.join(inner[:3])}: hf download "

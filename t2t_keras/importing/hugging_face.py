@@ -71,8 +71,8 @@ class HuggingFaceFolder:
     def imported(self):
         matrices = self.matrices()
         source, target, _ = matrices
-        is_shared = source is target
-        vocabularies = self.vocabularies(matrices, is_shared)
+        vocabularies = self.vocabularies(matrices)
+        is_shared = source is target and vocabularies[0] == vocabularies[1]
         orders = [self.order_of(pieces) for pieces in vocabularies]
         start = self.setting(check_integer, "decoder_start_token_id", at_least=0)
         if start >= orders[1].size:
@@ -155,21 +155,13 @@ class HuggingFaceFolder:
                 )
         return first
 
-    def vocabularies(self, matrices, is_shared):
+    def vocabularies(self, matrices):
         """Returns the tokens of source and target, ordered by id."""
         names = ["vocab.json", "vocab.json"]
         if self.tokenizer.get("separate_vocabs") or (self.folder / "target_vocab.json").is_file():
             names[1] = "target_vocab.json"
-        source, target = (
-            self.vocabulary(name, matrix.shape[0])
-            for name, matrix in zip(names, matrices, strict=False)
-        )
-        if is_shared and source != target:
-            raise ValueError(
-                f"{self.folder} is not imported: vocab.json and target_vocab.json differ, but "
-                "config.json gives source and target one embedding matrix"
-            )
-        return source, target
+        sizes = (matrix.shape[0] for matrix in matrices[:2])
+        return [self.vocabulary(*each) for each in zip(names, sizes, strict=True)]
 
     def vocabulary(self, name, size):
         path = self.file(name)

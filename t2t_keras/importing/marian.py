@@ -195,11 +195,6 @@ class MarianFolder:
                 "and vocab.target.yml, or a decoder.yml that lists them under `vocabs`"
             )
             paths = find_vocabularies(self.folder, SUFFIXES, expected)
-        if len(paths) not in (1, 2):
-            raise ValueError(
-                f"{self.decoder.origin} must name one or two vocabularies. Received: "
-                f"{', '.join(named)}"
-            )
         read = {path: read_vocabulary(path) for path in paths}
         orders, texts, notes = [], [], []
         for side, path, matrix in zip(SIDES, (paths[0], paths[-1]), matrices, strict=True):

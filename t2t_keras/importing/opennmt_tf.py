@@ -83,7 +83,7 @@ class OpenNMTTFFolder:
     def __init__(self, folder):
         self.folder = folder
         prefix = checkpoint_prefix(folder, CHECKPOINTS)
-        tensors = read_checkpoint(prefix, version=2)
+        tensors = read_checkpoint(prefix)
         weights = {name: tensors[name] for name in tensors if not TRAINING.match(name)}
         self.tensors = Tensors(weights, prefix)
         self.pre_norm = "model/encoder/layer_norm/gamma" in weights
@@ -114,7 +114,7 @@ class OpenNMTTFFolder:
             find(f"model/{stack}/position_encoder/embedding", None, d_model) for stack in STACKS
         ]
         # OpenNMT-tf counts positions from 1; row 0 is not used.
-        if not converter.positions([table and table.without_first_row() for table in tables]):
+        if not converter.positions([table and table.rows(1, table.shape[0]) for table in tables]):
             self.check_sinusoids()
             converter.settings |= {"positions": "concatenated", "position_offset": 1}
         notes = []

@@ -13,7 +13,6 @@ from t2t_keras.importing.argos import MODEL
 from t2t_keras.importing.formats import FORMATS, hint_about, nothing_known
 
 ARCHIVES = (".zip", ".argosmodel")
-MOST_ENTRIES = 1000
 MOST_EXPANDED = 50  # maximum ratio of the contents' size to the zip file's size
 ALLOWED = 16 << 20  # bytes of contents that are allowed beyond that ratio
 IGNORED = {"__MACOSX", ".DS_Store"}  # written by macOS
@@ -105,8 +104,6 @@ def checked(members, path):
     def refused(reason):
         return ValueError(f"{path} is not unpacked: {reason}")
 
-    if len(members) > MOST_ENTRIES:
-        raise refused(f"it has {len(members):,} entries, more than {MOST_ENTRIES:,}")
     total, size = sum(member.file_size for member in members), path.stat().st_size
     if total > MOST_EXPANDED * size + ALLOWED:
         raise refused(

@@ -82,7 +82,7 @@ class Tensor2TensorFolder:
         for name, allowed in REQUIRED.items():
             require(folder, name, self.hparams.get(name, allowed[0]), allowed)
         tensors = {}
-        for name, tensor in read_checkpoint(prefix, version=1).items():
+        for name, tensor in read_checkpoint(prefix).items():
             if TRAINING.search(name):
                 continue
             weight = WEIGHT.search(name)

@@ -47,8 +47,9 @@ class Tensor:
             raise ValueError(f"a tensor of shape {self.shape} cannot have the shape {shape}")
         return Tensor(shape, lambda: self.stored().reshape(shape))
 
-    def without_first_row(self):
-        return Tensor((self.shape[0] - 1, *self.shape[1:]), lambda: self.stored()[1:])
+    def rows(self, start, stop):
+        shape = (stop - start, *self.shape[1:])
+        return Tensor(shape, lambda: self.stored()[start:stop])
 
     def times(self, factor):
         return Tensor(self.shape, lambda: self.read() * np.float32(factor))
@@ -58,11 +59,7 @@ class Tensor:
         rows, rest = divmod(self.shape[0], parts)
         if rest:
             raise ValueError(f"a tensor of shape {self.shape} cannot be split into {parts} parts")
-        shape = (rows, *self.shape[1:])
-        return [
-            Tensor(shape, lambda start=i * rows: self.stored()[start : start + rows])
-            for i in range(parts)
-        ]
+        return [self.rows(i * rows, i * rows + rows) for i in range(parts)]
 
 
 def zeros(*shape):

@@ -51,7 +51,7 @@ def test_a_sentencepiece_model_of_another_model_is_refused_with_numbers(tmp_path
     other = unigram_model(160, user_defined_symbols=",".join(f"piece{i}" for i in range(100)))
     package = write_package(tmp_path, model=other)
     numbers = r"of the 157 pieces .* and the 157 tokens .*, \d+ are the same \(source\)"
-    with pytest.raises(ValueError, match=numbers + r"\. sentencepiece\.model and model do not"):
+    with pytest.raises(ValueError, match=numbers + r"\. The package's SentencePiece model and"):
         read_model(package)
     # Above the inner folder alone, it is a different model's. The right one is used.
     used = folders.read(write_package(tmp_path / "right") / "model")

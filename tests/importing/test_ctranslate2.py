@@ -37,12 +37,12 @@ def variables(**settings):
     return result
 
 
-def modern(activation=0, scale=1, **settings):
+def modern(activation=0, scale=1, attributes=(), **settings):
     """Returns variables with the attributes and names of current converters."""
-    result = variables(**settings)
-    attributes = {"num_heads": 4, "pre_norm": 1, "activation": activation}
+    result = variables(**settings) | dict(attributes)
+    flags = {"num_heads": 4, "pre_norm": 1, "activation": activation}
     for stack in ("encoder", "decoder"):
-        result |= {f"{stack}/{name}": np.int8(value) for name, value in attributes.items()}
+        result |= {f"{stack}/{name}": np.int8(value) for name, value in flags.items()}
         result[f"{stack}/scale_embeddings"] = np.float32(scale) if scale > 1 else np.int8(scale)
     result["encoder/embeddings_0/weight"] = result.pop("encoder/embeddings/weight")
     return result
@@ -78,6 +78,15 @@ def test_scores_of_an_early_revision(folder):
         ({"activation": 3, "scale": 2.5}, {"decoder_start_token": "</s>"}),
         ({"activation": 4, "bias": False}, {"add_source_bos": True, "bos_token": "</s>"}),
         ({}, {"add_source_bos": True, "decoder_start_token": "</s>"}),
+        (
+            {
+                "attributes": {
+                    "decoder/start_from_zero_embedding": np.int8(1),
+                    "encoder/layer_0/self_attention/queries_scale": np.float32(0.9),
+                }
+            },
+            {},
+        ),
     ],
 )
 def test_scores_are_equal_for_every_option(tmp_path, settings, configuration):
@@ -85,15 +94,6 @@ def test_scores_are_equal_for_every_option(tmp_path, settings, configuration):
     imported = read(folder)
     check_scores(imported, folder, PAIRS)
     assert imported.source.begin == configuration.get("add_source_bos", False)
-
-
-def test_zeros_to_start_from_and_a_scale_of_the_queries(tmp_path):
-    changed = modern(layers=(1, 1)) | {"decoder/start_from_zero_embedding": np.int8(1)}
-    changed["encoder/layer_0/self_attention/queries_scale"] = np.float32(0.9)
-    folder = write_modern(tmp_path / "model", changed)
-    imported = read(folder)
-    check_scores(imported, folder, PAIRS)
-    assert not imported.weights["embedding/matrix"].read()[1].any()
 
 
 @pytest.mark.parametrize(

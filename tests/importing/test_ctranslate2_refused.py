@@ -23,16 +23,6 @@ LAYER = "encoder/layer_0"
 ENCODINGS = [f"{stack}/position_encodings/encodings" for stack in ("encoder", "decoder")]
 
 
-def network(layer, width):
-    """Returns the weights of a feed-forward network."""
-    shapes = {
-        "linear_0/weight": (width, 16),
-        "linear_0/bias": (width,),
-        "linear_1/weight": (16, width),
-    }
-    return {f"{layer}/ffn/{name}": zeros(*shape) for name, shape in shapes.items()}
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -45,19 +35,10 @@ def network(layer, width):
         ({"decoder/layer_0/ffn/linear_0_noact/weight": zeros(2, 2)}, "ffn/linear_0_noact"),
         ({"decoder/alibi": ON}, "decoder/alibi"),
         ({"encoder/multi_query_attention": ON}, "encoder/multi_query_attention"),
-        ({"decoder/invented/weight": zeros(2, 2)}, "has tensors that .*: decoder/invented/weight"),
         # not whole
-        ({f"{LAYER}/ffn/linear_0/weight": None}, "no tensor encoder/layer_0/ffn/linear_0"),
-        (
-            {f"{LAYER}/self_attention/linear_0/weight": zeros(24, 16)},
-            r"query/bias must have the shape \(8\)",
-        ),
-        (network("decoder/layer_0", 30), r"same widths .*: \(24, 16, 16\), \(30, 16, 16\)"),
         ({f"{LAYER}/ffn/linear_0/weight_scale": zeros(5)}, r"and its scale \(5,\)"),
         ({"decoder/embeddings/weight": zeros(9, 8)}, r"must have the shape \(any, 16\)"),
-        ({"encoder/layer_norm/gamma": zeros(4)}, r"gamma must have the shape \(16\)"),
         ({"activation": np.int8(5)}, "has activation=5"),
-        ({"num_heads": np.int8(0)}, "number of heads must be a divisor .* num_heads=0"),
         ({"num_heads": np.float32("nan")}, "must be a finite number.* nan"),
         ({"num_heads": np.int8(5)}, "number of heads must be a divisor .* num_heads=5"),
         ({"encoder/num_heads": np.int8(4)}, "must have the same num_heads. Received: 4 and 8"),

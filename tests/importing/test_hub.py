@@ -138,14 +138,12 @@ def test_a_file_that_is_not_what_the_hub_lists_is_refused(hub, name):
 
 
 T5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
-MARIAN = {"model_type": "marian"}
 
 
 @pytest.mark.parametrize(
     ("files", "message"),
     [
         ({"config.json": T5, "model.safetensors": ""}, "a model of Hugging Face's type 't5'. Only"),
-        ({"config.json": MARIAN, "model.safetensors.index.json": {}}, "weights in several files"),
         ({"tf_model.h5": "", "a.txt": ""}, r"no model of a known .* Its files are: a\.txt, tf_mod"),
         ({"onnx/model.bin": ""}, r"onnx/model\.bin\. If a model is in onnx: hf download org/model"),
     ],

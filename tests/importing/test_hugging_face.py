@@ -189,7 +189,6 @@ def test_other_tensors_are_refused(tmp_path, case, name, array, message):
         ("vocab.json", None, "has no vocab.json"),
         ("vocab.json", '{"</s>": 41}', "from 0 to 40"),
         ("vocab.json", '{"<unk>": 1}', "the end of a text must be one token, </s>"),
-        ("target_vocab.json", '{"</s>": 0}', "vocab.json and target_vocab.json differ"),
     ],
 )
 def test_missing_and_unsuitable_files_are_named(tied, name, contents, message):

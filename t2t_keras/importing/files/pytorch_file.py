@@ -40,21 +40,15 @@ class StateDict(dict):
     """A dict that a pickle may give attributes, such as the versions of layers."""
 
 
-class Storage(NamedTuple):
-    """A member of the zip file with `count` numbers."""
+class View(NamedTuple):
+    """A tensor: `count` numbers in a member of the zip file, and the part that it shows."""
 
     key: str
     dtype: str
     count: int
-
-
-class View(NamedTuple):
-    """A tensor: the numbers of a storage, starting at `offset`, with a stride for each axis."""
-
-    storage: Storage
-    offset: int
-    shape: tuple
-    strides: tuple
+    offset: int = 0
+    shape: tuple = ()
+    strides: tuple = ()
 
 
 class Name(NamedTuple):
@@ -67,7 +61,7 @@ class Name(NamedTuple):
             return StateDict()
         if self.text == TENSOR:
             storage, offset, shape, strides, *_ = arguments
-            return View(storage, offset, shape, strides)
+            return storage._replace(offset=offset, shape=shape, strides=strides)
         if self.text == PARAMETER:
             return arguments[0]
         raise pickle.UnpicklingError(f"it calls {self.text}")
@@ -86,7 +80,7 @@ class TensorUnpickler(pickle._Unpickler):
         kind, storage, key, _, count = pid
         if kind != "storage" or type(key) is not str:
             raise pickle.UnpicklingError("it refers to something that is not a storage")
-        return Storage(key, STORAGES[storage.text], count)
+        return View(key, STORAGES[storage.text], count)
 
 
 def read_pytorch(path):
@@ -146,9 +140,9 @@ def check_view(name, view, sizes):
         view: the `View`.
         sizes: {key of a storage: size in bytes}.
     """
-    if type(name) is not str or type(view) is not View or type(view.storage) is not Storage:
+    if type(name) is not str or type(view) is not View:
         raise ValueError(f"a {type(name).__name__} with a {type(view).__name__} is no tensor")
-    (key, dtype, count), offset, shape, strides = view
+    key, dtype, count, offset, shape, strides = view
     if not are_sizes((count, offset, *shape, *strides)) or len(shape) > MOST_AXES:
         raise ValueError(f"{name:.80} has a shape or strides that are not a few sizes")
     last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -163,10 +157,10 @@ def check_view(name, view, sizes):
 
 def read_view(path, folder, view, refused):
     """Returns the array of a tensor."""
-    member = f"{folder}data/{view.storage.key}"
+    member = f"{folder}data/{view.key}"
     try:
         with zipfile.ZipFile(path) as archive:
-            array = floats(archive.read(member), view.storage.dtype)[view.offset :]
+            array = floats(archive.read(member), view.dtype)[view.offset :]
     except UNREADABLE as error:
         raise refused(f"{member} is damaged ({error})") from error
     strides = [stride * array.itemsize for stride in view.strides]

@@ -7,10 +7,10 @@ import re
 from t2t_keras.export.loading import plain_path
 from t2t_keras.importing.tensors import Tensor
 
-# Parts of names in checkpoints of TensorFlow 2, which are graphs of objects.
-OBJECTS = "_CHECKPOINTABLE_OBJECT_GRAPH"
+# Checkpoints of TensorFlow 2 are graphs of objects. Names of their tensors have this end.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
-SLOT = "/.OPTIMIZER_SLOT/"
+# Descriptions of objects, and the optimizer's moments.
+OBJECTS = re.compile(r"^_CHECKPOINTABLE_|/\.OPTIMIZER_SLOT/|/\.ATTRIBUTES/(?!VARIABLE_VALUE$)")
 
 
 def checkpoint_prefix(folder, pattern):
@@ -35,14 +35,13 @@ def checkpoint_prefix(folder, pattern):
     return folder / found.pop()
 
 
-def read_checkpoint(prefix, version):
-    """Returns {name: `Tensor`} of a checkpoint.
+def read_checkpoint(prefix):
+    """Returns {name: `Tensor`} of a checkpoint of TensorFlow 1 or 2.
 
     Args:
         prefix: path of the checkpoint, without `.index`.
-        version: 1 or 2, the version of TensorFlow that wrote it. In checkpoints of TensorFlow 2,
-            names are paths of objects, such as model/encoder/layer_norm/gamma. The optimizer's
-            moments and the descriptions of objects are left out.
+
+    In checkpoints of TensorFlow 2, names are paths of objects, such as model/encoder/layer_norm.
     """
     import tensorflow as tf
 
@@ -64,12 +63,6 @@ def read_checkpoint(prefix, version):
             shapes = reader.get_variable_to_shape_map()
     except failures as error:
         raise damaged(error) from error
-    actual = 2 if OBJECTS in shapes else 1
-    if actual != version:
-        raise ValueError(
-            f"{prefix} is a checkpoint of TensorFlow {actual}. Models of this format have "
-            f"checkpoints of TensorFlow {version}"
-        )
 
     def read(name):
         try:
@@ -81,5 +74,5 @@ def read_checkpoint(prefix, version):
     return {
         name.removesuffix(VALUE): Tensor(shape, functools.partial(read, name))
         for name, shape in shapes.items()
-        if version == 1 or (SLOT not in name and name.endswith(VALUE))
+        if not OBJECTS.search(name)
     }

@@ -5,8 +5,6 @@ The files are written by hand, as `torch.save` writes them.
 
 import os
 import pickle
-import random
-import re
 import zipfile
 
 import numpy as np
@@ -103,10 +101,8 @@ def test_strides_and_offsets_select_numbers_of_a_storage(path):
         "matrix": (tensor(), matrix),
         "same": (tensor(), matrix),
         "transposed": (tensor((4, 3), (1, 4)), matrix.T),
-        "row": (tensor((4,), (1,), 8), matrix[2]),
         "column": (tensor((3,), (4,), 3), matrix[:, 3]),
         "scalar": (tensor((), (), 5), 5),
-        "empty": (tensor((0, 4), (4, 1), 12), np.zeros((0, 4))),
     }
     tensors = read_pytorch(write(path, {name: each[0] for name, each in value.items()}))
     for name, (_, expected) in value.items():
@@ -114,20 +110,11 @@ def test_strides_and_offsets_select_numbers_of_a_storage(path):
     assert tensors["matrix"] is tensors["same"] is not tensors["transposed"]
 
 
-def test_dicts_with_attributes_and_newer_protocols_are_read(path):
-    """`state_dict()` has an attribute; protocol 4 has other instructions for names."""
-
-    def newer(match):
-        strings = b"".join(pickle.SHORT_BINUNICODE + bytes([len(m)]) + m for m in match.groups())
-        return strings + pickle.STACK_GLOBAL + pickle.MEMOIZE
-
+def test_a_state_dict_with_attributes_is_read(path):
     contents = pickled(Call("collections OrderedDict", ())) + pickled({"weight": tensor()})[1:]
     contents += pickled({"version": 1}) + pickle.BUILD + pickle.STOP
-    changed = re.sub(rb"c([\w.]+)\n(\w+)\n", newer, contents)
-    frame = pickle.FRAME + len(changed).to_bytes(8, "little")
-    for instructions in (PROTOCOL + contents, b"\x80\x04" + frame + changed):
-        tensors = read_pytorch(write(path, instructions))
-        np.testing.assert_array_equal(tensors["weight"].read(), NUMBERS.reshape(3, 4))
+    tensors = read_pytorch(write(path, PROTOCOL + contents))
+    np.testing.assert_array_equal(tensors["weight"].read(), NUMBERS.reshape(3, 4))
 
 
 def test_a_pickle_that_would_run_code_does_not_run_it(path, tmp_path):
@@ -193,19 +180,15 @@ def test_files_before_pytorch_1_6_and_other_files_are_refused(path):
 
 
 @pytest.mark.parametrize(
-    ("members", "message"),
+    ("value", "options", "message"),
     [
-        ({"a/data.pkl": b"}.", "b/data.pkl": b"}."}, "must have one data.pkl"),
-        ({"a/data.pkl": b"}.", "a/byteorder": b"big"}, "little-endian"),
-        ({"a/data.pkl": b"0" * (2**22 + 1)}, "must have one data.pkl of at most 4 MiB"),
+        (b"0" * (2**22 + 1), {}, "must have one data.pkl of at most 4 MiB"),
+        ({"weight": tensor()}, {"compression": zipfile.ZIP_DEFLATED}, "compressed"),
+        ({"weight": tensor()}, {"folder": "a/b/"}, "must have one data.pkl"),
     ],
 )
-def test_other_members_are_refused(path, members, message):
-    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        with zipfile.ZipFile(path, "w", method) as archive:
-            for name, contents in members.items():
-                archive.writestr(name, contents)
-        assert (message if method == zipfile.ZIP_STORED else "compressed") in refusal(path)
+def test_other_members_are_refused(path, value, options, message):
+    assert message in refusal(write(path, value, **options))
 
 
 def test_changed_numbers_are_noticed(path):
@@ -215,20 +198,3 @@ def test_changed_numbers_are_noticed(path):
     path.write_bytes(contents[:place] + b"\x55" + contents[place + 1 :])
     with pytest.raises(ValueError, match="data/0 is damaged"):
         tensors["weight"].read()
-
-
-def test_cut_and_altered_files_are_read_or_refused(path):
-    contents = write(path, {"weight": tensor()}).read_bytes()
-    choice = random.Random(0)
-    for length in choice.sample(range(len(contents)), 20):
-        path.write_bytes(contents[:length])
-        refusal(path)
-    for place in choice.sample(range(len(contents)), 200):
-        altered = bytearray(contents)
-        altered[place] ^= 0xFF
-        path.write_bytes(altered)
-        try:
-            for each in read_pytorch(path).values():
-                each.read()
-        except ValueError as error:
-            assert str(path) in str(error)

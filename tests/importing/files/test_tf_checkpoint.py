@@ -13,7 +13,7 @@ ARRAYS = {"first": np.arange(3.0), "second": np.ones([2, 2])}
 def test_a_checkpoint_is_read_from_a_path_of_any_characters(tmp_path, name):
     save_tensors(tmp_path / "plain" / "model.ckpt-7", ARRAYS)
     (tmp_path / "plain").rename(tmp_path / name)
-    tensors = read_checkpoint(checkpoint_prefix(tmp_path / name, "*.index"), version=1)
+    tensors = read_checkpoint(checkpoint_prefix(tmp_path / name, "*.index"))
     for key, array in ARRAYS.items():
         np.testing.assert_array_equal(tensors[key].read(), array)
 
@@ -29,15 +29,6 @@ def test_the_file_checkpoint_names_one_of_several(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "objects"), [(1, {"_CHECKPOINTABLE_OBJECT_GRAPH": b""}), (2, {})]
-)
-def test_checkpoints_of_the_other_version_are_refused(tmp_path, version, objects):
-    save_tensors(tmp_path / "ckpt", ARRAYS | objects)
-    with pytest.raises(ValueError, match=f"is a checkpoint of TensorFlow {3 - version}"):
-        read_checkpoint(tmp_path / "ckpt", version)
-
-
-@pytest.mark.parametrize(
     ("suffix", "length"),
     [(".index", 20), (".data-00000-of-00001", 20), (".data-00000-of-00001", 2000)],
 )
@@ -45,5 +36,5 @@ def test_a_truncated_checkpoint_is_refused(tmp_path, suffix, length):
     save_tensors(tmp_path / "ckpt", {f"tensor{i}": np.ones(100, "float32") for i in range(10)})
     os.truncate(tmp_path / f"ckpt{suffix}", length)
     with pytest.raises(ValueError, match="is not a whole checkpoint of TensorFlow"):
-        for tensor in read_checkpoint(tmp_path / "ckpt", version=1).values():
+        for tensor in read_checkpoint(tmp_path / "ckpt").values():
             tensor.read()

@@ -9,7 +9,7 @@ import pytest
 from support.importing.argos_package import METADATA, write_package
 from support.importing.ctranslate2_folder import random_model, write_folder
 from support.processes.accidents import contents
-from support.processes.in_process import call, ended
+from support.processes.in_process import call
 
 from pipelines.atomic_files import read_json
 from pipelines.tokenizers import SeparateTokenizers
@@ -156,16 +156,3 @@ def test_a_folder_without_a_known_model_is_refused(tmp_path, names, message):
         (tmp_path / name).touch()
     with pytest.raises(ValueError, match=message):
         read_model(tmp_path)
-
-
-def test_a_command_needs_a_model_and_a_new_folder(folder):
-    for arguments, message in (
-        ([], "takes one folder or file of another system, or hf:ORG/NAME. Received: none"),
-        ([folder], "--run: give the folder of the new run"),
-        (
-            [folder, f"--run={folder}/model.bin"],
-            "model.bin exists already and is a file. Give the name of a new folder",
-        ),
-    ):
-        result = ended("import_model", *arguments)
-        assert result.returncode == 2 and message in result.stderr
