@@ -7,8 +7,6 @@ A config is a Python file with a function `get_config()`, or `get_config(variant
 import contextlib
 import dataclasses
 import inspect
-import json
-import os
 import re
 from typing import Any
 
@@ -32,8 +30,6 @@ from t2t_keras.training.step.trainable_models import trainable
 from t2t_keras.training.training_config import TrainingConfig
 from t2t_keras.transformer_config import TransformerConfig
 
-# Applied here, because `training` imports nothing from `pipelines`.
-
 
 @dataclasses.dataclass
 class Experiment:
@@ -55,13 +51,7 @@ class Experiment:
     imports: tuple[str, ...] = ()
 
     def __post_init__(self):
-        check(
-            isinstance(self.imports, list | tuple)
-            and all(isinstance(path, str | os.PathLike) for path in self.imports),
-            "imports",
-            self.imports,
-            'a tuple of paths, such as ("mine.py",)',
-        )
+        check(not isinstance(self.imports, str), "imports", self.imports, "a tuple of paths")
         self.imports = tuple(absolute(path) for path in self.imports)
         load_plugins(self.imports)
         # Relations between the parts are checked by `validate`, after the parts are complete.
@@ -73,10 +63,6 @@ class Experiment:
         check_names(self)
         with settings_of("training"):
             self.training.validate()
-        for name, value in self.flat().items():
-            allowed = "a value that config.json can hold: text, numbers, lists or tuples of them, "
-            allowed += "or a dict of them by text"
-            check(is_json(value), name, value, allowed)
         longest = self.model.longest
         check(
             longest is None or self.data.batches.max_length <= longest,
@@ -201,14 +187,6 @@ def flat(settings, prefix=""):
         else:
             # Settings from JSON have lists in place of tuples.
             yield prefix + name, with_tuples(value)
-
-
-def is_json(value):
-    """Returns whether JSON gives a value back, with lists in place of tuples."""
-    try:
-        return with_tuples(json.loads(json.dumps(value))) == value
-    except (TypeError, ValueError):
-        return False
 
 
 def differences(before, after):

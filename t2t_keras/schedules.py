@@ -1,17 +1,31 @@
 """Learning rate schedules: the paper's (§5.3), one with a given peak, and all by name."""
 
+import dataclasses
+
 import keras
 from keras import ops
 
+from pipelines.checks import check_value, setting, validate
 from pipelines.registry import Registry
-from t2t_keras.checks import check, check_choice, check_integer, check_positive
+from t2t_keras.checks import check
 from t2t_keras.options import made
 
 DECAYS = ("inverse_sqrt", "linear", "constant")
 
 
+class Schedule(keras.optimizers.schedules.LearningRateSchedule):
+    """Base class of schedules that are dataclasses of their settings."""
+
+    def __post_init__(self):
+        validate(self)
+
+    def get_config(self):
+        return dataclasses.asdict(self)
+
+
 @keras.saving.register_keras_serializable("t2t_keras")
-class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
+@dataclasses.dataclass(eq=False)
+class TransformerSchedule(Schedule):
     """`d_model^−0.5 · min(step^−0.5, step · warmup_steps^−1.5)`, with steps counted from 1.
 
     Keras counts steps from 0, so its step s is the formula's s + 1. The first update therefore has
@@ -31,30 +45,19 @@ class TransformerSchedule(keras.optimizers.schedules.LearningRateSchedule):
         Vaswani et al. 2017, §5.3.
     """
 
-    def __init__(self, d_model, warmup_steps=4000, scale=1.0):
-        super().__init__()
-        check_integer("d_model", d_model)
-        check_integer("warmup_steps", warmup_steps)
-        check_positive("scale", scale)
-        self.d_model = d_model
-        self.warmup_steps = warmup_steps
-        self.scale = scale
+    d_model: int = setting(dataclasses.MISSING, at_least=1)
+    warmup_steps: int = setting(4000, at_least=1)
+    scale: float = setting(1.0, above=0)
 
     def __call__(self, step):
         step = ops.cast(step, "float32") + 1.0
         rate = ops.minimum(step**-0.5, step * self.warmup_steps**-1.5)
         return self.scale * self.d_model**-0.5 * rate
 
-    def get_config(self):
-        return {
-            "d_model": self.d_model,
-            "warmup_steps": self.warmup_steps,
-            "scale": self.scale,
-        }
-
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
+@dataclasses.dataclass(eq=False)
+class PeakSchedule(Schedule):
     """Linear warm-up to a peak, and a decay after it.
 
     Steps are counted as in `TransformerSchedule`. With "inverse_sqrt", both schedules are the same
@@ -72,17 +75,15 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
     >>> optimizer = keras.optimizers.Adam(schedule)
     """
 
-    def __init__(self, peak, warmup_steps, decay="inverse_sqrt", steps=None):
-        super().__init__()
-        check_positive("peak", peak)
-        check_integer("warmup_steps", warmup_steps)
-        check_choice("decay", decay, DECAYS)
-        if decay == "linear":
-            check_integer("steps", steps, at_least=warmup_steps)
-        self.peak = peak
-        self.warmup_steps = warmup_steps
-        self.decay = decay
-        self.steps = steps
+    peak: float = setting(dataclasses.MISSING, above=0)
+    warmup_steps: int = setting(dataclasses.MISSING, at_least=1)
+    decay: str = setting("inverse_sqrt", choices=DECAYS)
+    steps: int | None = setting(None, at_least=1)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.decay == "linear":
+            check_value("steps", self.steps, int, at_least=self.warmup_steps)
 
     def __call__(self, step):
         step = ops.cast(step, "float32") + 1.0
@@ -95,14 +96,6 @@ class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
             end = self.steps + 1.0
             return ops.maximum((end - step) / (end - self.warmup_steps), 0.0)
         return (step / self.warmup_steps) ** -0.5
-
-    def get_config(self):
-        return {
-            "peak": self.peak,
-            "warmup_steps": self.warmup_steps,
-            "decay": self.decay,
-            "steps": self.steps,
-        }
 
 
 def paper(d_model, warmup_steps, learning_rate):

@@ -6,7 +6,6 @@ the pictures and the server accept it. The models are `Transformer` and those in
 
 import dataclasses
 import functools
-import inspect
 
 import keras
 from keras import ops
@@ -191,13 +190,13 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         return cache
 
     @functools.wraps(keras.Model.fit)
-    def fit(self, *args, **kwargs):
-        refuse_class_weight(keras.Model.fit, self, args, kwargs)
+    def fit(self, *args, class_weight=None, **kwargs):
+        refuse_class_weight(class_weight)
         return super().fit(*args, **kwargs)
 
     @functools.wraps(keras.Model.train_on_batch)
-    def train_on_batch(self, *args, **kwargs):
-        refuse_class_weight(keras.Model.train_on_batch, self, args, kwargs)
+    def train_on_batch(self, *args, class_weight=None, **kwargs):
+        refuse_class_weight(class_weight)
         return super().train_on_batch(*args, **kwargs)
 
     @functools.wraps(keras.Model.quantize)
@@ -252,11 +251,8 @@ def freeze_weights(model, indices):
             layer.trainable = False
 
 
-def refuse_class_weight(method, model, args, kwargs):
+def refuse_class_weight(class_weight):
     """Rejects class weights, because Keras would interpret rows of ids as one-hot classes."""
-    class_weight = (
-        inspect.signature(method).bind(model, *args, **kwargs).arguments.get("class_weight")
-    )
     if class_weight is not None:
         raise ValueError(
             "`class_weight` has no meaning for labels [batch, length]. Give each token its weight: "
@@ -294,28 +290,9 @@ def check_ids(name, ids):
         )
 
 
-def check_step(tokens, position, cache, visible, rolling=False):
-    """Checks the arguments of `decode_step` as far as their shapes are known.
-
-    Args:
-        cache: any array of the cache: `[sentences, any, slots, …]`.
-        rolling: whether the cache holds only the newest positions.
-
-    Returns:
-        The number of hypotheses per sentence.
-    """
-    sentences, slots = cache.shape[0], cache.shape[2]
-    rows = tokens.shape[0] if len(tokens.shape) == 1 else -1
-    known = rows is not None and sentences is not None
-    if known and (rows < 1 or rows % sentences):
-        raise ValueError(
-            "`tokens` must have the shape [rows], with the same number of rows for each of the "
-            f"{sentences} sentences. Received: tokens of shape {tuple(tokens.shape)}"
-        )
-    if known and isinstance(position, int) and not rolling:
-        length = slots // (rows // sentences)
-        allowed = f"from 0 to {length - 1}, the last position of the cache"
-        check(0 <= position < length, "position", position, allowed)
+def beams_of(tokens, cache, visible):
+    """Returns the number of hypotheses per sentence in a decoding step, as far as it is known."""
+    sentences, rows = cache.shape[0], tokens.shape[0]
     if visible is not None:
         return visible.shape[1]
-    return rows // sentences if known else 1
+    return 1 if None in (sentences, rows) else rows // sentences

@@ -13,7 +13,7 @@ from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.stack import BlockConfig
-from t2t_keras.sequence_model import SequenceModel, check_ids, check_inputs, check_step
+from t2t_keras.sequence_model import SequenceModel, beams_of, check_ids, check_inputs
 from t2t_keras.transformer_config import TransformerConfig
 
 
@@ -188,7 +188,7 @@ class Transformer(SequenceModel):
         """
         rolling = self.config.decoder_neighbourhood is not None
         first = keys_values_in(cache)
-        beams = check_step(tokens, position, first.keys, visible, rolling)
+        beams = beams_of(tokens, first.keys, visible)
         position = ops.cast(position, "int32")
         x = self.embed_target(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, self.config.d_model))

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -136,8 +137,10 @@ def test_the_command_line_is_read_in_cli_alone():
 
 
 def test_declared_dependencies_are_those_imported():
-    declared = set(re.findall(r'^(?: {4}){1,2}"([\w-]+)>=', (ROOT / "setup.py").read_text(), re.M))
-    names = {"absl-py": "absl", "pyyaml": "yaml", "pytest": None}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = [*project["dependencies"], *project["optional-dependencies"]["train"]]
+    declared = {re.match(r"[\w-]+", each)[0] for each in declared}
+    names = {"absl-py": "absl", "pyyaml": "yaml"}
     declared = {names.get(name, name.replace("-", "_")) for name in declared}
     used = {module.split(".")[0] for path in sources() for module in imports(path)}
     used |= {m.split(".")[0] for path in ROOT.glob("configs/*.py") for m in imports(path)}
@@ -145,7 +148,7 @@ def test_declared_dependencies_are_those_imported():
     optional = {"apache_beam", "ctranslate2", "huggingface_hub", "jax", "pycld2"}
     third_party = used - set(sys.stdlib_module_names) - {"t2t_keras", "pipelines"} - optional
     assert third_party <= declared
-    # Dependencies of other packages that do not declare them; setup.py says which.
+    # Dependencies of other packages that do not declare them; pyproject.toml says which.
     assert declared - {"importlib_resources", "tensorboard"} <= third_party
 
 

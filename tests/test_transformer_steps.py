@@ -28,7 +28,7 @@ def test_cached_decoding_equals_uncached(settings):
 
 def test_wrong_arguments_are_refused():
     model = tiny_model(num_layers=1)
-    source, token = ops.array(ids(2, 3)), ops.array([1, 1])
+    source = ops.array(ids(2, 3))
     for length in (0, "8"):
         with pytest.raises(ValueError, match="`max_length` must be"):
             model.start_decoding(source, max_length=length)
@@ -36,12 +36,6 @@ def test_wrong_arguments_are_refused():
         model.start_decoding(source, max_length=4, beams=0)
     with pytest.raises(ValueError, match=r"'source' must be integers .* rank 1"):
         model.start_decoding(source[0], max_length=4)
-    memory, cache = model.start_decoding(source, max_length=4)
-    for position in (-1, 4):
-        with pytest.raises(ValueError, match=r"`position` must be from 0 to 3"):
-            model.decode_step(token, position, cache, memory)
-    with pytest.raises(ValueError, match="same number of rows for each of the 2 sentences"):
-        model.decode_step(token[:1], 0, cache, memory)
 
 
 def test_with_restricted_attention_the_cache_has_a_neighbourhood_whatever_the_maximum_length():

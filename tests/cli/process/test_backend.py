@@ -1,9 +1,9 @@
 import json
 import os
-import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 
 import pytest
 from support.processes.commands import ROOT
@@ -118,9 +118,10 @@ def test_help_and_wrong_flags_load_no_heavy_module():
 
 
 def test_every_command_is_installed():
-    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
-    installed = re.search(r"for command in \((.*?)\)", setup, re.S).group(1)
-    assert sorted(re.findall(r"\w+", installed)) == sorted(map(command_of, COMMANDS))
+    installed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert installed == {
+        f"t2t-{command_of(name)}": f"t2t_keras.cli.{name}:entry" for name in COMMANDS
+    }
 
 
 def command_of(module):

@@ -5,7 +5,7 @@
 tests/cli/test_cli_reference.py compares the pages with the code.
 """
 
-import re
+import tomllib
 from pathlib import Path
 
 from support.processes.in_process import parsed_flags
@@ -33,9 +33,11 @@ def written(name):
 
 def modules_of_commands():
     """Returns {name of a command without t2t-: name of its module}."""
-    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
-    commands = re.findall(r'"(\w+)"', re.search(r"for command in \(\n(.*?)\)", setup, re.S)[1])
-    return dict(zip(commands, commands, strict=True)) | {"import": "import_model"}
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    return {
+        name.removeprefix("t2t-"): function.partition(":")[0].rpartition(".")[2]
+        for name, function in scripts.items()
+    }
 
 
 def bash_page():
