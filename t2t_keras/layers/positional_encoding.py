@@ -12,6 +12,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
@@ -260,22 +261,26 @@ def on_heads_only(bias=None):
 
 
 # The choices of `TransformerConfig.positions`.
-POSITIONAL_ENCODINGS = {
-    "sinusoidal": sinusoidal(),
-    "learned": Kind(
-        check=check_learned_offset,
-        make=lambda config, **layer: LearnedPositionalEncoding(
-            config.max_length, config.position_offset, **layer
+POSITIONAL_ENCODINGS = Registry(
+    "POSITIONAL_ENCODINGS",
+    "model.positions",
+    {
+        "sinusoidal": sinusoidal(),
+        "learned": Kind(
+            check=check_learned_offset,
+            make=lambda config, **layer: LearnedPositionalEncoding(
+                config.max_length, config.position_offset, **layer
+            ),
         ),
-    ),
-    "none": on_heads_only(),  # no encoding, as a baseline
-    "concatenated": sinusoidal(interleaved=False),  # tensor2tensor's sinusoids
-    # the paper's sinusoids in a different order, as in Hugging Face's Marian models
-    "hugging_face": sinusoidal(interleaved=False, largest_is_1=False),
-    # relative biases
-    "t5": on_heads_only(lambda heads, causal, **layer: T5Bias(heads, causal, **layer)),
-    "alibi": on_heads_only(lambda heads, causal, **layer: ALiBiBias(heads, **layer)),
-}
+        "none": on_heads_only(),  # no encoding, as a baseline
+        "concatenated": sinusoidal(interleaved=False),  # tensor2tensor's sinusoids
+        # the paper's sinusoids in a different order, as in Hugging Face's Marian models
+        "hugging_face": sinusoidal(interleaved=False, largest_is_1=False),
+        # relative biases
+        "t5": on_heads_only(lambda heads, causal, **layer: T5Bias(heads, causal, **layer)),
+        "alibi": on_heads_only(lambda heads, causal, **layer: ALiBiBias(heads, **layer)),
+    },
+)
 
 
 def kind_of_positions(name):
