@@ -7,8 +7,7 @@ import keras
 from keras import ops
 
 from t2t_keras.decoding_cache import decoding_step, keys_values_in
-from t2t_keras.layers.block import BLOCKS
-from t2t_keras.layers.decoder import Decoder
+from t2t_keras.layers.decoder import BLOCKS, Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions

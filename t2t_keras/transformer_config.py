@@ -5,7 +5,7 @@ import dataclasses
 from pipelines.checks import setting
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.layers.attention_scores import SCORES
-from t2t_keras.layers.block import BLOCKS
+from t2t_keras.layers.decoder import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS, kind_of_positions
 from t2t_keras.sequence_model import ModelConfig
@@ -51,7 +51,7 @@ class TransformerConfig(ModelConfig):
         position_offset: index of the first position.
         pre_norm: norms before the sub-layers instead of after them.
         norm_epsilon: ε of the norms.
-        block: kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/block.py).
+        block: kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/decoder.py).
     """
 
     # Four ids are reserved: padding, begin, end, unknown. Maximum values are far beyond any use, so

@@ -6,7 +6,9 @@ target at once, for training and scoring; `decode_step` decodes one position at 
 
 import keras
 
+from pipelines.registry import Registry
 from t2t_keras.checks import check_boolean, check_sequence
+from t2t_keras.layers.encoder import EncoderBlock
 from t2t_keras.layers.stack import Block, Stack
 
 
@@ -119,6 +121,11 @@ class DecoderBlock(Block):
     def keys_and_values(self, memory):
         self.check_memory(memory)
         return self.cross_attention.sublayer.keys_and_values(memory)
+
+
+# The choices of `TransformerConfig.block`; README.md shows how to add one. {name: (class of the
+# encoder's blocks, class of the decoder's blocks)}
+BLOCKS = Registry("BLOCKS", "model.block", {"transformer": (EncoderBlock, DecoderBlock)})
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

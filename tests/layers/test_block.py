@@ -14,7 +14,7 @@ from support.models.own_blocks import (
 
 from t2t_keras import Transformer, TransformerConfig
 from t2t_keras.layers import Decoder, DecoderBlock, Encoder, EncoderBlock
-from t2t_keras.layers.block import BLOCKS
+from t2t_keras.layers.decoder import BLOCKS
 
 SIZES = {"d_model": 8, "d_ff": 12, "num_heads": 2}
 ONE_LAYER = {**TINY, "num_layers": 1}

@@ -8,7 +8,7 @@ from support.processes.commands import TINY_RUN, command, running
 from support.serving.serving_client import predict
 
 import t2t_keras
-from t2t_keras.layers import Encoder, block
+from t2t_keras.layers import Encoder, decoder
 
 ROOT = Path(t2t_keras.__file__).parent
 PAGES = (
@@ -32,7 +32,7 @@ def examples():
 
 
 def test_the_gated_block_obeys_initializers_and_regularizers(monkeypatch):
-    monkeypatch.setattr(block, "BLOCKS", dict(block.BLOCKS))
+    monkeypatch.setattr(decoder, "BLOCKS", dict(decoder.BLOCKS))
     exec(examples()["gated_block.py"], file := {})
     options = {"kernel_initializer": "ones", "kernel_regularizer": "l2"}
     encoder = Encoder(
