@@ -5,7 +5,7 @@ import json
 
 from pipelines.checks import check, setting, validate
 
-# {setting that may differ from row to row, see `beam_search_with_options.py`: its dtype}
+# {setting that may differ from row to row, see `beam_search.py`: its dtype}
 ROW_OPTIONS = {"beam": "int32", "n_best": "int32", "alpha": "float32", "no_repeat_ngram": "int32"}
 
 
