@@ -90,7 +90,6 @@ def choose_alignment(arguments):
 
     sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
     gold = read_lines(GOLD.value) if GOLD.value else None
-    run.experiment()  # raises a clear error if the folder is not a run
     for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value, GOLD.value):
         print(line_of(rated))
 
@@ -107,7 +106,9 @@ def line_of(rated):
 def draw_curves(folders, output):
     names = [Path(folder).resolve().name for folder in folders]
     names = names if len(set(names)) == len(names) else folders
-    runs = dict(zip(names, map(opened_run, folders), strict=True))
+    runs = {
+        name: opened_run(folder, check=False) for name, folder in zip(names, folders, strict=True)
+    }
     from t2t_keras.visualization.curves import curves
 
     runs = {name: (run, run.intervals()) for name, run in runs.items()}

@@ -13,7 +13,7 @@ so that a temporary slowdown of the machine affects all of them.
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks import data, decode, serve, train
 from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
-from t2t_keras.cli.flags.shared_flags import refuse_unused, trust_given
+from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory
 
@@ -35,7 +35,6 @@ def main(arguments):
     if subject is train:
         keep_cpu_memory()  # as t2t-train does
     load_backend(on_jax=subject is train)
-    trust_given([decode.RUN.value])
     subject.measure()
 
 

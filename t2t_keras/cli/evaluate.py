@@ -194,7 +194,6 @@ def evaluate_trees(arguments):
     if is_export(arguments[0]):
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
     run = opened_run(arguments[0])
-    run.experiment()  # raises a clear error if the folder is not a run
     with output_to(OUTPUT.value or os.devnull) as file:
         options = {"engine": ENGINE.value, "dtype": DTYPE.value, **search_changes()}
         result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, **options)

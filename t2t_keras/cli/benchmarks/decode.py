@@ -16,7 +16,13 @@ from absl import flags
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks.train import LENGTH, ROUNDS, ROWS
 from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config
-from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with, shared_flag
+from t2t_keras.cli.flags.shared_flags import (
+    define_list,
+    not_with,
+    only_with,
+    opened_run,
+    shared_flag,
+)
 from t2t_keras.export.formats import FORMATS
 
 SOURCE_LENGTH = flags.DEFINE_integer(
@@ -119,11 +125,9 @@ def translator(run, name, folder):
 
 def run_and_texts():
     """Returns the run, the texts, and the texts that are also translated alone."""
-    from t2t_keras.runs import Run
     from t2t_keras.runs.text_files import read_lines
 
-    run = Run(RUN.value)
-    run.experiment()  # raises a clear error if the folder is not a run
+    run = opened_run(RUN.value)
     texts = [text for text in read_lines(INPUT.value) if text.strip()][: LINES.value]
     if not texts:
         raise ValueError(f"--input must have lines that are not empty. Received: {INPUT.value}")

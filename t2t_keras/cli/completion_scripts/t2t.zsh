@@ -148,7 +148,7 @@ _t2t_settings() {
   local name=${PREFIX%%=*}
   compset -P '*='
   case $name in
-    --config.model.positions) compadd alibi concatenated hugging_face learned none sinusoidal t5 ;;
+    --config.model.positions) compadd sinusoidal learned none concatenated hugging_face t5 alibi ;;
     --config.model.attention) compadd additive scaled unscaled ;;
     --config.model.residual) compadd True False ;;
     --config.model.layer_norm) compadd True False ;;

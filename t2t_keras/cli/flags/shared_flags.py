@@ -110,8 +110,13 @@ def trust_given(folders):
             trust_plugins_of(folder)
 
 
-def opened_run(folder):
-    """Returns the `Run` in a folder, after obeying --trust, --imports and --to."""
+def opened_run(folder, check=True):
+    """Returns the `Run` in a folder, after obeying --trust, --imports and --to.
+
+    Args:
+        folder: path of the folder.
+        check: whether to raise a clear error if the folder is not a run.
+    """
     from t2t_keras.cli.process.backend import load_backend
 
     given = {name: flags.FLAGS[name].value for name in ("to", "imports") if name in flags.FLAGS}
@@ -120,7 +125,10 @@ def opened_run(folder):
     load_imports(given.get("imports", ()))
     from t2t_keras.runs import Run
 
-    return Run(folder, given.get("to"))
+    run = Run(folder, given.get("to"))
+    if check:
+        run.experiment()
+    return run
 
 
 def only_with(modes, *declared):
