@@ -126,7 +126,7 @@ class Batcher:
         loop, seconds = asyncio.get_running_loop(), self.limits.batch_wait_ms / 1000
         job.due = loop.time() + seconds
         loop.call_later(seconds, self.start)
-        if self.is_full(jobs):
+        if self.is_free_for([job.client]) and self.is_full(jobs):
             self.start()
 
     def is_full(self, jobs):
