@@ -13,7 +13,7 @@ from pathlib import Path
 import sacrebleu
 from sacrebleu.metrics.base import Metric, Score, Signature
 
-from pipelines.checks import failure_of, place_of
+from pipelines.checks import failure_of
 
 EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
 # Tokenizers for languages without spaces between words. With them, TER compares characters.
@@ -151,3 +151,9 @@ def called(shown, where, function, *arguments):
         raise
     except (Exception, SystemExit) as error:
         raise ValueError(f"The metric {shown!r} failed{where}: {failure_of(error)}") from error
+
+
+def place_of(function):
+    """Returns " of FILE, line N", where a function is defined, or "" if that is unknown."""
+    code = getattr(function, "__code__", None)
+    return f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""
