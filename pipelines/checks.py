@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pipelines.printable import shortened
 
-OURS = str(Path(__file__).parent)  # the folder of this package
+# The folders of this package and of `t2t_keras`, which stand side by side.
+OURS = tuple(str(Path(__file__).parent.with_name(name)) for name in ("pipelines", "t2t_keras"))
 
 
 class SourceError(ValueError):

@@ -7,17 +7,17 @@ names the metric, the place and the line.
 import contextlib
 import hashlib
 import math
-import traceback
 from numbers import Real
 from pathlib import Path
 
 import sacrebleu
 from sacrebleu.metrics.base import Metric, Score, Signature
 
+from pipelines.checks import failure_of
+
 EXTRAS = {"ja-mecab": "ja", "ko-mecab": "ko"}  # {tokenizer: extra that it needs}
 # Tokenizers for languages without spaces between words. With them, TER compares characters.
 WITHOUT_SPACES = ("zh", "ja-mecab")
-LONGEST = 200  # characters of an error in a message
 
 
 class FloatChrf(sacrebleu.CHRF):
@@ -150,10 +150,7 @@ def called(shown, where, function, *arguments):
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
-        message = " ".join(f"{type(error).__name__}: {error}".split())[:LONGEST]
-        _, *frames = traceback.extract_tb(error.__traceback__)  # the first one is this function's
-        place = f" ({frames[0].filename}, line {frames[0].lineno})" if frames else ""
-        raise ValueError(f"The metric {shown!r} failed{where}: {message}{place}") from error
+        raise ValueError(f"The metric {shown!r} failed{where}: {failure_of(error)}") from error
 
 
 def place_of(function):

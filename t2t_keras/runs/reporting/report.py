@@ -57,6 +57,7 @@ def write_report(
         weights: see `Run`.
         **search: changes to the run's search settings.
     """
+    run.experiment()  # raises a clear error if the folder is not a run
     test = None
     if sources is not None:
         sources, references = listed(sources), listed(references)
