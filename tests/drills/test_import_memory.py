@@ -8,6 +8,9 @@ from support.processes.commands import script
 
 pytestmark = pytest.mark.drill
 MEASURED = """
+import sentencepiece
+
+from t2t_keras.importing import hugging_face
 from t2t_keras.runs.importing.import_run import import_run
 
 
