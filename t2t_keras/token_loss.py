@@ -81,15 +81,13 @@ class TokenLoss(keras.losses.Loss):
         losses, unsmoothed = self.losses(labels, logits)
         check_losses(losses, labels)
         weights, count = self.weights_and_count(labels, sample_weight)
-        # The losses of a subclass may have any dtype, and its count may be an integer.
-        total, count = (
-            ops.cast(weighted_sum(losses, weights), "float32"),
-            ops.cast(count, "float32"),
-        )
+        total = weighted_sum(losses, weights)
         weights, right = token_weights(labels, sample_weight), ops.zeros(())
         if count_right:
             right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
-        return TokenSums(total, count, weighted_sum(unsmoothed, weights), ops.sum(weights), right)
+        sums = total, count, weighted_sum(unsmoothed, weights), ops.sum(weights), right
+        # The losses of a subclass may have any dtype, and its count may be an integer.
+        return TokenSums(*(ops.cast(each, "float32") for each in sums))
 
     def __call__(self, y_true, y_pred, sample_weight=None):
         total, count, *_ = self.sums(y_pred, y_true, sample_weight)
@@ -230,17 +228,15 @@ def check_losses(losses, labels):
     """Rejects losses unless there is one per position. Others would get wrong weights."""
     if len(losses.shape) != len(labels.shape):
         raise ValueError(
-            "`call` of a loss must return one loss for each position, of the "
-            f"shape of the labels, {tuple(labels.shape)}. Received: losses of shape "
-            f"{tuple(losses.shape)}. To compute the mean of the batch, override `__call__`"
+            "`call` of a loss must return one loss for each position, of the shape of the labels, "
+            f"{tuple(labels.shape)}. Received: losses of shape {tuple(losses.shape)}. To compute "
+            "the mean of the batch, override `__call__`"
         )
 
 
 def check_labels(labels, logits):
-    known = zip(labels.shape, logits.shape, strict=False)
-    if len(logits.shape) != len(labels.shape) + 1 or any(
-        a != b and a is not None and b is not None for a, b in known
-    ):
+    known = [pair for pair in zip(labels.shape, logits.shape, strict=False) if None not in pair]
+    if len(logits.shape) != len(labels.shape) + 1 or any(a != b for a, b in known):
         raise ValueError(
             "Labels [batch, length] require logits [batch, length, vocabulary]. Received: "
             f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"
