@@ -36,7 +36,7 @@ _t2t_settings() {
         '--config.model.position_offset:index of the first position'
         '--config.model.pre_norm:norms before the sub-layers instead of after them'
         '--config.model.norm_epsilon:ε of the norms'
-        '--config.model.block:kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/block.py)'
+        '--config.model.block:kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/decoder.py)'
         '--config.model.units:width of the LSTMs'
         '--config.model.attention_units:width of the hidden layer of the attention'
         '--config.model.fast_forward:fast-forward connections (Zhou et al'
@@ -148,7 +148,7 @@ _t2t_settings() {
   local name=${PREFIX%%=*}
   compset -P '*='
   case $name in
-    --config.model.positions) compadd sinusoidal learned none concatenated hugging_face t5 alibi ;;
+    --config.model.positions) compadd alibi concatenated hugging_face learned none sinusoidal t5 ;;
     --config.model.attention) compadd additive scaled unscaled ;;
     --config.model.residual) compadd True False ;;
     --config.model.layer_norm) compadd True False ;;
