@@ -152,7 +152,7 @@ def test_python_prefers_litert_and_keeps_tensorflow_for_the_rest(copied):
     assert type(run.translator(beam=2).engine) is ModelEngine
     assert engine.engine_for(engine.config, False, False) is engine
     wide = engine.config.changed(beam=8)
-    assert engine.engine_for(wide, False, False) is run.engine()
+    assert engine.engine_for(wide, False, False).model is run.engine().model
 
 
 def test_a_gpu_is_one_that_tensorflow_may_see(monkeypatch):
