@@ -88,7 +88,7 @@ class Rival(SequenceModel):
         beams, position, caches = beams_of(tokens, cache, visible), ops.cast(position, "int32"), []
 
         def apply(i, x):
-            rows = ops.reshape(x, (-1, x.shape[-1]))
+            rows = ops.reshape(x, (-1, ops.shape(x)[-1]))  # a width may be unknown in a graph
             y, new = self.decoder[i].decode_step(rows, position, cache[i], beams, visible)
             caches.append(new)
             return ops.reshape(y, (-1, beams, y.shape[-1]))
