@@ -7,6 +7,7 @@ finds the blocks of an interrupted one, and no record of them is needed.
 """
 
 import contextlib
+import os
 import shutil
 import uuid
 
@@ -60,6 +61,8 @@ def appearing(path, folder):
     try:
         with open(unfinished, "xb") as file:
             yield file
+            file.flush()
+            os.fsync(file.fileno())  # before it gets the name of a complete file
         if path.exists():
             shutil.copymode(path, unfinished)
         unfinished.rename(path)

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import itertools
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,7 +144,10 @@ def opened_output(path, command):
         check_links(folder)
         yield write
         whole.join()
-        shutil.rmtree(folder)
+        for own in (*whole.parts, folder / ".lock"):
+            own.unlink()
+        with contextlib.suppress(OSError):  # a user's own files are in it
+            folder.rmdir()
 
 
 def is_resumable(path):
