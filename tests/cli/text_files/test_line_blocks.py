@@ -131,3 +131,10 @@ def test_lines_are_counted_and_can_be_read_again_from_the_same_place(text):
     assert line_count(source) == len(list(io.BytesIO(text))) == len(source.readlines())
     source.seekable = lambda: False
     assert line_count(source) is None
+
+
+def test_a_users_own_files_beside_the_blocks_stay(tmp_path):
+    (tmp_path / "out.unfinished").mkdir()
+    (tmp_path / "out.unfinished" / "diary").write_text("mine")
+    assert write(tmp_path / "out") == BLOCKS and (tmp_path / "out").read_bytes() == OUTPUT
+    assert [path.name for path in (tmp_path / "out.unfinished").iterdir()] == ["diary"]
