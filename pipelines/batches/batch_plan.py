@@ -273,7 +273,7 @@ def even_batches(sizes, most, multiple):
 
 
 class Encodings:
-    """The lengths of all encodings of all pairs, of which each epoch chooses one at random.
+    """The lengths of all encodings of all pairs. Each epoch chooses one encoding at random.
 
     The encodings of source and target are chosen independently. A choice is a single integer, so
     that it can be shuffled and sorted like the index of an example.

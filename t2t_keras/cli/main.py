@@ -130,7 +130,7 @@ def without_config(argv):
 
 
 def parsed(argv):
-    """Parses flags, of which --help and --version end the command; returns the other arguments."""
+    """Parses flags and returns the other arguments. --help and --version end the command."""
     try:
         return flags.FLAGS(argv)
     except (SystemExit, BrokenPipeError):  # of an `Answer`

@@ -20,7 +20,7 @@ class Format(NamedTuple):
 
     Args:
         sign: pattern of the file by which a folder is recognized.
-        keys: keys of which that file, in JSON, has at least one. (): any file.
+        keys: that file, in JSON, has at least one of these keys. (): any file.
         options: options of `read`, each set by the flag of its name.
         weights: patterns of the files with weights in a repository of the Hugging Face Hub. The
             first one that occurs is used. (): the Hub has no models of this format.

@@ -1,4 +1,4 @@
-"""What all rivals share: their settings, and a decoder for whole sequences or single positions."""
+"""Base classes of all rivals: their settings, and a decoder for whole sequences or positions."""
 
 import dataclasses
 

@@ -5,7 +5,8 @@ from typing import NamedTuple
 from t2t_keras.visualization.images import COLORS, GRAY
 from t2t_keras.visualization.panels import MARKERS, Panel, draw_panels
 
-SMALL, LARGE = 5, 9  # sizes of markers
+SMALL = 5  # size of the marker of a greedy search
+LARGE = 9  # size of the marker of a beam search
 WIDE = 4  # ratio of the highest to the lowest cost beyond which the axis is logarithmic
 
 

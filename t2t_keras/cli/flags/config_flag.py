@@ -89,7 +89,7 @@ def load_config(arguments, default=None, imports=()):
     """Loads the config, changes its settings, and makes it the value of `CONFIG`.
 
     Args:
-        arguments: --config=NAME_OR_FILE[:VARIANT], the last of which counts, and overrides.
+        arguments: --config=NAME_OR_FILE[:VARIANT] and overrides. The last --config counts.
         default: the config if none is named.
         imports: paths of further plug-in files.
     """

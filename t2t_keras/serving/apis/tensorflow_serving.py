@@ -39,7 +39,7 @@ ROW = {
     "properties": {name: DTYPES[dtype_of(name)][1] for name in FIELDS}
     | dict.fromkeys(("source", "target", "translation"), DTYPES["string"][1]),
 }
-# The fields of a request, of which either the rows or the columns are required.
+# The fields of a request. Either the rows or the columns are required.
 QUERY = {
     "signature_name": {
         "type": "string",
