@@ -90,41 +90,35 @@ class LiteRTEngine(Engine):
             if getattr(rows, name) is not None
         }
         model = model_for(self.models, len(source))
-        is_plain = config.method == "beam" and not self.differs(config)
+        # Only greedy search and the exported beam width have programs of their own.
+        is_beam = config.method == "beam" and rows.phrases is None
+        is_narrow = is_beam and config.beam not in (1, self.exported.beam)
+        if config.beam > 1 and config.alpha != self.exported.alpha:  # in float32, as in exports
+            extras["alpha"] = np.full(len(source), config.alpha, ROW_OPTIONS["alpha"])
         is_alone = len(source) == 1 and not extras and not config.constrained
         with self.lock:
-            if is_plain and is_alone and config.beam <= WIDEST:
+            if is_beam and is_alone and not is_narrow and config.beam <= WIDEST:
                 return lone_search(model, config, source, self.longest)
-            return numpy_search(self.method(model, rows, extras), source, self.longest, extras)
+            if is_narrow:
+                method = self.narrower(model, len(source), extras)
+            elif rows.phrases is None:
+                method = method_of(model, config)
+            else:
+                follows = self.tokenizer.target.ends_phrase()
+                method = ConstrainedBeamSearch(model, config, follows)
+            if needs_draws(config):
+                longest = source.shape[1] + config.extra_length
+                extras["draws"] = draws_of(rows.index, longest, config)
+            return numpy_search(method, source, self.longest, extras)
 
-    def method(self, model, rows, extras):
-        """Returns the search method for rows, and adds its inputs to `extras`."""
-        config, (count, length) = self.config, rows.source.shape
-        follows = self.tokenizer.target.ends_phrase() if rows.phrases is not None else None
-        if self.differs(config):
-            for name, dtype in ROW_OPTIONS.items():
-                extras[name] = np.full(count, getattr(config, name), dtype)
-            # The array needs at least one column, even without prefixes.
-            prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
-            extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
-            config = config.changed(beam=self.exported.beam)
-            if follows is None:
-                return BeamSearch(model, config)
-            return ConstrainedBeamSearch(model, config, follows)
-        if needs_draws(config):
-            extras["draws"] = draws_of(rows.index, length + config.extra_length, config)
-        if follows is None:
-            return method_of(model, config)
-        return ConstrainedBeamSearch(model, config, follows)
-
-    def differs(self, config):
-        """Returns whether a beam search has options that differ from those of the export.
-
-        Only greedy search and the exported beam width have programs of their own.
-        """
-        names = [name for name in ROW_OPTIONS if name != "n_best"]
-        same = all(getattr(config, name) == getattr(self.exported, name) for name in names)
-        return config.method == "beam" and config.beam > 1 and not same
+    def narrower(self, model, count, extras):
+        """Returns a search of the exported width for a narrower beam, and adds it to `extras`."""
+        for name, dtype in ROW_OPTIONS.items():
+            extras[name] = np.full(count, getattr(self.config, name), dtype)
+        # The array needs at least one column, even without prefixes.
+        prefix = extras.get("prefix", np.zeros((count, 0), "int32"))
+        extras["prefix"] = np.pad(prefix, [(0, 0), (0, 1)])
+        return BeamSearch(model, self.config.changed(beam=self.exported.beam))
 
     def log_p(self, source, target):
         program, found = self.models[0].programs["log_p"], [None] * len(source)
