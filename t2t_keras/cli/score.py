@@ -61,12 +61,12 @@ only_with([JSON], PIECES)
 def main(arguments):
     check_arguments(arguments)
     with opened_pairs() as source:
-        model, command = opened_scorer(arguments, TO)
+        model, command = opened_model(arguments, TO)
         reverse = None
         if REVERSE.value:
             folders = split_list(REVERSE.value)
             check_directions(arguments, folders)
-            reverse, command["reverse"] = opened_scorer(folders, REVERSE_TO)
+            reverse, command["reverse"] = opened_model(folders, REVERSE_TO)
         command |= {flag.name: flag.value for flag in (JSON, PIECES, LINES)}
         command["version"] = importlib.metadata.version("t2t-keras")
         total, seen = collections.Counter(), collections.Counter()
@@ -74,14 +74,6 @@ def main(arguments):
         blocks = blocks_of(source, score, seen)
         write_blocks(blocks, OUTPUT.value, command, source, "scoring", "pairs")
     show_total(total, seen["pairs"] - total["pairs"])
-
-
-def opened_scorer(folders, to):
-    """Returns the `Scorer` of a run, an ensemble or an export, and its identity."""
-    translator, identity = opened_model(folders, to=to)
-    from t2t_keras.translating.scoring import Scorer
-
-    return Scorer(translator.engine, translator.tokenizer), identity
 
 
 def check_arguments(arguments):

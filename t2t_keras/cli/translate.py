@@ -20,11 +20,11 @@ t2t-translate runs/ende --markup=html < page.html           tags and entities ar
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of
-their scores. A sentence of more than a thousand pieces, or with more phrases of a glossary than a
-search has room for, is translated in parts. In lines with --scores or --alignments, a tab of a
-translation becomes a space; --json keeps it. Alignments are pairs of word indices, counted from 0:
-source word, dash, target word. t2t-attention --choose_alignment finds the layer and head that align
-words best. The confidence of a word is the smallest probability of its pieces.
+their scores. A sentence of more than a thousand pieces is translated in parts. In lines with
+--scores or --alignments, a tab of a translation becomes a space; --json keeps it. Alignments are
+pairs of word indices, counted from 0: source word, dash, target word. t2t-attention
+--choose_alignment finds the layer and head that align words best. The confidence of a word is the
+smallest probability of its pieces.
 
 With --markup=html and --markup=xml, the lines of an input are one document: a tag, a comment, an
 element or, inside an element, a sentence may span lines. With --json, --scores, --alignments or

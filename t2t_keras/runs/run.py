@@ -33,7 +33,6 @@ from t2t_keras.training.checkpoints import Checkpoints, average, model_part, res
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.request import listed
-from t2t_keras.translating.scoring import Scorer
 from t2t_keras.translating.search_options import search_config
 from t2t_keras.translating.translator import Translator
 
@@ -139,10 +138,6 @@ class Run(RunFolder):
         translator = self.translator(weights, engine, dtype)
         return translator.translate(texts, on_progress, split=split, **options)
 
-    def scorer(self, weights=None, engine="auto", dtype=None):
-        """Returns a `Scorer`, which scores pairs of texts and reports progress."""
-        return Scorer(self.fastest(weights, engine, dtype), self.tokenizer())
-
     def score(self, pairs, weights=None, engine="auto", dtype=None):
         """Returns the `PairScore` (log P, perplexity) of each (source, translation) pair.
 
@@ -151,7 +146,7 @@ class Run(RunFolder):
             weights: see the class.
             engine, dtype: see `translator`.
         """
-        return self.scorer(weights, engine, dtype).score(list(pairs))
+        return self.translator(weights, engine, dtype).score(list(pairs))
 
     def evaluate(
         self,

@@ -1,17 +1,13 @@
-"""Divides texts into sentences, and sentences that are too long for a search into parts.
+"""Joins sentences, and divides sentences that are too long for a search into parts.
 
 The function that splits texts is an argument. It returns the sentences of a text and the separators
 between them. A language code such as >>de<< before a text applies to all of its sentences. Ids that
 apply to a whole sentence are repeated at the beginning of each part.
 """
 
-import collections
 import unicodedata
 
 import numpy as np
-
-# Punctuation marks after which a sentence is cut in two. Marks in the first string are preferred.
-CUT_AFTER = (".!?…。！？", ";:,，；：、")
 
 
 def whole(text):
@@ -77,71 +73,3 @@ def parts_of(ids, source, longest):
         cuts.append(first + words[-1] if len(words) else last)
     parts = np.split(ids, cuts[1:]) if len(ids) else []
     return [np.concatenate([lead, part]) for part in parts]
-
-
-def halves_of(ids, source):
-    """Cuts a part near its middle, after a punctuation mark or else between words.
-
-    Args:
-        ids, source: see `parts_of`.
-
-    Returns:
-        A list of two parts, or of the part itself if it is a single piece.
-    """
-    lead, ids = np.split(ids, [source.lead(ids)])
-    if len(ids) < 2:
-        return [np.concatenate([lead, ids])]
-    cuts = np.arange(1, len(ids))
-    between_words = cuts[source.begins_word[ids[1:]]]
-    central = between_words[abs(4 * between_words - 2 * len(ids)) <= len(ids)]
-    ends = [piece[-1:] for piece in source.pieces(ids[central - 1])]
-    after = [central[np.isin(ends, list(marks))] for marks in CUT_AFTER]
-    cuts = next(filter(len, [*after, between_words]), cuts)
-    middle = cuts[np.argmin(abs(2 * cuts - len(ids)))]
-    return [np.concatenate([lead, half]) for half in np.split(ids, [middle])]
-
-
-def parts_with_phrases(ids, phrases, matches, glossary, source, longest, encoder):
-    """Divides a sentence if it, or its glossary phrases, are too long for one search.
-
-    Each part gets the glossary phrases of its words. The first part also gets the phrases of the
-    request itself, and the phrases of words that the division separates.
-
-    Args:
-        ids: ids of the sentence.
-        phrases: phrases that its translation must contain.
-        matches: its `Matches`.
-        glossary: the `Glossary`, or None.
-        source: the tokenizer of the source language.
-        longest: maximum number of ids in a part.
-        encoder: a `PhraseEncoder`.
-
-    Returns:
-        A list of (ids, phrases, `Matches`), one for each part.
-    """
-    parts = parts_of(ids, source, longest)
-    if not phrases:
-        return [(part, [], matches) for part in parts]
-    if not parts:
-        raise ValueError(
-            f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
-            "Require nothing of it"
-        )
-    if len(parts) == 1 and not encoder.are_long(phrases):
-        return [(parts[0], phrases, matches)]
-    count = 0
-    while count < len(parts):
-        count, others, found = len(parts), collections.Counter(phrases), []
-        for part in parts:
-            (text,) = source.decode([part[source.lead(part) :]])
-            matches = glossary.matches_in(text) if glossary else matches
-            of_part = collections.Counter(matches.targets()) & others
-            others -= of_part
-            found.append((part, [*of_part.elements()], matches))
-        parts = [
-            half
-            for part, of_part, _ in found
-            for half in (halves_of(part, source) if encoder.are_long(of_part) else [part])
-        ]
-    found[0][1].extend(others.elements())
-    return found

@@ -9,40 +9,62 @@ from pipelines.glossaries.glossary import Matches
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.request import in_text
-from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary, phrases_of
+from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary
 from t2t_keras.translating.search_options import search_config
-from t2t_keras.translating.sentences import parts_with_phrases, whole, with_codes
+from t2t_keras.translating.sentences import parts_of, whole, with_codes
 from t2t_keras.translating.terms import terms_of
 
 
 class Text(NamedTuple):
-    """A request, ready to be translated.
-
-    Args:
-        request: the `Request`.
-        tokenizer: the tokenizer that puts the request's tag before its sources.
-        engine: the engine that searches, with the settings of the request.
-        encoder: the `PhraseEncoder`.
-        glossary: the `Glossary`, or None.
-        sentences, separators: the sentences of the text, each with the language code that applies
-            to it, and the separators between them.
-        matches: the `Matches` of each sentence.
-        marked: the `MarkedText`. None: the request keeps no markup.
-    """
+    """A request, ready to be translated."""
 
     request: Any
-    tokenizer: Any
-    engine: Any
+    tokenizer: Any  # it puts the request's tag before its sources
     encoder: PhraseEncoder
     glossary: Any
-    sentences: list
-    separators: list
-    matches: list
-    marked: Any
+    sentences: list  # each with the language code that applies to it
+    separators: list  # between the sentences
+    matches: list  # the `Matches` of each sentence
+    marked: Any  # the `MarkedText`. None: the request keeps no markup
+
+    @property
+    def engine(self):
+        """The engine that searches, with the settings of the request."""
+        return self.encoder.engine
 
     def phrases(self, index):
-        """Returns the phrases that the translation of a sentence must contain."""
-        return phrases_of(self.request.require, self.matches[index])
+        """Returns the phrases that the translation of a sentence must contain.
+
+        Each is listed as often as it must occur: once if both the request and a glossary require it
+        once.
+        """
+        of_glossary = collections.Counter(self.matches[index].targets())
+        return [*(collections.Counter(self.request.require) | of_glossary).elements()]
+
+    def parts(self, index, ids, longest):
+        """Returns (ids, phrases, `Matches`) of each part of a sentence, given the sentence's ids.
+
+        Each part has the glossary phrases of its words. The first one also has the phrases of the
+        request itself, and the phrases of words that the division separates.
+        """
+        source, matches, phrases = self.tokenizer.source, self.matches[index], self.phrases(index)
+        parts = parts_of(ids, source, longest)
+        if phrases and not parts:
+            raise ValueError(
+                f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
+                "Require nothing of it"
+            )
+        if not phrases or len(parts) == 1:
+            return [(part, phrases, matches) for part in parts]
+        others, found = collections.Counter(phrases), []
+        for part in parts:
+            (text,) = source.decode([part[source.lead(part) :]])
+            matches = self.glossary.matches_in(text) if self.glossary else matches
+            own = collections.Counter(matches.targets()) & others
+            others -= own
+            found.append((part, [*own.elements()], matches))
+        found[0][1].extend(others.elements())
+        return found
 
 
 class Job(NamedTuple):
@@ -65,7 +87,7 @@ def texts_of(requests, engine, tokenizer_for):
         engine: the engine.
         tokenizer_for: function that takes a request's `to` and returns the tokenizer.
     """
-    glossaries, searches, texts = {}, {}, []
+    glossaries, encoders, texts = {}, {}, []
     for index, request in enumerate(requests):
         with in_text(index):
             tokenizer, given = tokenizer_for(request.to), id(request.glossary)
@@ -74,78 +96,53 @@ def texts_of(requests, engine, tokenizer_for):
             glossary, changes = glossaries[given], request.search()
             extras = bool(request.prefix), bool(request.require or glossary is not None)
             key = repr((changes, extras))
-            if key not in searches:
-                searches[key] = search_of(changes, extras, engine)
+            if key not in encoders:
+                config = search_config(engine.config, engine.tokenizer, **changes)
+                encoders[key] = PhraseEncoder(engine.engine_for(config, *extras))
             split_code = tokenizer.source.split_code
-            sentences, separators, marked = divided(request, split_code, engine.split)
+            sentences, separators, marked = divided(request, engine.split)
+            sentences = with_codes(sentences, split_code)
             matches = [
                 glossary.matches_in(split_code(each)[1]) if glossary else Matches("", [])
                 for each in sentences
             ]
             own = glossary, sentences, separators, matches, marked
-            texts.append(Text(request, tokenizer, *searches[key], *own))
+            texts.append(Text(request, tokenizer, encoders[key], *own))
     return texts
 
 
-def search_of(changes, extras, engine):
-    """Returns the engine and the `PhraseEncoder` of a request.
-
-    Args:
-        changes: {setting of the search: value}, as changed by the request.
-        extras: whether the request has a prefix, and whether it may have phrases.
-        engine: the engine.
-    """
-    config = search_config(engine.config, engine.tokenizer, **changes)
-    engine = engine.engine_for(config, *extras)
-    tokenizer = engine.tokenizer.target
-    return engine, PhraseEncoder(tokenizer, config, engine.longest, engine.phrase_room)
-
-
-def divided(request, split_code, split):
-    """Returns the sentences of a request's text, the separators, and the `MarkedText` or None.
-
-    Args:
-        request: the `Request`.
-        split_code: see `with_codes`.
-        split: "auto" or "off", for a request without `split`.
-    """
+def divided(request, split):
+    """Returns the sentences of a request's text, the separators, and the `MarkedText` or None."""
     divide = split_sentences if (request.split or split) == "auto" else whole
     if request.require:
         divide = whole
     if request.markup:
         marked = marked_text_of(request.text, request.markup, divide)
-        return with_codes(marked.sentences, split_code), [], marked
-    sentences, separators = divide(request.text)
-    return with_codes(sentences, split_code), separators, None
+        return marked.sentences, [], marked
+    return *divide(request.text), None
 
 
 def jobs_of(texts, longest):
-    """Returns a `Job` for each part of each sentence of `Text`s.
+    """Returns a `Job` for each part, of fewer than `longest` tokens, of each sentence of `Text`s.
 
     Only the first part of a text has its prefix.
-
-    Args:
-        texts: `Text`s.
-        longest: maximum tokens of a source, including the end token.
     """
     encoded = [iter(sentences) for sentences in encoded_sentences(texts)]
     prefixes = [text.request.prefix for text in texts]
     starts = texts[0].tokenizer.target.encode(prefixes) if any(prefixes) else [()] * len(texts)
     jobs = []
     for index, text in enumerate(texts):
-        start, encoder, source = [*starts[index]], text.encoder, text.tokenizer.source
-        for sentence, matches in enumerate(text.matches):
+        start, encoder = [*starts[index]], text.encoder
+        for sentence, of_sentence in enumerate(encoded[index]):
             with in_text(index):
-                own = next(encoded[index]), text.phrases(sentence), matches, text.glossary
-                parts = parts_with_phrases(*own, source, longest - 1, encoder)
-                for ids, phrases, of_part in parts:
+                for ids, phrases, matches in text.parts(sentence, of_sentence, longest - 1):
                     job = Job(index, sentence, ids, start)
                     start = []
                     if phrases:
                         encoded_phrases = encoder.ids_of(phrases, job.prefix)
-                        terms = terms_of(ids, of_part, source, encoder.encoded)
+                        terms = terms_of(ids, matches, text.tokenizer.source, encoder.encoded)
                         others = collections.Counter(phrases)
-                        others -= collections.Counter(of_part.targets())
+                        others -= collections.Counter(matches.targets())
                         others = [encoder.encoded(each) for each in others.elements()]
                         job = job._replace(phrases=encoded_phrases, terms=terms, others=others)
                     jobs.append(job)

@@ -9,17 +9,13 @@ import numpy as np
 from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END, PADDING
-from t2t_keras.translating.calls import Call, call_of, driven
+from t2t_keras.translating.calls import Call, answered, call_of, driven
 from t2t_keras.translating.placed_terms import with_terms
 from t2t_keras.translating.request import TextError, one_or_many, requests_of
+from t2t_keras.translating.scoring import PairScore
 from t2t_keras.translating.sentences import joined_texts
 from t2t_keras.translating.texts import alike, jobs_of, texts_of
-from t2t_keras.translating.words import (
-    Words,
-    joined_words,
-    weights_by_order,
-    words_of,
-)
+from t2t_keras.translating.words import Words, joined_words, weights_by_order, words_of
 
 
 class Translation(NamedTuple):
@@ -118,6 +114,32 @@ class Translator:
             on_progress(len(requests) * done // total)
 
         return driven(self.steps(requests, first_index), advanced)
+
+    def score(self, pairs, on_progress=lambda count: None, first_line=1):
+        """Returns the `PairScore` of each pair, or of a single pair.
+
+        Args:
+            pairs: a list of (source, target), or one of them. An empty text is scored as an end
+                token alone.
+            on_progress: called with the share of the work done so far, as a number of pairs.
+            first_line: line number of the first pair, for error messages.
+        """
+        if len(pairs) == 2 and all(isinstance(each, str) for each in pairs):
+            return self.score([pairs], on_progress, first_line)[0]
+        columns, longest = {}, self.engine.longest
+        for place, side in enumerate(("source", "target")):
+            texts = [pair[place] for pair in pairs]
+            encoded = getattr(self.tokenizer, side).encode(texts) if texts else []
+            for line, ids in enumerate(encoded, first_line):
+                if longest is not None and len(ids) >= longest:
+                    raise ValueError(
+                        f"line {line}: a {side} must have at most {longest} pieces, including its "
+                        f"end: the model has no positions for more. Received: {len(ids) + 1} "
+                        "pieces. Shorten the text, or leave the pair out"
+                    )
+            columns[side] = [np.append(ids, END) for ids in encoded]
+        found = answered(Call(self.engine, "log_p", columns), lambda done, _: on_progress(done))
+        return [PairScore(*each) for each in zip(columns["target"], found, strict=True)]
 
     def check(self, options, **own):
         """Checks options, and returns the `SearchConfig` of texts with these options.

@@ -18,7 +18,6 @@ from t2t_keras.export.signature_names import NO_SCORE
 from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
 from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
-from t2t_keras.translating.scoring import Scorer
 
 pytestmark = pytest.mark.long
 
@@ -157,7 +156,7 @@ def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(
 
 def test_log_p_and_attention_of_texts_are_those_of_their_ids(sharp_run, translator, answers):
     texts = list(itertools.pairwise(TEXTS[:21]))
-    scores = Scorer(translator.engine, translator.tokenizer).score(texts)
+    scores = translator.score(texts)
     of_texts = answers["score"]["log_probabilities"]
     np.testing.assert_allclose(of_texts, [each.log_p for each in scores], rtol=1e-5)
     full = sharp_run.score(texts[:3], engine="tensorflow")

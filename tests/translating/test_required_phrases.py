@@ -1,16 +1,18 @@
+from types import SimpleNamespace
+
 import pytest
 from support.models.fake_engine import FakeEngine
 from support.text.toy_tokenizers import toy_tokenizer
 
-from pipelines.glossaries.glossary import Glossary, Matches
+from pipelines.glossaries.glossary import Glossary
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary, phrases_of
+from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary
 
 
-def test_a_phrase_of_the_request_and_of_a_glossary_is_required_once():
-    matches = Glossary({"a": "A", "b": "B"}).matches_in("a b a")
-    assert sorted(phrases_of(["A", "x y"], matches)) == ["A", "A", "B", "x y"]
-    assert phrases_of(["A"], Matches("b", [])) == ["A"]
+def encoder(kind="bpe", longest=None, room=None, **settings):
+    tokenizer, config = SimpleNamespace(target=toy_tokenizer(kind)), SearchConfig(**settings)
+    limits = {"longest": longest, "phrase_room": room}
+    return PhraseEncoder(SimpleNamespace(tokenizer=tokenizer, config=config, **limits))
 
 
 def test_a_glossary_is_a_dictionary_a_file_or_an_object(tmp_path):
@@ -24,7 +26,7 @@ def test_a_glossary_is_a_dictionary_a_file_or_an_object(tmp_path):
 
 def test_a_phrase_is_encoded_as_it_stands_between_spaces():
     tokenizer = toy_tokenizer("bpe")
-    (ids,) = PhraseEncoder(tokenizer, SearchConfig()).ids_of(["  rote \u0048und"], [])
+    (ids,) = encoder().ids_of(["  rote \u0048und"], [])
     assert tokenizer.decode([ids]) == ["rote Hund"] and tokenizer.begins_word[ids[0]]
 
 
@@ -39,15 +41,13 @@ def test_a_phrase_is_encoded_as_it_stands_between_spaces():
     ],
 )
 def test_phrases_that_cannot_be_required_are_refused(kind, phrase, settings, message):
-    encoder = PhraseEncoder(toy_tokenizer(kind), SearchConfig(**settings), longest=20)
     with pytest.raises(ValueError, match=message):
-        encoder.ids_of([phrase], [])
+        encoder(kind, longest=20, **settings).ids_of([phrase], [])
 
 
 def test_phrases_have_as_much_room_as_an_output_and_an_exported_model_have():
     def ids_of(phrases, prefix, **limits):
-        encoder = PhraseEncoder(toy_tokenizer("bpe"), SearchConfig(), **limits)
-        return encoder.ids_of(phrases, [5] * prefix)
+        return encoder(**limits).ids_of(phrases, [5] * prefix)
 
     (ids,) = ids_of(["Hund"], 10, longest=20)
     with pytest.raises(ValueError, match=f"have {20 + len(ids)} pieces together"):

@@ -3,7 +3,7 @@ import pytest
 from support.models.fake_engine import FakeEngine
 
 from t2t_keras.translating import calls
-from t2t_keras.translating.scoring import Scorer
+from t2t_keras.translating.translator import Translator
 
 PAIRS = [("x" * (7 * n % 30), "y" * (11 * n % 40)) for n in range(50)]
 
@@ -19,8 +19,7 @@ class Measuring(FakeEngine):
 
 
 def scorer(**arguments):
-    engine = Measuring(**arguments)
-    return Scorer(engine, engine.tokenizer)
+    return Translator(Measuring(**arguments))
 
 
 def shapes(scorer):
@@ -71,5 +70,4 @@ def test_the_perplexity_of_an_impossible_target_is_infinite():
         def log_p(self, source, target):
             return np.full(target.shape, -1e4)
 
-    engine = Impossible()
-    assert Scorer(engine, engine.tokenizer).score([("a", "b")])[0].perplexity == np.inf
+    assert Translator(Impossible()).score([("a", "b")])[0].perplexity == np.inf

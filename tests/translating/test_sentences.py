@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from t2t_keras.translating.required_phrases import phrases_of
-from t2t_keras.translating.sentences import halves_of, parts_of, parts_with_phrases
+from t2t_keras.translating.sentences import parts_of
+from t2t_keras.translating.texts import Text
 
 
 class Words:
@@ -26,26 +26,6 @@ class Words:
         return [" ".join(self.pieces(ids)) for ids in sequences]
 
 
-@pytest.mark.parametrize(
-    ("text", "halves"),
-    [
-        ("a b c d", ["a b", "c d"]),
-        ("a b , c d . e f", ["a b , c d .", "e f"]),
-        ("a b , c d e f", ["a b ,", "c d e f"]),
-        ("a . b c d e f g h", ["a . b c", "d e f g h"]),
-        ("a b c d e f g . h", ["a b c d", "e f g . h"]),
-        ("@ a b c d", ["@ a b", "@ c d"]),
-        ("a / / / /", ["a /", "/ / /"]),
-        ("@ a", ["@ a"]),
-    ],
-)
-def test_a_part_is_cut_near_its_middle_after_a_mark_or_between_words(text, halves):
-    words = Words(text)
-    ids = np.arange(len(words.texts))
-    found = halves_of(ids, words)
-    assert [" ".join(words.pieces(half)) for half in found] == halves
-
-
 def test_parts_are_as_long_as_possible_and_begin_with_the_lead():
     words = Words("@ a b c / / / / / d e")
     found = parts_of(np.arange(11), words, 4)
@@ -62,27 +42,21 @@ class Numbered:
         return SimpleNamespace(targets=lambda: targets)
 
 
-class Encoder:
-    """Stands for a `PhraseEncoder`: more than two phrases are long."""
-
-    def are_long(self, phrases):
-        return len(phrases) > 2
-
-
 def divided(text, required=(), longest=20):
     words = Words(text)
     words.begins_word[:] = True
     ids, matches = np.arange(len(words.texts)), Numbered().matches_in(text)
-    phrases = phrases_of(required, matches)
-    parts = parts_with_phrases(ids, phrases, matches, Numbered(), words, longest, Encoder())
+    request, tokenizer = SimpleNamespace(require=required), SimpleNamespace(source=words)
+    given = Text(request, tokenizer, None, Numbered(), [text], [], [matches], None)
+    parts = given.parts(0, ids, longest)
     return [(" ".join(words.pieces(part)), phrases) for part, phrases, _ in parts]
 
 
-def test_a_sentence_is_divided_until_the_phrases_of_each_part_fit():
+def test_each_part_has_the_phrases_of_its_words():
     assert divided("a b") == [("a b", [])]
     assert divided("a 3 b", ["x"]) == [("a 3 b", ["x", "3"])]
-    assert divided("a 3 b 4 c 5 d") == [("a 3 b", ["3"]), ("4 c 5 d", ["4", "5"])]
-    assert divided("a 3 b 4 c 5 d", ["x"])[0] == ("a 3 b", ["3", "x"])
+    assert divided("a 3 b 4 c 5", longest=3) == [("a 3 b", ["3"]), ("4 c 5", ["4", "5"])]
+    assert divided("a 3 3 4", ["x", "3"], 2) == [("a 3", ["3", "x"]), ("3 4", ["3", "4"])]
 
 
 def test_the_first_part_has_the_phrases_that_belong_to_no_part():

@@ -189,12 +189,6 @@ def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
     assert found[1] == "A Hund. TWO Katzen. Vogel", "Hund once"
 
 
-def test_a_line_with_many_phrases_is_divided_and_contains_all_of_them():
-    translator = fake_translator(longest=64)
-    (found,) = translator.translate(["A dog, " * 12], glossary={"dog": "guter Hund"}, split="off")
-    assert found.count("guter Hund") == 12 and len(searches(translator)[0].source) > 1
-
-
 def test_words_are_counted_through_the_sentences_and_parts_of_a_text():
     translator = fake_translator(longest=10)
     (best, *_), (plain, *_) = translator.translations(

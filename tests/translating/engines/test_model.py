@@ -15,7 +15,7 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.runs import load_translator
 from t2t_keras.training.checkpoints import model_state
 from t2t_keras.translating.engines.model import SEARCHES, ModelEngine
-from t2t_keras.translating.scoring import Scorer
+from t2t_keras.translating.translator import Translator
 
 PAIRS = [*pairs(6), ("", ""), ("dog " * 60, "Hund")]
 
@@ -68,7 +68,7 @@ class TooLarge:
 def test_a_pair_that_does_not_fit_into_memory_is_refused():
     engine = ModelEngine(TooLarge(), learned_tokenizer(), SearchConfig())
     with pytest.raises(ValueError, match=r"not enough memory for a pair of about \d+ pieces"):
-        Scorer(engine, engine.tokenizer).score([("a", "b")])
+        Translator(engine).score([("a", "b")])
 
 
 def ids_of(run, *texts):
