@@ -29,12 +29,7 @@ from t2t_keras.translating.languages import languages_in_name, languages_of
 
 
 def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=()):
-    """Returns the `ModelSource` of each argument.
-
-    Args:
-        arguments: the positional arguments, each RUN or NAME=RUN.
-        name, engine, dtype, glossaries: values of --name, --engine, --dtype and --glossary.
-    """
+    """Returns the `ModelSource` of each argument, RUN or NAME=RUN, given the values of flags."""
     if not arguments:
         raise ValueError("takes the folders of runs, RUN or NAME=RUN. Received: none")
     named = [split_name(argument) for argument in arguments]
@@ -45,8 +40,8 @@ def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=()):
         )
     models = []
     for given, folder in named:
-        place, find, load = find_versions(folder, engine, dtype)
-        model = name or given or run_name(place)
+        find, load = find_versions(folder, engine, dtype)
+        model = name or given or run_name(folder)
         models.append(ModelSource(model, find, load, languages_for(folder, model, find())))
     names = [model.name for model in models]
     check_names(names)
@@ -88,18 +83,16 @@ def check_names(names):
             wrong = f"the name of a model must not contain /, : or control characters: {name!r}"
             raise ValueError(f"{wrong}. --name=NAME and NAME=RUN set it")
         if names.count(name) > 1:
-            wrong = (
-                f"each model must have its own name. Received: {name!r} {names.count(name)} times"
+            raise ValueError(
+                f"each model must have its own name. Received: {name!r} {names.count(name)} times. "
+                "NAME=RUN names a model"
             )
-            raise ValueError(f"{wrong}. NAME=RUN names a model")
 
 
 def languages_for(folder, name, versions):
     """Returns the `Languages` of versions that do not record theirs: the run's, or the name's."""
     recorded, named = None, languages_in_name(name)
-    with contextlib.suppress(
-        OSError, ValueError
-    ):  # a damaged version is reported when it is loaded
+    with contextlib.suppress(OSError, ValueError):  # a damaged version is reported when loaded
         recorded = languages_of(versions[max(versions)])
     recorded = recorded or languages_of(Path(folder))
     if recorded and named and named != recorded and name.count("-") == 1:
@@ -111,33 +104,25 @@ def languages_for(folder, name, versions):
 
 
 def find_versions(folder, engine="auto", dtype=None):
-    """Returns the folder of exported versions, and `find` and `load` of its `ModelSource`.
-
-    Args:
-        folder: a run's folder, or the folder of an export. A run's may be a copy of the exports
-            alone, without the run's settings and weights.
-        engine, dtype: values of --engine and --dtype.
-    """
-    place = folder = Path(folder)
-    if not folder.is_dir():
+    """Returns `find` and `load` of the `ModelSource` of a run or an export."""
+    place, run = Path(folder), RunFolder(folder)
+    if not place.is_dir():
         raise ValueError(f"there is no folder {folder}")
-    places = {row.engine: folder / row.place for row in FORMATS.values() if row.engine}
-    if not newest_in(folder) and any(map(versions_in, places.values())):
-        run, must = RunFolder(folder), requested(engine, dtype)[1]
-        place = places[engine if must and engine != "auto" else "tensorflow"]
-        kind = "litert", dtype or "float32"
-        find = functools.partial(versions_for, *kind, places["litert"])
-        if engine in ("auto", "litert") and (must or not has_gpu()) and find():
-            if run.config_file.exists():
-                find = functools.partial(fitting_versions, run, *kind)
+    kind = engine
+    if run.config_file.exists() and not newest_in(folder):
+        kind, must = requested(engine, dtype)
+        if kind == "litert" and (must or not has_gpu()):
             try:
+                find = functools.partial(fitting_versions, run, kind, dtype or "float32")
                 find()
-                return places["litert"], find, functools.partial(open_version, run)
+                return find, functools.partial(open_version, run)
             except NoExport as reason:
                 if must:
                     raise
                 logging.warning("TensorFlow translates, which takes longer: %s", reason)
-    find = functools.partial(versions_for, engine, dtype, place)
+        kind = "tensorflow" if engine == "auto" else kind
+        place /= next(row.place for row in FORMATS.values() if row.engine == kind)
+    find = functools.partial(versions_for, kind, dtype, place)
     if not find():
         wanted = "" if engine == "auto" else f" --engine={engine}"
         wanted += f" --dtype={dtype}" if dtype else ""
@@ -146,17 +131,11 @@ def find_versions(folder, engine="auto", dtype=None):
             f"{folder} contains no export{wanted and f' for{wanted}'}: neither the folder nor its "
             f"export/ has a numbered version. t2t-export {folder}{form} writes one"
         )
-    return place, find, open_export
+    return find, open_export
 
 
 def versions_for(engine, dtype, folder):
-    """Returns {number: folder} of the versions in a folder.
-
-    Args:
-        engine: kind of engine, or "auto" for all.
-        dtype: type of their weights. None: any.
-        folder: the folder of the versions, or of a single one.
-    """
+    """Returns {number: folder} of the versions in a folder, or of the folder's only one."""
     found = {1: folder} if newest_in(folder) == folder else versions_in(folder)
     return {
         number: path
@@ -167,6 +146,6 @@ def versions_for(engine, dtype, folder):
     }
 
 
-def run_name(export):
-    path = export.resolve()
+def run_name(folder):
+    path = Path(folder).resolve()
     return path.parent.name if path.name.startswith("export") else path.name

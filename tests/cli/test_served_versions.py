@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
-from t2t_keras.cli.served_versions import find_models, find_versions, run_name
+from t2t_keras.cli.served_versions import find_models, find_versions
 from t2t_keras.runs.exports.fitting import NoExport
 from t2t_keras.translating.exports import RECORD
 
@@ -14,9 +14,9 @@ def no_gpu(monkeypatch):
     monkeypatch.setattr(served_versions, "has_gpu", lambda: False)
 
 
-def version(folder, format, dtype="float32"):
+def version(folder, format, dtype="float32", **facts):
     folder.mkdir(parents=True)
-    write_json(folder / RECORD, {"format": format, "dtype": dtype})
+    write_json(folder / RECORD, {"format": format, "dtype": dtype} | facts)
 
 
 def saved_model(folder, dtype="float32"):
@@ -29,39 +29,51 @@ def litert(folder, dtype="float32"):
 
 def found(folder, *options):
     """Returns the folder and the numbers of the versions that are served."""
-    path, find, _ = find_versions(folder, *options)
-    assert run_name(path) == "mine"
-    return path.relative_to(folder).as_posix(), sorted(find())
+    versions = find_versions(folder, *options)[0]()
+    (place,) = {path.parent for path in versions.values()}
+    return place.relative_to(folder).as_posix(), sorted(versions)
 
 
 @pytest.fixture
-def copy(tmp_path):
-    """The exports of a run in another place, without its weights."""
-    saved_model(tmp_path / "mine/export/1")
-    saved_model(tmp_path / "mine/export/2")
-    litert(tmp_path / "mine/export_litert/2", "int8")
-    litert(tmp_path / "mine/export_litert/3")
-    return tmp_path / "mine"
+def run(tmp_path, monkeypatch):
+    """A run with exports, whose LiteRT exports all have its weights."""
+    folder = tmp_path / "mine"
+    saved_model(folder / "export/1")
+    saved_model(folder / "export/2")
+    litert(folder / "export_litert/2", "int8")
+    litert(folder / "export_litert/3")
+    write_json(folder / "config.json", {})
+
+    def fitting_versions(run, kind, dtype):
+        fit = served_versions.versions_for(kind, dtype, folder / "export_litert")
+        if not fit or (folder / "trained on").exists():
+            raise NoExport("other weights")
+        return fit
+
+    monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
+    return folder
 
 
-def test_a_copy_of_exports_is_served_with_litert_on_a_cpu(copy, monkeypatch):
-    assert found(copy) == ("export_litert", [3])
-    assert found(copy, "auto", "int8") == ("export_litert", [2])
-    assert found(copy, "litert") == ("export_litert", [3])
-    assert found(copy, "tensorflow") == ("export", [1, 2])
+def test_a_run_is_served_with_litert_on_a_cpu(run, monkeypatch):
+    assert found(run) == ("export_litert", [3])
+    assert found(run, "auto", "int8") == ("export_litert", [2])
+    assert found(run, "litert") == ("export_litert", [3])
+    assert found(run, "tensorflow") == ("export", [1, 2])
     with monkeypatch.context() as patches:
         patches.setattr(served_versions, "has_gpu", lambda: True)
-        assert found(copy) == ("export", [1, 2])
-        assert found(copy, "litert") == ("export_litert", [3])
+        assert found(run) == ("export", [1, 2])
+        assert found(run, "litert") == ("export_litert", [3])
+    with pytest.raises(ValueError, match=r"no export for --engine=ctranslate2: .*--format"):
+        find_versions(run, "ctranslate2")
 
 
-def test_each_model_may_have_a_glossary(copy, tmp_path):
+def test_each_model_may_have_a_glossary(run, tmp_path):
     (tmp_path / "terms.tsv").write_text("dog\tHund\n")
     terms = str(tmp_path / "terms.tsv")
-    two = [f"a={copy}", f"b={copy}"]
+    two = [f"a={run}", f"b={run}"]
     found = find_models(two, glossaries=[f"b={terms}"])
     assert [str(each.glossary) for each in found] == ["None", terms]
-    (one,) = find_models([str(copy)], glossaries=[terms])
+    (one,) = find_models([str(run)], glossaries=[terms])
     assert str(one.glossary) == terms
     for wrong in ([terms], [f"c={terms}"], [f"a={terms}", f"a={terms}"]):
         with pytest.raises(ValueError, match="--glossary must name one file for a model"):
@@ -70,31 +82,14 @@ def test_each_model_may_have_a_glossary(copy, tmp_path):
         find_models(two, glossaries=["a=missing.tsv"])
 
 
-def test_one_kind_of_export_is_enough(tmp_path):
-    saved_model(tmp_path / "mine/export/1")
-    assert found(tmp_path / "mine") == ("export", [1])
-    with pytest.raises(ValueError, match=r"no export for --engine=litert: .*--format=litert"):
-        find_versions(tmp_path / "mine", "litert")
-    litert(tmp_path / "other/export_litert/1")
-    assert find_versions(tmp_path / "other")[0] == tmp_path / "other/export_litert"
-
-
-def test_the_export_of_a_run_must_be_of_its_weights(copy, monkeypatch):
-    def fitting_versions(run, kind, dtype):
-        if (copy / "trained on").exists():
-            raise NoExport("other weights")
-        return {3: copy / "export_litert" / "3"}
-
-    monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
-    write_json(copy / "config.json", {})
-    assert found(copy) == ("export_litert", [3])
-    _, find, _ = find_versions(copy)
-    (copy / "trained on").touch()
-    assert found(copy) == ("export", [1, 2])
+def test_the_export_of_a_run_must_be_of_its_weights(run):
+    find, _ = find_versions(run)
+    (run / "trained on").touch()
+    assert found(run) == ("export", [1, 2])
     with pytest.raises(NoExport, match="other weights"):  # a server keeps its version in memory
         find()
     with pytest.raises(NoExport, match="other weights"):
-        find_versions(copy, "litert")
+        find_versions(run, "litert")
 
 
 def test_a_folder_of_versions_is_served_as_it_is_or_for_one_engine(tmp_path):
@@ -121,18 +116,18 @@ def test_what_is_no_folder_of_exports_is_refused(tmp_path):
 
 def test_models_have_names_and_languages_from_records_runs_or_names(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for folder in ("plain", "opus-mt-en-de", "a=b", "run/export"):
+    for folder in ("plain", "opus-mt-en-de", "a=b"):
         saved_model(tmp_path / folder / "1")
-    write_json(tmp_path / "run/config.json", {"languages": ["de", "pt-BR"]})
-    folders = ["plain", "fr-en=plain", "opus-mt-en-de", "own=opus-mt-en-de", "a=b", "x=run"]
+    version(tmp_path / "run/export/1", "saved_model", languages=["de", "pt-BR"])
+    folders = ["plain", "fr-en=plain", "opus-mt-en-de", "own=opus-mt-en-de", "a=b", "run/export"]
     assert [(each.name, each.languages) for each in find_models(folders)] == [
         ("plain", None),
         ("fr-en", ("fr", "en")),
         ("opus-mt-en-de", ("en", "de")),
         ("own", None),
         ("a=b", None),
-        ("x", ("de", "pt-BR")),
+        ("run", ("de", "pt-BR")),
     ]
     assert find_models(["plain"], "it-is")[0].languages == ("it", "is")
-    with pytest.raises(ValueError, match="named en-de translates de to pt-BR, as run records"):
-        find_models(["en-de=run"])
+    with pytest.raises(ValueError, match="named en-de translates de to pt-BR, as run"):
+        find_models(["en-de=run/export"])
