@@ -1,7 +1,6 @@
 """t2t-benchmark: times parts of the package on this machine.
 
 t2t-benchmark train --config=base --rows=32 --length=32    a full training step
-t2t-benchmark decode --config=base                         searches with random weights
 t2t-benchmark decode --run=runs/ende --input=test.en --engines=tensorflow,litert,litert:int8
 t2t-benchmark data --data=data/ende                        batches from prepared data
 t2t-benchmark serve --url=http://127.0.0.1:8501/v1/models/ende
@@ -30,8 +29,8 @@ def main(arguments):
     own = {flag.name for flag in subject.FLAGS}
     others = [flag for each in SUBJECTS.values() for flag in each.FLAGS if flag.name not in own]
     refuse_unused(others, f"on {arguments[0]}")
-    if subject is serve:
-        refuse_config("on serve")
+    if subject in (decode, serve):
+        refuse_config(f"on {arguments[0]}")
     if subject is train:
         keep_cpu_memory()  # as t2t-train does
     load_backend(on_jax=subject is train)

@@ -1,4 +1,4 @@
-"""The list of all settings of an experiment: values, defaults, meanings, and who changed what."""
+"""The list of all settings of an experiment: values, defaults, meanings."""
 
 import dataclasses
 import textwrap
@@ -46,15 +46,8 @@ def settings_in(group, settings):
     ]
 
 
-def settings_text(experiment, set_by, source, width):
-    """Returns a text with all settings of an experiment.
-
-    Args:
-        experiment: the `Experiment`.
-        set_by: {setting: the flag that set it}.
-        source: what set the others, such as "config multi30k".
-        width: columns of the text.
-    """
+def settings_text(experiment, width):
+    """Returns a text with all settings of an `Experiment`, `width` columns wide."""
     meaning = descriptions(type(experiment))["imports"]
     groups = [("plug-in files", [Setting("imports", experiment.imports, (), meaning)])]
     for group, settings in groups_of(experiment):
@@ -64,11 +57,7 @@ def settings_text(experiment, set_by, source, width):
     for group, settings in groups:
         lines += ["", group]
         for name, value, default, meaning, _ in settings:
-            remark = "(default)"
-            if value != default:
-                remark = f"({set_by.get(name, source)}; default {default!r})"
-            elif name in set_by:
-                remark = f"({set_by[name]}; the default)"
+            remark = "(default)" if value == default else f"(default {default!r})"
             text = f"  {name} = {value!r}"
             beside = f"{text:<{COLUMN}}  {remark}"
             is_short = len(beside) <= width

@@ -74,14 +74,13 @@ SHOW = flags.DEFINE_bool(
     "Print all settings, with values, defaults and meanings, instead of training. No folder is "
     "written.",
 )
-# {setting: the flag that sets it}
 SET_BY = {
     "data.folder": DATA,
     "data.dev_source": DEV_SOURCE,
     "data.dev_target": DEV_TARGET,
     "data.dev": DEV,
     "training.freeze": FREEZE,
-}
+}  # {setting: the flag that sets it}
 
 LESS_MEMORY = (
     "Split each batch with --config.training.accumulate=2, or more: the results are the same. Or "
@@ -128,7 +127,6 @@ def show_settings(experiment):
     """Prints the settings with which the same command without --show would train."""
     run_exists = (Path(RUN.value) / "config.json").exists()
     set_from_flags(experiment)
-    before = experiment.flat()
     if INIT.value or run_exists:
         from t2t_keras.runs import Run
         from t2t_keras.runs.training.initial_weights import inherit_settings
@@ -140,15 +138,8 @@ def show_settings(experiment):
             known = (run if run_exists else initial).experiment()
             inherit_settings(experiment, known, tuple(loaded().overrides))
     experiment.validate()
-    inherited = [name for name, value in experiment.flat().items() if value != before.get(name)]
-    set_by = dict.fromkeys(inherited, "--init")
-    flags_of = SET_BY | {"imports": IMPORTS}
-    set_by |= {name: f"--{flag.name}" for name, flag in flags_of.items() if flag.present}
-    set_by |= dict.fromkeys(loaded().overrides, "--config.NAME")
-    source = loaded().source
-    print(f"All settings of the {source}. --config.NAME=VALUE changes one.")
-    print("In brackets: what set a value, and the default.\n")
-    print(settings_text(experiment, set_by, source, text_width()))
+    print("All settings. In brackets: the default. --config.NAME=VALUE changes one.\n")
+    print(settings_text(experiment, text_width()))
     if not run_exists:
         print("\nTraining sets model.vocab_size and source_vocab_size to those of the vocabulary.")
 

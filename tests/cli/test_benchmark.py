@@ -4,11 +4,7 @@ import re
 
 import pytest
 from support.processes.in_process import ended, refused
-from support.runs.untrained import SMALL, tiny_experiment
 from support.serving.serving_client import served
-
-from t2t_keras.cli.benchmarks import decode
-from t2t_keras.transformer_config import TransformerConfig
 
 SMALL_MODEL = [
     "--config.model.num_layers=1",
@@ -35,37 +31,18 @@ def test_a_training_step_is_timed():
 
 
 @pytest.mark.long
-def test_engines_are_timed_on_random_weights_and_find_the_same_translations():
+def test_engines_are_timed_on_a_text_and_find_the_same_translations(tmp_path, exported_toy_run):
+    text, (_, run) = tmp_path / "text", exported_toy_run
+    text.write_text("The dog sleeps.\n\nThe dogs sleep.\nThe third line.\n")
     engines = ["tensorflow", "litert", "ctranslate2"]
     title, _, *lines = benchmark(
-        *("decode", *SMALL_MODEL, "--rows=3", "--length=9", "--source_length=7", "--rounds=1"),
+        *("decode", f"--run={run}", f"--input={text}", "--lines=2", "--rounds=1"),
         f"--engines={','.join(engines)}",
     )
-    assert title.startswith("Random weights: 3 lines, medians of 1 rounds")
-    rows = [f"{search}, {engine}" for search in ("greedy", "beam 4") for engine in engines]
-    for line, row in zip(lines, rows, strict=True):
-        assert re.fullmatch(rf"{row}( +\d+\.\d+){{3}} +0", line), line
-
-
-@pytest.mark.long
-def test_all_steps_are_taken_with_random_weights(tmp_path):
-    experiment = tiny_experiment()
-    experiment.model = TransformerConfig(**SMALL)
-    run, texts, alone = decode.random_run(tmp_path / "run", experiment, 7, 9, count=2)
-    translations = run.translate(texts)
-    assert alone == texts[:1]
-    assert [len(text.split()) for text in (*texts, *translations)] == [6, 6, 9, 9]
-
-
-@pytest.mark.long
-def test_a_run_is_timed_on_a_text(tmp_path, exported_toy_run):
-    text = tmp_path / "text"
-    text.write_text("The dog sleeps.\n\nThe dogs sleep.\nThe third line.\n")
-    _, run = exported_toy_run
-    title, _, *lines = benchmark(
-        *("decode", f"--run={run}", f"--input={text}", "--lines=2", "--rounds=1")
-    )
-    assert title.startswith(f"{run}: 2 lines") and lines[0].startswith("greedy, tensorflow ")
+    assert title.startswith(f"{run}: 2 lines, medians of 1 rounds")
+    assert len(lines) == 2 * len(engines) and lines[0].startswith("greedy, tensorflow ")
+    for line in lines:
+        assert re.fullmatch(r"\w+( \d)?, \w+( +\d+\.\d+){3} +0", line), line
 
 
 @pytest.mark.long
@@ -89,13 +66,11 @@ def test_answers_of_a_server_are_timed_and_compared_with_lone_answers(exported):
 MISTAKES = {
     "": "takes one subject: train",
     "trian": "did you mean 'train'",
-    "decode --length=5": "--length must be at least --source_length",
-    "decode --run=mine": "--run needs --input",
+    "decode --run=mine": "decode needs --run and --input",
     "decode --run=mine --input=x": "mine is not a run",
-    "decode --run=mine --input=x --length=9": "--length has no effect with --run",
-    "decode --run=mine --input=x --config.model.d_ff=9": "d_ff has no effect with --run",
+    "decode --run=mine --input=x --length=9": "--length has no effect on decode",
+    "decode --run=mine --input=x --config.model.d_ff=9": "d_ff has no effect on decode",
     "decode --engines=litert:int9": "did you mean 'int8'",
-    "decode --config=gnmt": "with --run only. Received: a config of a GNMTConfig",
     "train --engines=litert": "--engines has no effect on train",
     "data": "--data must be a folder",
     "serve": "--url must be the address",

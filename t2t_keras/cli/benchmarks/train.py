@@ -4,10 +4,8 @@ from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG
 
-ROWS = flags.DEFINE_integer("rows", 32, "train, decode: sentence pairs per batch.", lower_bound=1)
-LENGTH = flags.DEFINE_integer(
-    "length", 32, "train: tokens per sentence. decode: number of search steps.", lower_bound=1
-)
+ROWS = flags.DEFINE_integer("rows", 32, "train: sentence pairs per batch.", lower_bound=1)
+LENGTH = flags.DEFINE_integer("length", 32, "train: tokens per sentence.", lower_bound=1)
 ROUNDS = flags.DEFINE_integer(
     "rounds",
     7,

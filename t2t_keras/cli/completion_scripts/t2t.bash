@@ -61,7 +61,6 @@ _t2t_words() {
         rounds=
         rows=
         run=@folder
-        source_length=
         steps=
         texts=@file
         trust

@@ -251,9 +251,8 @@ _t2t() {
         '--lines=[decode: maximum number of lines of --input]:lines: ' \
         '--requests=[serve: total number of requests]:requests: ' \
         '--rounds=[train, decode, data: timed calls of each measurement; medians are printed]:rounds: ' \
-        '--rows=[train, decode: sentence pairs per batch]:rows: ' \
+        '--rows=[train: sentence pairs per batch]:rows: ' \
         '--run=[decode: run that translates --input]:run:_files -/' \
-        '--source_length=[decode: tokens per source sentence]:source_length: ' \
         '--steps=[data: batches per round]:steps: ' \
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
         '--trust[Execute the plug-in files of the given runs, which are Python code]' \

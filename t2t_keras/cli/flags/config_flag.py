@@ -34,28 +34,12 @@ PARSERS = {
 
 
 class Loaded(NamedTuple):
-    """The config that the value of `CONFIG`, an `Experiment`, was loaded from.
+    """The config that the value of `CONFIG`, an `Experiment`, was loaded from."""
 
-    Args:
-        given: the arguments --config and --config.NAME=VALUE.
-        name: the shipped config, or the path of a file.
-        variant: its variant, or "".
-        settings: its settings without overrides, as {name: value}.
-        overrides: {"part.field": value}.
-    """
-
-    given: list = []
-    name: str | None = None
+    given: list = []  # the arguments --config and --config.NAME=VALUE
+    name: str | None = None  # the shipped config, or the path of a file
     variant: str = ""
-    settings: Any = None
-    overrides: Any = None
-
-    @property
-    def source(self):
-        """The config in words: "config NAME:VARIANT", or "run FOLDER" for a run's settings."""
-        if self.name == "settings_of":
-            return f"run {self.variant}"
-        return f"config {self.name}{self.variant and f':{self.variant}'}"
+    overrides: Any = None  # {"part.field": value}
 
 
 LOADED = Loaded()
@@ -111,11 +95,10 @@ def load_config(arguments, default=None, imports=()):
     from t2t_keras.experiment import load_experiment
 
     experiment = load_experiment(config)
-    settings = experiment.flat()
     changed = dict(set_field(experiment, argument) for argument in overrides)
     experiment.imports = tuple(dict.fromkeys((*experiment.imports, *imports)))
     flags.FLAGS[CONFIG.name].value = experiment
-    LOADED = Loaded([*names, *overrides], name, variant, settings, changed)
+    LOADED = Loaded([*names, *overrides], name, variant, changed)
 
 
 def set_field(experiment, argument):
