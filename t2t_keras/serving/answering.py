@@ -67,7 +67,7 @@ class Answering:
         """
         source, confidence = await self.source_of(texts, source, options, connection)
         target = self.known(target)
-        found = self.models.pair(source, target)
+        found = self.models.pairs().get((source, target))
         if found is None and source == target:
             return [[Translation(text, 0.0, [])] for text in texts], source, confidence
         if found is None:
@@ -76,8 +76,9 @@ class Answering:
                 f"{name_of(target)} ({target}) is not available as a target language from "
                 f"{name_of(source)} ({source})",
             )
-        version, (to, code) = found
-        with version.in_use():
+        model, how = found
+        with model.find().in_use() as version:
+            to, code = how
             most = min(options.get("n_best") or 1, version.model.engine.config.beam)
             lead = f"{code} " if code else ""
             own = options | {"to": to, "n_best": most}
