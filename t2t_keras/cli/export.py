@@ -71,7 +71,7 @@ RENEW = flags.DEFINE_bool(
     "renew",
     False,
     "Write again, each with its own options, all exports in the run's folder that do not have the "
-    "run's present weights, settings or code of the model.",
+    "run's present weights or settings.",
 )
 N_BEST = flags.DEFINE_integer(
     "n_best",

@@ -33,8 +33,8 @@ class ExportFormat(NamedTuple):
     purpose: str
     place: str
     writer: str
-    dtypes: tuple
-    options: tuple
+    dtypes: tuple = SAVED_MODEL_DTYPES
+    options: tuple = (*RECORDED, *SEARCH, *CONSTRAINTS)
     engine: str | None = None
     has_versions: bool = True
 
@@ -51,15 +51,13 @@ FORMATS = {
         "export_litert",
         "writers:write_litert",
         LITERT_DTYPES,
-        (*RECORDED, *SEARCH, *CONSTRAINTS),
-        "litert",
+        engine="litert",
     ),
     "portable": ExportFormat(
         "portable file with the search, which programs open with LiteRT",
         "export_portable",
         "writers:write_portable",
         LITERT_DTYPES,
-        (*RECORDED, *SEARCH, *CONSTRAINTS),
     ),
     "ctranslate2": ExportFormat(
         "model for CTranslate2",
@@ -73,16 +71,12 @@ FORMATS = {
         "SavedModel with text in and text out",
         "export",
         "writers:write_text_model",
-        SAVED_MODEL_DTYPES,
-        (*RECORDED, *SEARCH, *CONSTRAINTS),
-        "tensorflow",
+        engine="tensorflow",
     ),
     "ids": ExportFormat(
         "SavedModel with ids in and ids out, which TensorFlow Serving serves",
         "export_ids",
         "writers:write_ids_model",
-        SAVED_MODEL_DTYPES,
-        (*RECORDED, *SEARCH, *CONSTRAINTS),
     ),
     "keras": ExportFormat(
         "Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`",

@@ -13,15 +13,7 @@ from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.search_in_stages import search_in_stages
-from t2t_keras.export.signature_names import (
-    IDS_ALL_ATTENTION,
-    IDS_ATTENTION,
-    IDS_LOG_P,
-    IDS_PHRASES,
-    IDS_SEARCH,
-    IDS_SMALL,
-    IDS_WITH_OPTIONS,
-)
+from t2t_keras.export.signature_names import Ids
 
 ROOM = 16  # maximum tokens by which an output of a compiled search exceeds its padded source
 
@@ -83,20 +75,20 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         return method.hypotheses(state)._asdict() | {"finished": finished}
 
     functions = {
-        IDS_SEARCH: (search, SOURCE),
-        IDS_LOG_P: (log_p, SOURCE, TARGET),
-        IDS_SMALL: (small_search, SOURCE),
+        Ids.SEARCH: (search, SOURCE),
+        Ids.LOG_P: (log_p, SOURCE, TARGET),
+        Ids.SMALL: (small_search, SOURCE),
     }
     if has_options:
-        functions[IDS_WITH_OPTIONS] = (with_options, SOURCE, PREFIX, *OPTIONS)
+        functions[Ids.OPTIONS] = (with_options, SOURCE, PREFIX, *OPTIONS)
     if has_options and follows is not None and trees is None:
         constrained = ConstrainedBeamSearch(model, config, follows)
         phrases = rows("phrases", axes=3)
-        functions[IDS_PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
+        functions[Ids.PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
     if any(model.config.attention_layers):
-        functions[IDS_ALL_ATTENTION] = (of_all_heads, SOURCE, TARGET)
+        functions[Ids.ALL_ATTENTION] = (of_all_heads, SOURCE, TARGET)
     if model.config.attention_layers[2]:
-        functions[IDS_ATTENTION] = (attention, SOURCE, TARGET)
+        functions[Ids.ATTENTION] = (attention, SOURCE, TARGET)
     return {
         name: tf.function(used_by(function), input_signature=signature, autograph=False)
         for name, (function, *signature) in functions.items()

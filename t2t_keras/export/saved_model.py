@@ -1,26 +1,20 @@
 """SavedModels for TensorFlow Serving, t2t-serve and other TensorFlow programs."""
 
-import contextlib
 import functools
 import inspect
 
 import keras
 import tensorflow as tf
-from absl import logging
 
 from t2t_keras.checks import check, check_choice
 from t2t_keras.decoding.search import method_of, needs_draws
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.search_in_stages import search_in_stages
-from t2t_keras.export.signature_names import (
-    BEST,
-    IDS_WITH_OPTIONS,
-    LISTS,
-    OPTIONS,
-)
+from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, Ids
 from t2t_keras.export.text_signatures import TEXTS, TextSignatures, default_options
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
+from t2t_keras.quiet_loading import quiet_loading
 
 
 def save_text_model(
@@ -57,7 +51,7 @@ def save_text_model(
         pairs.append(signatures.align)
     for function in pairs:
         endpoints[function.__name__] = graph(function, TEXTS, TEXTS)
-    if IDS_WITH_OPTIONS in ids:
+    if Ids.OPTIONS in ids:
         endpoints[OPTIONS] = graph_with_defaults(signatures, config)
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
 
@@ -195,18 +189,7 @@ def write(folder, endpoints, *tracked):
     root = tf.Module()
     root.used = [*tracked, *(each.variables for name, each in graphs.items() if name != OPTIONS)]
     try:
-        with errors_only():
+        with quiet_loading():
             tf.saved_model.save(root, str(folder), signatures=graphs)
     except tf.errors.OpError as error:  # e.g. a full disk
         raise OSError(f"{folder} could not be written: {error.message}") from error
-
-
-@contextlib.contextmanager
-def errors_only():
-    """Hides TensorFlow's messages except errors: generated names, paths, missing gradients."""
-    before = logging.get_verbosity()
-    logging.set_verbosity(min(before, logging.ERROR))
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)

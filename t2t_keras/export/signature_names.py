@@ -6,11 +6,11 @@ NO_SCORE = float(np.finfo("float32").min)  # score of a missing translation: JSO
 ATTENTION_LONGEST = 256  # maximum number of tokens of a text in a request for attention weights
 BEST, LISTS = "serving_default", "translate_n_best"
 OPTIONS = "translate_with_options"
-# Names of the signatures that take ids.
-IDS_SEARCH = "ids_search"
-IDS_WITH_OPTIONS = "ids_with_options"
-IDS_PHRASES = "ids_with_phrases"
-IDS_SMALL = "ids_small_batch"  # compiled by XLA
-IDS_LOG_P = "ids_log_p"
-IDS_ATTENTION = "ids_attention"
-IDS_ALL_ATTENTION = "ids_all_attention"
+
+
+class Ids:
+    """Names of the signatures that take ids."""
+
+    SEARCH, OPTIONS, PHRASES = "ids_search", "ids_with_options", "ids_with_phrases"
+    SMALL = "ids_small_batch"  # compiled by XLA
+    LOG_P, ATTENTION, ALL_ATTENTION = "ids_log_p", "ids_attention", "ids_all_attention"

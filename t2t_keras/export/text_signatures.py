@@ -11,14 +11,7 @@ import tensorflow as tf
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.decoding.search_config import MOST, ROW_OPTIONS
-from t2t_keras.export.signature_names import (
-    ATTENTION_LONGEST,
-    IDS_ALL_ATTENTION,
-    IDS_ATTENTION,
-    IDS_LOG_P,
-    IDS_SEARCH,
-    IDS_WITH_OPTIONS,
-)
+from t2t_keras.export.signature_names import ATTENTION_LONGEST, Ids
 from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
@@ -69,7 +62,7 @@ class TextSignatures(tf.Module):
         ids, text_of = self.parts(text)
         n = self.config.n_best
         return self.translated(
-            ids, text_of, tf.shape(text)[0], lambda _, source: self.ids[IDS_SEARCH](source), n
+            ids, text_of, tf.shape(text)[0], lambda _, source: self.ids[Ids.SEARCH](source), n
         )
 
     def parts(self, texts):
@@ -102,7 +95,7 @@ class TextSignatures(tf.Module):
         def search(rows, source):
             chosen = (tf.gather(value, rows) for value in given.values())
             prefixes = tf.cast(tf.gather(prefix, rows).to_tensor(), tf.int32)
-            return self.ids[IDS_WITH_OPTIONS](source, prefixes, *chosen)
+            return self.ids[Ids.OPTIONS](source, prefixes, *chosen)
 
         return self.translated(ids, text_of, tf.shape(text)[0], search, config.beam)
 
@@ -139,7 +132,7 @@ class TextSignatures(tf.Module):
 
         def log_p_of(rows):
             batch = [padded(tf.gather(side, rows), self.model.longest) for side in sides]
-            of_tokens = tf.cast(self.ids[IDS_LOG_P](*batch)["log_probabilities"], tf.float64)
+            of_tokens = tf.cast(self.ids[Ids.LOG_P](*batch)["log_probabilities"], tf.float64)
             return (tf.cast(tf.reduce_sum(of_tokens, axis=1), tf.float32),)
 
         (log_p,) = in_batches(log_p_of, lengths, self.batch_tokens // 2, (tf.zeros([0]),))
@@ -154,7 +147,7 @@ class TextSignatures(tf.Module):
         source, target = self.short_pair(text, translation)
         return {
             "target_pieces": pieces_of(target, self.target_pieces),
-            "log_probabilities": self.ids[IDS_LOG_P](source, target)["log_probabilities"],
+            "log_probabilities": self.ids[Ids.LOG_P](source, target)["log_probabilities"],
         }
 
     def attention(self, text, translation):
@@ -166,7 +159,7 @@ class TextSignatures(tf.Module):
         begin token and the earlier target pieces. A kind that the model does not have is absent.
         """
         source, target = self.short_pair(text, translation)
-        return self.pieces(source, target) | self.ids[IDS_ALL_ATTENTION](source, target)
+        return self.pieces(source, target) | self.ids[Ids.ALL_ATTENTION](source, target)
 
     def align(self, text, translation):
         """Returns the attention weights by which the words of `translation` are aligned.
@@ -175,7 +168,7 @@ class TextSignatures(tf.Module):
         pieces are as in `attention`.
         """
         source, target = self.short_pair(text, translation)
-        return self.pieces(source, target) | self.ids[IDS_ATTENTION](source, target)
+        return self.pieces(source, target) | self.ids[Ids.ATTENTION](source, target)
 
     def pieces(self, source, target):
         """Returns the pieces of both sides, padded with ""."""
@@ -236,35 +229,25 @@ def option_checks(config, prefix, beam, n_best, **others):
         prefix, beam, n_best: tensors with one value per text.
         **others: the values of further options, which must be at least 0.
     """
-    widest, at_most = config.beam, "at least 1 and at most the beam"
+    bounds = {"beam": (beam, 1, config.beam, config.beam), "n_best": (n_best, 1, beam, "the beam")}
+    bounds |= {name: (each, 0, MOST[name], f"{MOST[name]:g}") for name, each in others.items()}
     checks = [
-        check("beam", beam, (beam >= 1) & (beam <= widest), f"from 1 to {widest}"),
-        check("n_best", n_best, (n_best >= 1) & (n_best <= beam), at_most),
+        tf.debugging.Assert(
+            tf.reduce_all((values >= least) & (values <= most)),
+            [f"`{name}` must be from {least} to {named}. Received:", values],
+        )
+        for name, (values, least, most, named) in bounds.items()
     ]
-    for name, each in others.items():
-        valid = (each >= 0) & (each <= MOST[name])
-        checks.append(check(name, each, valid, f"from 0 to {MOST[name]:g}"))
     if config.constrain:
-        allowed = "empty: the outputs of this SavedModel are trees"
-        checks.append(check("prefix", prefix, prefix == "", allowed))
+        allowed = "`prefix` must be empty: the outputs of this SavedModel are trees"
+        checks.append(tf.debugging.Assert(tf.reduce_all(prefix == ""), [allowed]))
     return checks
 
 
 def for_each(name, values, count):
     """Returns an option with a value for each of `count` texts."""
     size = tf.size(values)
-    received = tf.strings.format("Received: {} values for {} texts", (size, count))
-    message = f"`{name}` must have a value for each text, or one for all. "
-    fits = tf.debugging.Assert((size == count) | (size == 1), [message + received])
+    message = f"`{name}` must have a value for each text, or one for all. Received, and texts:"
+    fits = tf.debugging.Assert((size == count) | (size == 1), [message, size, count])
     with tf.control_dependencies([fits]):
         return tf.broadcast_to(values, [count])
-
-
-def check(name, values, valid, allowed):
-    """Returns the assertion that all values of an option are valid."""
-    wrong = tf.strings.as_string(
-        tf.unique(tf.boolean_mask(values, ~valid))[0], shortest=values.dtype.is_floating
-    )
-    received = tf.strings.reduce_join(wrong, separator=", ")
-    message = f"`{name}` must be {allowed}. Received: " + received
-    return tf.debugging.Assert(tf.reduce_all(valid), [message])

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
+from t2t_keras.serving.batching import bytes_of
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.calls import Call
 from t2t_keras.translating.languages import code_of, name_of
@@ -66,7 +67,7 @@ class Answering:
         """
         source, confidence = await self.source_of(texts, source, options, connection)
         target = self.known(target)
-        found = self.models.pair(source, target)
+        found = self.models.pairs().get((source, target))
         if found is None and source == target:
             return [[Translation(text, 0.0, [])] for text in texts], source, confidence
         if found is None:
@@ -75,8 +76,9 @@ class Answering:
                 f"{name_of(target)} ({target}) is not available as a target language from "
                 f"{name_of(source)} ({source})",
             )
-        version, (to, code) = found
-        with version.in_use():
+        model, how = found
+        with model.find().in_use() as version:
+            to, code = how
             most = min(options.get("n_best") or 1, version.model.engine.config.beam)
             lead = f"{code} " if code else ""
             own = options | {"to": to, "n_best": most}
@@ -148,27 +150,17 @@ class Answering:
         with self.batcher.admitted(len(sources), client), refusing():
             ids = model.pair_ids, sources, targets, longest
             ids = await self.run(client, are_short(rows), *ids)
-            connection.hold(self.answer_size(method, model.engine, *ids))
             call = Call(model.engine, method, dict(zip(("source", "target"), ids, strict=True)))
-            return *ids, await self.batcher(call, model, connection)
-
-    def answer_size(self, method, engine, *ids):
-        """Returns the bytes of an answer about pairs, or raises `Refusal` if they are too many."""
-        source, target = (max(map(len, side)) for side in ids)
-        values = {"log_p": target, "attention": source * target}.get(method, 0)
-        if method == "all_attention":
-            size = {"encoder": source**2, "decoder": target**2, "cross": source * target}
-            sizes = engine.attention_sizes().items()
-            values = sum(layers * heads * size[kind] for kind, (layers, heads) in sizes)
-        values *= len(ids[0])
-        most = self.limits.max_answer_values
+            results = await self.batcher(call, model, connection)
+        values, most = sum(map(bytes_of, results)) // 4, self.limits.max_answer_values
         if values > most:
             raise Refusal(
                 413,
                 f"The answer would have {values:,} values; at most {most:,} are allowed. Send "
                 "fewer or shorter texts",
             )
-        return BYTES_PER_VALUE * values
+        connection.hold(BYTES_PER_VALUE * values)
+        return *ids, results
 
     async def source_of(self, texts, source, options, connection):
         """Returns the source language, and the confidence in it if it is detected."""

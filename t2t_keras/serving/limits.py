@@ -43,11 +43,6 @@ class Limits:
         "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "
         "requests with a larger one get HTTP 413.",
     )
-    max_attention_text_bytes: int = limit(
-        500,
-        "Maximum size in bytes of a text in an attention request, whose answer grows with the "
-        "square of the text's length; requests with a larger text get HTTP 413.",
-    )
     max_memory_mb: int = limit(
         1000,
         "Maximum memory for requests, results and answers that are not read yet, of all clients, "

@@ -10,7 +10,6 @@ from absl import logging
 from aiohttp import web
 
 from t2t_keras.serving.answering import Answering
-from t2t_keras.serving.apis.access_log import AccessLogger
 from t2t_keras.serving.apis.libretranslate import LibreTranslate
 from t2t_keras.serving.apis.middleware import Middleware
 from t2t_keras.serving.apis.operation import Operation
@@ -68,8 +67,7 @@ class Server:
         runner = web.AppRunner(
             app,
             handler_cancellation=True,  # nothing is computed for disconnected clients
-            access_log=self.access_log,
-            access_log_class=AccessLogger,
+            access_log=None,  # `Middleware` writes it
             logger=QUIET,
             shutdown_timeout=self.limits.grace_seconds,
         )

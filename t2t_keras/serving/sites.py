@@ -11,7 +11,7 @@ import re
 from t2t_keras.serving.limits import Refusal
 
 ANY = "*"  # in place of the allowed origins
-HOST = r"([a-z\d_-]+\.)*[a-z\d_-]+"
+HOST = r"(([a-z\d_-]+\.)*[a-z\d_-]+|\[[\da-f:]+\])"
 # Headers that pages of allowed sites may send, the methods, and the seconds for which that holds.
 PREFLIGHT = {
     "Access-Control-Allow-Methods": "GET, POST",
@@ -33,9 +33,19 @@ class Sites:
     """
 
     def __init__(self, address, host="", names=(), origins=()):
-        self.origins = {checked_origin(origin) for origin in origins}
-        self.any_host = not (ipaddress.ip_address(address.partition("%")[0]).is_loopback or names)
-        self.allowed = {checked_name(name) for name in names}
+        names, origins = ({each.lower() for each in given} for given in (names, origins))
+        for name in names:
+            allowed = (
+                "names such as example.com, without a port, and with non-ASCII letters as xn--…"
+            )
+            check_flag("allowed_hosts", name, rf"{HOST}\.?", allowed)
+        for origin in origins:
+            allowed = (
+                "* or sites, such as https://example.com or http://localhost:3000, without a path"
+            )
+            check_flag("allowed_origins", origin, rf"\{ANY}|https?://{HOST}(:\d+)?", allowed)
+        self.any_host = not (ipaddress.ip_address(address).is_loopback or names)
+        self.origins, self.allowed = origins, {name.rstrip(".") for name in names}
         self.names = {host.lower().rstrip("."), *self.allowed}
 
     def check(self, request, computes=False):
@@ -45,7 +55,8 @@ class Sites:
             request: the request.
             computes: whether pages of other sites may not even send a GET request.
         """
-        host, origin = (request.headers.get(name, "") for name in ("Host", "Origin"))
+        given = (request.headers.get(name, "") for name in ("Host", "Origin", "Sec-Fetch-Site"))
+        host, origin, site = given
         name = name_in(host)
         if host and not self.any_host and not self.is_own(name):
             raise Refusal(
@@ -55,18 +66,16 @@ class Sites:
             )
         if self.allows(origin) or (request.method in ("GET", "HEAD", "OPTIONS") and not computes):
             return
-        if not origin:
-            # An image or a link of a page has no origin, but browsers tell its site.
-            if computes and request.headers.get("Sec-Fetch-Site", "") not in OF_NO_OTHER_SITE:
-                raise Refusal(403, "A web page of a different site requested this address")
-            return
         sender = origin.partition("://")[2]
-        if sender.lower() != host.lower() and name_in(sender) not in self.allowed:
+        # An image or a link of a page has no origin, but browsers tell its site.
+        is_ours = sender.lower() == host.lower() or name_in(sender) in self.allowed
+        if not (is_ours if origin else not computes or site in OF_NO_OTHER_SITE):
             raise Refusal(
                 403,
-                f"A web page of a different site, {origin[:80]!r}, sent this request. If the site "
-                "is this server behind a proxy, start it with --allowed_hosts and the site's name; "
-                f"otherwise, --allowed_origins={origin[:80]} lets its pages use the server",
+                f"A web page of a different site, {(origin or site)[:80]!r}, sent this request. If "
+                "the site is this server behind a proxy, start it with --allowed_hosts and the "
+                f"site's name; otherwise, --allowed_origins={(origin or 'https://SITE')[:80]} lets "
+                "its pages use the server",
             )
 
     def allows(self, origin):
@@ -75,43 +84,22 @@ class Sites:
 
     def headers(self, request):
         """Returns the headers of an answer that let pages of allowed sites read it."""
-        origin = request.headers.get("Origin", "")
-        if not self.origins:
-            return {}
-        if not self.allows(origin):
-            return {"Vary": "Origin"}
-        allowed = ANY if ANY in self.origins else origin
-        return {"Access-Control-Allow-Origin": allowed, "Vary": "Origin"}
-
-    def is_preflight(self, request):
-        """Whether a browser asks whether a page of an allowed site may send a request."""
-        asked = request.headers.get("Access-Control-Request-Method")
-        return bool(asked) and self.allows(request.headers.get("Origin", ""))
+        origin, found = (
+            request.headers.get("Origin", ""),
+            {"Vary": "Origin"} if self.origins else {},
+        )
+        if self.allows(origin):
+            found["Access-Control-Allow-Origin"] = ANY if ANY in self.origins else origin
+        return found
 
     def is_own(self, name):
         is_local = name.split(".")[-1] == "localhost"
         return is_local or name in self.names or is_address(name.strip("[]"))
 
 
-def checked_name(name):
-    """Returns the name of a host in lower case."""
-    given = name.lower().rstrip(".")
-    if is_address(given.strip("[]")) or re.fullmatch(HOST, given):
-        return given
-    raise ValueError(
-        "--allowed_hosts must be names such as example.com, without a port, and with non-ASCII "
-        f"letters as xn--…. Received: {name[:80]!r}"
-    )
-
-
-def checked_origin(origin):
-    """Returns an origin as browsers send it, in lower case, or "*"."""
-    if origin == ANY or re.fullmatch(rf"https?://({HOST}|\[[\da-f:]+\])(:\d+)?", origin.lower()):
-        return origin.lower()
-    raise ValueError(
-        "--allowed_origins must be * or sites, such as https://example.com or "
-        f"http://localhost:3000, without a path. Received: {origin[:80]!r}"
-    )
+def check_flag(flag, value, pattern, allowed):
+    if not re.fullmatch(pattern, value):
+        raise ValueError(f"--{flag} must be {allowed}. Received: {value[:80]!r}")
 
 
 def name_in(host):

@@ -24,6 +24,7 @@ from t2t_keras.translating.languages import Languages
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 60.0  # time after which a broken version is tried again
+UNKNOWN = "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
 
 
 class ModelSource(NamedTuple):
@@ -46,16 +47,18 @@ class ModelSource(NamedTuple):
 
 
 class Version:
-    """One version, from loading to unloading. Its number is the name of its folder."""
+    """One version, from loading to unloading. Its number is the name of its folder.
 
-    def __init__(self, number):
-        self.number, self.model = number, None
-        self.state, self.error = "LOADING", ""
-        self.in_flight, self.retired = 0, False
+    Attributes:
+        model: the `ServedModel` while it is available, or still has requests.
+        files: its files when it was last tried. None: it may be loaded at any time.
+        again: time when it is tried again even if its files have not changed.
+    """
 
-    def activate(self, model):
-        """Makes a loaded `ServedModel` available."""
-        self.model, self.state = model, "AVAILABLE"
+    def __init__(self, number, model=None):
+        self.number, self.model = number, model
+        self.state, self.error = "AVAILABLE" if model else "LOADING", ""
+        self.files, self.again, self.in_flight = None, math.inf, 0
 
     @contextlib.contextmanager
     def in_use(self):
@@ -67,12 +70,17 @@ class Version:
             self.in_flight -= 1
             self.unload_if_unused()
 
+    def status(self):
+        """Returns the status as TensorFlow Serving reports it."""
+        error = {"error_code": "UNKNOWN" if self.error else "OK", "error_message": self.error}
+        return {"version": str(self.number), "state": self.state, "status": error}
+
     def retire(self):
-        self.retired, self.state = True, "UNLOADING"
+        self.state, self.files = "UNLOADING", None
         self.unload_if_unused()
 
     def unload_if_unused(self):
-        if self.retired and not self.in_flight and self.state != "END":
+        if self.state == "UNLOADING" and not self.in_flight:
             self.model, self.state = None, "END"
             gc.collect()  # a model is large and full of reference cycles
             if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
@@ -89,43 +97,40 @@ class Versions:
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current = None
         self.is_starting = True  # until all versions that exist at the start were tried
-        self.tried = {}  # {number: (its files when it was loaded or tried, time of the next try)}
         self.seen = {}  # {number: files at the last check of the folder}
 
-    async def start(self):
-        """Loads the newest version that works."""
+    async def update(self):
+        """Loads the newest version that works, unless it is the current one.
+
+        The first time, raises an error if none works.
+        """
+        first_error = None
         try:
-            await self.update(lambda number, folder: True)
+            for number, folder in sorted(self.source.find().items(), reverse=True):
+                if self.is_starting or self.is_due(number, folder):
+                    try:
+                        return await self.switch_to(number, folder)
+                    except Exception as error:
+                        wrong = ValueError(f"{folder} cannot be served: {error}")
+                        first_error = first_error or wrong
+                if self.current and number == self.current.number:
+                    return  # an older version is loaded only if this one is removed
+            if self.is_starting:
+                raise first_error or ValueError(f"model {self.name} no longer has a version")
         finally:
             self.is_starting = False
 
-    async def update(self, is_due=None):
-        """Loads the newest version that works, unless it is the current one.
-
-        Args:
-            is_due: whether a version, given its number and folder, is to be loaded.
-        """
-        first_error = None
-        for number, folder in sorted(self.source.find().items(), reverse=True):
-            if (is_due or self.is_due)(number, folder):
-                try:
-                    return await self.switch_to(number, folder)
-                except Exception as error:
-                    first_error = first_error or ValueError(f"{folder} cannot be served: {error}")
-            if self.current and number == self.current.number:
-                return  # an older version is loaded only if this one is removed
-        if self.is_starting:
-            raise first_error or ValueError(f"model {self.name} no longer has a version")
-
     async def switch_to(self, number, folder):
         """Loads a version and makes it current. If that fails, raises and keeps the current one."""
-        version, files = Version(number), self.files_of(folder)
-        self.tried[number] = files, asyncio.get_running_loop().time() + RETRY_SECONDS
+        version = Version(number)
         if self.current is None or number != self.current.number:
             self.known[number] = version
+        tried = self.known[number]
+        tried.files = self.files_of(folder)
+        tried.again = asyncio.get_running_loop().time() + RETRY_SECONDS
         logging.info("Loading version %d of %s", number, self.name)
         try:
-            version.activate(await asyncio.to_thread(self.load_and_warm_up, folder))
+            version.model = await asyncio.to_thread(self.load_and_warm_up, folder)
         except Exception as error:
             version.state, version.error = "END", "Loading failed; the server's log has the reason"
             logging.warning(
@@ -134,14 +139,14 @@ class Versions:
                 *(number, self.name, error),
             )
             raise
+        version.state, version.files, version.again = "AVAILABLE", tried.files, math.inf
         before, self.current, self.known[number] = self.current, version, version
         if before:
-            self.tried.pop(before.number)  # it is loaded again if this version is removed
             before.retire()
-        self.tried[number] = files, math.inf
         self.metrics.serves(self.name, number, version.model.engine)
-        languages = described(version.model.languages)
-        logging.info("Version %d of %s is serving%s", number, self.name, languages)
+        languages = version.model.languages
+        known = languages and ", from {} to {}".format(*languages.names)
+        logging.info("Version %d of %s is serving%s", number, self.name, known or UNKNOWN)
 
     def load_and_warm_up(self, folder):
         engine = self.source.load(folder)
@@ -157,9 +162,10 @@ class Versions:
         except OSError:  # just removed
             return False
         before, self.seen[number] = self.seen.get(number), files
-        tried, again = self.tried.get(number, (None, 0.0))
-        is_complete = files == before  # otherwise it is perhaps still being written
-        return is_complete and (files != tried or asyncio.get_running_loop().time() >= again)
+        if files != before:  # perhaps it is still being written
+            return False
+        tried = self.known.get(number, Version(number))
+        return files != tried.files or asyncio.get_running_loop().time() >= tried.again
 
     def files_of(self, folder):
         """Returns the path, size and time of each file of a version, and of the glossary."""
@@ -201,19 +207,7 @@ class Versions:
         numbers = sorted((each for each in self.known if number in (None, each)), reverse=True)
         if not numbers:
             raise Refusal(404, f"Could not find version {number} of model {self.name!r}")
-        return {"model_version_status": [status_of(self.known[each]) for each in numbers]}
-
-
-def status_of(version):
-    error = {"error_code": "UNKNOWN" if version.error else "OK", "error_message": version.error}
-    return {"version": str(version.number), "state": version.state, "status": error}
-
-
-def described(languages):
-    """Returns the languages of a version for the log."""
-    if languages:
-        return ", from {} to {}".format(*languages.names)
-    return "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
+        return {"model_version_status": [self.known[each].status() for each in numbers]}
 
 
 class ServedModels:
@@ -243,7 +237,7 @@ class ServedModels:
         errors = []
         for name, model in self.all.items():
             try:
-                await model.start()
+                await model.update()
                 started(name, model.current.number)
             except (ValueError, OSError) as error:
                 errors.append(error)
@@ -267,18 +261,18 @@ class ServedModels:
             if model.is_starting:
                 raise Refusal(503, f"Model {model.name!r} is still loading")
 
-    def pair(self, source, target):
-        """Returns the `Version` for two languages and its item of `pairs`, or None."""
-        for model in sorted(self.all.values(), key=lambda each: each.current is None):
-            if (source, target) in model.pairs:
-                return model.find(), model.pairs[source, target]
-        return None
-
     def targets(self):
         """Returns {language: the languages that it is translated into}, of all known languages."""
         targets = {}
-        for model in sorted(self.all.values(), key=lambda each: each.current is None):
-            for source, target in model.pairs:
-                targets.setdefault(source, set()).add(target)
-                targets.setdefault(target, set())
+        for source, target in self.pairs():
+            targets.setdefault(source, set()).add(target)
+            targets.setdefault(target, set())
         return targets
+
+    def pairs(self):
+        """Returns {pair of languages: (`Versions`, item of `pairs`)}, preferring loaded ones."""
+        found = {}
+        for model in sorted(self.all.values(), key=lambda each: each.current is None):
+            for pair, how in model.pairs.items():
+                found.setdefault(pair, (model, how))
+        return found

@@ -10,15 +10,7 @@ from t2t_keras.decoding.batches import padded
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
-from t2t_keras.export.signature_names import (
-    IDS_ALL_ATTENTION,
-    IDS_ATTENTION,
-    IDS_LOG_P,
-    IDS_PHRASES,
-    IDS_SEARCH,
-    IDS_SMALL,
-    IDS_WITH_OPTIONS,
-)
+from t2t_keras.export.signature_names import Ids
 from t2t_keras.runs.tree_search import tree_vocabulary
 from t2t_keras.translating.engines.model import ModelEngine
 
@@ -50,8 +42,8 @@ def source(engine):
 
 @pytest.mark.long
 def test_searches_that_xla_compiles_find_the_same(signatures, source):
-    expected = {name: np.array(each) for name, each in signatures[IDS_SEARCH](source).items()}
-    small = signatures[IDS_SMALL](source)
+    expected = {name: np.array(each) for name, each in signatures[Ids.SEARCH](source).items()}
+    small = signatures[Ids.SMALL](source)
     assert small["finished"]
     found = np.array(small["tokens"])
     width = min(found.shape[2], expected["tokens"].shape[2])
@@ -60,14 +52,14 @@ def test_searches_that_xla_compiles_find_the_same(signatures, source):
 
 
 def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
-    always = {IDS_SEARCH, IDS_WITH_OPTIONS, IDS_LOG_P, IDS_SMALL, IDS_ATTENTION, IDS_ALL_ATTENTION}
-    assert signatures.keys() == always | {IDS_PHRASES}
+    always = {Ids.SEARCH, Ids.OPTIONS, Ids.LOG_P, Ids.SMALL, Ids.ATTENTION, Ids.ALL_ATTENTION}
+    assert signatures.keys() == always | {Ids.PHRASES}
     model, config = run.loaded(None), SearchConfig(constrain="tree")
     without = id_signatures(model, SearchConfig(), uncompiled)
     assert without.keys() == always
     trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
     of_trees = id_signatures(model, config, uncompiled, trees, follows=[True] * 400)
-    assert IDS_PHRASES not in of_trees, "a tree takes no phrases"
+    assert Ids.PHRASES not in of_trees, "a tree takes no phrases"
 
 
 def test_a_signature_states_the_names_of_its_inputs(signatures):
@@ -77,13 +69,13 @@ def test_a_signature_states_the_names_of_its_inputs(signatures):
     }
     options = ["source", "prefix", *ROW_OPTIONS]
     assert names == {
-        IDS_SEARCH: ["source"],
-        IDS_SMALL: ["source"],
-        IDS_WITH_OPTIONS: options,
-        IDS_PHRASES: [*options[:2], "phrases", *options[2:]],
-        IDS_LOG_P: ["source", "target"],
-        IDS_ATTENTION: ["source", "target"],
-        IDS_ALL_ATTENTION: ["source", "target"],
+        Ids.SEARCH: ["source"],
+        Ids.SMALL: ["source"],
+        Ids.OPTIONS: options,
+        Ids.PHRASES: [*options[:2], "phrases", *options[2:]],
+        Ids.LOG_P: ["source", "target"],
+        Ids.ATTENTION: ["source", "target"],
+        Ids.ALL_ATTENTION: ["source", "target"],
     }
-    dtypes = {each.name: each.dtype for each in signatures[IDS_PHRASES].input_signature}
+    dtypes = {each.name: each.dtype for each in signatures[Ids.PHRASES].input_signature}
     assert dtypes.pop("alpha") == tf.float32 and set(dtypes.values()) == {tf.int32}

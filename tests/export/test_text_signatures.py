@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.signature_names import IDS_ATTENTION, IDS_LOG_P
+from t2t_keras.export.signature_names import Ids
 from t2t_keras.export.text_parts import in_batches, joined
 from t2t_keras.export.text_signatures import (
     Language,
@@ -108,7 +108,7 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
         return {"log_probabilities": found, "weights": found}
 
     language = Language(Numbers(), ["x"] * 9, [True] * 9)
-    ids = {IDS_LOG_P: compute, IDS_ATTENTION: compute}
+    ids = {Ids.LOG_P: compute, Ids.ATTENTION: compute}
     signatures = TextSignatures(Model(), ids, SearchConfig(), language, language)
     function = tf.function(getattr(signatures, signature), autograph=False)
     allowed, too_long = (tf.constant(["5 " * size]) for size in (longest - 1, longest))
@@ -123,16 +123,12 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"beam": [4, 5, 5]}, "`beam` must be from 1 to 4. Received: 5"),
-        ({"beam": [0]}, "`beam` must be from 1 to 4. Received: 0"),
-        ({"beam": [1, 2, 3], "n_best": [2]}, "`n_best` must be at least 1 and at most the beam. "),
-        ({"alpha": [-0.5]}, "`alpha` must be from 0 to 10. Received: -0.5"),
-        ({"alpha": [float("nan")]}, "`alpha` must be from 0 to 10. Received: nan"),
-        (
-            {"prefix": ["a", "b"]},
-            "`prefix` must have a value for each text, or one for all. "
-            "Received: 2 values for 3 texts",
-        ),
+        ({"beam": [4, 5, 5]}, "`beam` must be from 1 to 4. Received:"),
+        ({"beam": [0]}, "`beam` must be from 1 to 4. Received:"),
+        ({"beam": [1, 2, 3], "n_best": [2]}, "`n_best` must be from 1 to the beam. "),
+        ({"alpha": [-0.5]}, "`alpha` must be from 0 to 10. Received:"),
+        ({"alpha": [float("nan")]}, "`alpha` must be from 0 to 10. Received:"),
+        ({"prefix": ["a", "b"]}, "`prefix` must have a value for each text, or one for all. "),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_computed(changes, message):

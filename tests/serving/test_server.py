@@ -39,9 +39,9 @@ def test_requests_on_many_connections_share_batches_and_get_their_own_answers(ad
     ("body", "status", "message"),
     [
         (
-            {"signature_name": "attention", "inputs": {"text": ["x" * 501], "translation": [""]}},
+            {"signature_name": "align", "inputs": {"text": ["x" * 4001], "translation": [""]}},
             413,
-            "has 501 bytes; at most 500 are allowed (--max_attention_text_bytes",
+            "has 4,001 bytes; at most 4,000 are allowed (--max_text_bytes",
         ),
         (b"x" * 1_000_001, 413, "at most 1,000,000 bytes"),
         ({"instances": ["this will fail"]}, 500, "The server failed to answer this request"),

@@ -55,7 +55,7 @@ def test_a_changed_glossary_counts_as_a_changed_version(tmp_path):
 
     async def serve():
         versions = versions_of(tmp_path, load, glossary=glossary)
-        await versions.start()
+        await versions.update()
         glossary.write_text("dog\tHündchen\n")
         for _ in range(3):  # a change is noticed, seen to have ended, and then loaded once
             await versions.update()
@@ -72,7 +72,7 @@ def test_the_newest_version_that_can_be_loaded_answers(tmp_path):
     with pytest.raises(Refusal, match="'m' is still loading") as error:
         versions.find()
     assert error.value.status == 503
-    asyncio.run(versions.start())
+    asyncio.run(versions.update())
     assert versions.find().number == versions.find(10).number == 10
     message = "Version 9 of model 'm' is not loaded. Available: 10"
     with pytest.raises(Refusal, match=message) as error:
@@ -86,11 +86,11 @@ def test_the_newest_version_that_can_be_loaded_answers(tmp_path):
 
 def test_without_a_version_that_works_starting_fails(tmp_path):
     with pytest.raises(ValueError, match="no longer has a version"):
-        asyncio.run(versions_of(tmp_path).start())
+        asyncio.run(versions_of(tmp_path).update())
     add(tmp_path, 1, 2, broken=True)
     versions = versions_of(tmp_path)
     with pytest.raises(ValueError, match="2 cannot be served: no model in there"):
-        asyncio.run(versions.start())
+        asyncio.run(versions.update())
     with pytest.raises(Refusal, match="'m' cannot be loaded; the server's log has the reason"):
         versions.find()
 
@@ -100,7 +100,7 @@ def test_an_old_version_is_unloaded_after_its_last_request(tmp_path):
     versions = versions_of(tmp_path)
 
     async def replace():
-        await versions.start()
+        await versions.update()
         with versions.find().in_use() as old:
             add(tmp_path, 2)
             await versions.switch_to(2, tmp_path / "2")
@@ -133,7 +133,7 @@ def watched(tmp_path):
             return versions.current.number
 
         async def whole():
-            await versions.start()
+            await versions.update()
             await steps(check)
 
         asyncio.run(whole())

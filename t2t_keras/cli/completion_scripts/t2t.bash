@@ -347,7 +347,6 @@ _t2t_words() {
         glossary=@file
         grace_seconds=
         host=
-        max_attention_text_bytes=
         max_batch_rows=
         max_body_bytes=
         max_connections=

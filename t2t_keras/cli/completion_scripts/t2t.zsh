@@ -341,7 +341,7 @@ _t2t() {
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[Folder to write, or .keras or .argosmodel file]:output:_files -/' \
         '--penalty=[Length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2]:penalty:(gnmt marian)' \
-        '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights, settings or code of the model]' \
+        '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights or settings]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
@@ -493,7 +493,6 @@ _t2t() {
         '--glossary=[Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with several models NAME=FILE,NAME=FILE]:glossary:_files' \
         '--grace_seconds=[Time to finish the requests in flight when the server stops, in seconds]:grace_seconds: ' \
         '--host=[Address to listen on; 0.0.0.0: all]:host: ' \
-        '--max_attention_text_bytes=[Maximum size in bytes of a text in an attention request, whose answer grows with the square of the text'\''s length; requests with a larger text get HTTP 413]:max_attention_text_bytes: ' \
         '--max_batch_rows=[Maximum number of texts in a batch]:max_batch_rows: ' \
         '--max_body_bytes=[Maximum size of a request in bytes; larger ones get HTTP 413]:max_body_bytes: ' \
         '--max_connections=[Maximum number of open connections]:max_connections: ' \

@@ -10,8 +10,6 @@ from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check_choice, nearest
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import FORMATS
-from t2t_keras.export.model_code import code_of
-from t2t_keras.models import model_class
 from t2t_keras.runs.exports.fitting import NoExport, fitting, stale
 from t2t_keras.translating.engines.model import weights_digest
 from t2t_keras.translating.exports import record_of, versions_in, write_version
@@ -96,7 +94,6 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
         "weights": {"steps": steps, "digest": weights_digest(model), "file": file},
         "settings": run.settings_digest(),
         "search_of_run": as_recorded(run.search_settings()),
-        "code": code_of(model_class(run.experiment().model)),
         "asked": {
             "weights": weights,
             "to": run.to,

@@ -1,7 +1,7 @@
 """The exports of a run that belong to it as it is now, and the engine that uses them.
 
-A run's weights change (t2t-average, further training), and so may its settings and the code of its
-model. This module imports neither TensorFlow nor Keras.
+A run's weights change (t2t-average, further training), and so may its settings. This
+module imports neither TensorFlow nor Keras.
 """
 
 import contextlib
@@ -15,7 +15,6 @@ from absl import logging
 from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import ENGINES, FORMATS, LITERT_DTYPES
-from t2t_keras.export.model_code import changed_code
 from t2t_keras.runs.plugins.plugin_files import load_method
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.translating.exports import open_export, record_of, versions_in
@@ -143,8 +142,6 @@ def stale(run, record):
     settings = run.settings_digest(), as_recorded(run.search_settings())
     if settings != (record["settings"], record["search_of_run"]):
         return f"it does not have the present settings of {run.folder}"
-    if changed := changed_code(record["code"]):
-        return f"the code of the model has changed since: t2t_keras/{changed[0]}"
     return ""
 
 

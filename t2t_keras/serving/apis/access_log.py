@@ -8,7 +8,6 @@ import sys
 from logging.handlers import WatchedFileHandler
 
 from absl import logging
-from aiohttp.abc import AbstractAccessLogger
 
 LONGEST = 2000  # characters of a field
 
@@ -46,14 +45,6 @@ class AccessLog:
 
 def raise_again(record):
     raise
-
-
-class AccessLogger(AbstractAccessLogger):
-    """Adds a line for each answer to an `AccessLog`, the `logger` of this class."""
-
-    def log(self, request, response, time):
-        size = 0 if request.method == "HEAD" else response.content_length
-        self.logger.add(line_of(request, response.status, size, time))
 
 
 def line_of(request, status, size, seconds):

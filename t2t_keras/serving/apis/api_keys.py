@@ -1,7 +1,6 @@
 """API keys: a file with one key a line, which is read again when it changes."""
 
 import hashlib
-import hmac
 import os
 import re
 from pathlib import Path
@@ -29,47 +28,37 @@ class ApiKeys:
     def __init__(self, path):
         self.path, self.state, self.digests = path, state_of(path), digests_in(path)
 
-    def reload(self):
-        """Reads the file again if it has changed. If that is impossible, keeps the keys."""
-        if (state := state_of(self.path)) == self.state:
-            return
-        self.state = state
-        try:
-            self.digests = digests_in(self.path)
-            logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
-        except (ValueError, OSError) as error:
-            logging.warning("The API keys stay as they were: %s", error)
-
     def is_valid(self, key):
-        """Compares a key with every key, in a time that does not depend on their contents."""
-        self.reload()
-        given, found = digest(key), False
-        for each in self.digests:
-            found |= hmac.compare_digest(each, given)
-        return found
+        """Returns whether a key is in the file, which is read again if it has changed.
 
-    def check_header(self, request):
-        """Refuses a request without a valid key in its headers, with HTTP 401."""
-        key = key_in_headers(request)
-        if not (key and self.is_valid(key)):
-            reason = "The API key is not valid" if key else "This server requires an API key"
-            raise Refusal(
-                401,
-                f"{reason}. Send it in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'",
-            )
+        If that is impossible, the keys stay as they were.
+        """
+        if (state := state_of(self.path)) != self.state:
+            self.state = state
+            try:
+                self.digests = digests_in(self.path)
+                logging.info("%s has changed. API keys: %d", self.path, len(self.digests))
+            except (ValueError, OSError) as error:
+                logging.warning("The API keys stay as they were: %s", error)
+        return digest(key) in self.digests  # the time tells nothing about the keys themselves
 
-    def check_field(self, request, key):
-        """Refuses a request without a valid key, with the answers of LibreTranslate.
+    def check(self, request, field=None):
+        """Refuses a request without a valid key.
 
         Args:
             request: the request, whose headers may contain the key.
-            key: value of its field `api_key`, if any.
+            field: value of the field `api_key` in LibreTranslate's API, or "". The answers are then
+                LibreTranslate's. None: the key must be in the headers.
         """
-        key = key or key_in_headers(request)
-        if not key:
-            raise Refusal(400, MISSING)
-        if not self.is_valid(key):
-            raise Refusal(403, INVALID)
+        key = field or key_in_headers(request)
+        if key and self.is_valid(key):
+            return
+        if field is not None:
+            raise Refusal(403, INVALID) if key else Refusal(400, MISSING)
+        reason = "The API key is not valid" if key else "This server requires an API key"
+        raise Refusal(
+            401, f"{reason}. Send it in the header 'Authorization: Bearer KEY' or 'X-API-Key: KEY'"
+        )
 
 
 def key_in_headers(request):
@@ -94,7 +83,7 @@ def state_of(path):
 
 def digests_in(path):
     """Returns the digests of the keys in a file, at least one."""
-    found = []
+    found = set()
     text = Path(path).read_bytes().decode("utf-8-sig", "replace")
     for number, line in enumerate(text.splitlines(), 1):
         key = line.strip()
@@ -105,7 +94,7 @@ def digests_in(path):
                 f"--api_key_file={path}, line {number}: a key must consist of ASCII letters, "
                 "digits and punctuation, without spaces"
             )
-        found.append(digest(key))
+        found.add(digest(key))
     if not found:  # perhaps it is just being written
         raise ValueError(f"--api_key_file={path} contains no key. Write one key a line")
     return found

@@ -16,24 +16,14 @@ AUTO, HTML = "auto", "html"
 FORMATS = ("text", HTML)
 DIGITS = "^-?[0-9]{1,4000}$"  # number of alternatives in a form
 REQUIRED = ("q", "source", "target")
+TEXTS = {"type": ["string", "array"], "minLength": 1, "items": {"type": "string"}, "minItems": 1}
 # {field: its JSON schema}. In forms and in the query, all values are strings.
 FIELDS = {
-    "q": {
-        "description": "text to translate; in JSON also a list of texts",
-        "anyOf": [
-            {"type": "string", "minLength": 1},
-            {"type": "array", "items": {"type": "string"}, "minItems": 1},
-        ],
-    },
+    "q": TEXTS,
     "source": SOURCE,
     "target": TARGET,
     "format": {"enum": [*FORMATS, "", None], "default": FORMATS[0]},
-    "alternatives": {
-        "description": "number of further translations",
-        "type": ["integer", "string", "null"],
-        "pattern": DIGITS,
-        "default": 0,
-    },
+    "alternatives": {"type": ["integer", "string", "null"], "pattern": DIGITS, "default": 0},
     "glossary": {
         "description": "lines of a source phrase, a tab and a target phrase, or in JSON "
         "{phrase: translation}; an addition to the API",
@@ -46,7 +36,7 @@ KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
 # Examples of answers. In the answer to a list of texts, each value is a list.
-TRANSLATED = dict.fromkeys(("translatedText", "detectedLanguage", "alternatives", "ignoredFields"))
+TRANSLATED = {"translatedText": "Zwei Hunde.", "alternatives": ["Die zwei Hunde."]}
 DETECTED = [{"confidence": 95.0, "language": "en"}]
 LANGUAGES = [{"code": "en", "name": "English", "targets": ["de", "en"]}]
 
@@ -106,7 +96,7 @@ class LibreTranslate:
         values = fields_of(request, await body_of(request, self.limits))
         key = string_in(values, "api_key")
         if self.keys:
-            self.keys.check_field(request, key)
+            self.keys.check(request, key)
         return values
 
     async def detect(self, request):

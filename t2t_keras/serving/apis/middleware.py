@@ -30,19 +30,24 @@ class Middleware:
             raise ConnectionResetError("the client has disconnected")
         connection = request[CONNECTION] = request.transport.get_protocol()
         connection.work()
+        started, status, size = time.perf_counter(), DISCONNECTED, 0
         try:
-            response = await self.response(request, handler)
+            response = await self.response(request, handler, started)
+            status, size = response.status, response.content_length
             connection.wait_for_client()
             await response.prepare(request)
             await response.write_eof()
         finally:
             connection.release()
             connection.wait_for_client()
+            if self.access_log:
+                size = 0 if request.method == "HEAD" else size
+                seconds = time.perf_counter() - started
+                self.access_log.add(line_of(request, status, size, seconds))
         return response
 
-    async def response(self, request, handler):
+    async def response(self, request, handler, started):
         """Counts a request and turns exceptions into answers with an error."""
-        started = time.perf_counter()
         unknown = Route("unknown", request.method, "", handler, "")
         route = self.routes.get(request.match_info.route.name, unknown)
         headers = {}
@@ -50,9 +55,6 @@ class Middleware:
             response = await self.handled(request, route)
         except asyncio.CancelledError:
             self.metrics.answered(route.label, DISCONNECTED, started)
-            if self.access_log:
-                seconds = time.perf_counter() - started
-                self.access_log.add(line_of(request, DISCONNECTED, 0, seconds))
             raise
         except Exception as error:
             status, message = status_of(error, request)
@@ -75,7 +77,7 @@ class Middleware:
         if request.method == "OPTIONS":
             return self.options(request)
         if self.keys and route.key == HEADER:
-            self.keys.check_header(request)
+            self.keys.check(request)
         return await route.handler(request)
 
     def options(self, request):
@@ -84,7 +86,8 @@ class Middleware:
         if not isinstance(error, web.HTTPMethodNotAllowed):
             raise error  # there is no such path
         headers = {"Allow": allowed_methods(error)}
-        if self.sites.is_preflight(request):
+        is_preflight = "Access-Control-Request-Method" in request.headers
+        if is_preflight and self.sites.allows(request.headers.get("Origin", "")):
             headers |= PREFLIGHT
         return web.Response(status=204, headers=headers)
 

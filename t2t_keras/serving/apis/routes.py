@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 JSON = "application/json"
 # The fields of these are those of a JSON object.
 FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
-VERSION = "3.1.0"
-INTERFACE = "1.0.0"  # version of the interfaces together
-TYPES = {str: "string", bool: "boolean", int: "integer", float: "number"}
+INFO = {"title": "t2t-serve", "version": "1.0.0"}  # version of the interfaces together
+ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
 SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer"},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -94,20 +93,12 @@ def document(routes, models, targets, needs_key):
         described = operation(route, needs_key)
         paths.setdefault(route.path, {})[route.method.lower()] = described
     sources = ["auto", *(language for language in targets if targets[language])]
-    choices = {"Model": [*models], "Source": sources, "Target": [*targets]}
-    schemas = {
-        name: {"type": "string"} | ({"enum": each} if each else {})
-        for name, each in choices.items()
-    }
-    components = {"schemas": schemas | {"Error": schema_of(error_of("reason, and what to do"))}}
+    components = {"schemas": {"Error": ERROR}}
+    for name, values in (("Model", [*models]), ("Source", sources), ("Target", [*targets])):
+        components["schemas"][name] = {"type": "string"} | ({"enum": values} if values else {})
     if needs_key:
         components["securitySchemes"] = SCHEMES
-    return {
-        "openapi": VERSION,
-        "info": {"title": "t2t-serve", "version": INTERFACE},
-        "paths": paths,
-        "components": components,
-    }
+    return {"openapi": "3.1.0", "info": INFO, "paths": paths, "components": components}
 
 
 def operation(route, needs_key):
@@ -128,32 +119,10 @@ def operation(route, needs_key):
         body = {"type": "object", "properties": route.fields, "required": [*route.required]}
         content = {media: {"schema": body} for media in route.media}
         found["requestBody"] = {"required": True, "content": content}
-    error = {"$ref": "#/components/schemas/Error"}
-    found["responses"] = {"default": answer("an error", JSON, error)}
-    if isinstance(route.answer, str):
-        found["responses"]["200"] = answer("answer", route.answer, {"type": "string"})
-    elif route.answer is not None:
-        schema = schema_of(route.answer) | {"examples": [route.answer]}
-        found["responses"]["200"] = answer("answer", JSON, schema)
+    error, example = {"schema": {"$ref": "#/components/schemas/Error"}}, {"example": route.answer}
+    found["responses"] = {"default": {"description": "an error", "content": {JSON: error}}}
+    if route.answer is not None:
+        is_json = not isinstance(route.answer, str)
+        content = {JSON: example} if is_json else {route.answer: {"schema": {"type": "string"}}}
+        found["responses"]["200"] = {"description": "answer", "content": content}
     return found
-
-
-def answer(description, media, schema):
-    return {"description": description, "content": {media: {"schema": schema}}}
-
-
-def schema_of(example):
-    """Returns the JSON schema of values like an example, in which None stands for any value.
-
-    >>> schema_of([{"code": "en", "others": None}])["items"]["required"]
-    ['code']
-    """
-    if example is None:
-        return {}
-    if isinstance(example, list):
-        return {"type": "array", "items": schema_of(example[0] if example else None)}
-    if isinstance(example, dict):
-        properties = {name: schema_of(value) for name, value in example.items()}
-        required = [name for name, value in example.items() if value is not None]
-        return {"type": "object", "properties": properties, "required": required}
-    return {"type": TYPES[type(example)]}

@@ -39,31 +39,16 @@ ROW = {
     "properties": {name: DTYPES[dtype_of(name)][1] for name in FIELDS}
     | dict.fromkeys(("source", "target", "translation"), DTYPES["string"][1]),
 }
-# The fields of a request. Either the rows or the columns are required.
+# The fields of a request: the name of a signature, and either rows or columns.
 QUERY = {
-    "signature_name": {
-        "type": "string",
-        "description": "name of a signature; GET …/metadata lists them",
-    },
-    "instances": {
-        "type": "array",
-        "items": {"anyOf": [{"type": "string"}, ROW]},
-        "minItems": 1,
-        "description": "rows: texts, or objects with the inputs of the signature",
-    },
-    "inputs": {
-        "type": ["array", "object"],
-        "minItems": 1,
-        "minProperties": 1,
-        "description": "columns: texts, or an object with a list for each input",
-    },
+    "signature_name": {"type": "string"},
+    "instances": {"type": "array", "items": {"anyOf": [{"type": "string"}, ROW]}, "minItems": 1},
+    "inputs": {"type": ["array", "object"], "minItems": 1, "minProperties": 1},
 }
 # Examples of answers.
-PREDICTIONS = {"predictions": None, "outputs": None}
+PREDICTIONS = {"predictions": [{"translations": "Zwei Hunde.", "scores": -0.5}]}
 STATE = {"version": "1", "state": "AVAILABLE"}
-STATUS = {
-    "model_version_status": [STATE | {"status": {"error_code": "OK", "error_message": ""}}],
-}
+STATUS = {"model_version_status": [STATE | {"status": {"error_code": "OK", "error_message": ""}}]}
 METADATA = {"model_spec": {"name": "en-de"}, "metadata": {"signature_def": {}}}
 
 

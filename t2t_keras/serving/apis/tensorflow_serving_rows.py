@@ -5,7 +5,6 @@ https://www.tensorflow.org/tfx/serving/api_rest.
 """
 
 import base64
-import typing
 
 import numpy as np
 
@@ -20,6 +19,10 @@ from t2t_keras.serving.limits import Refusal
 ROWS, COLUMNS = "instances", "inputs"
 ANSWERS = {ROWS: "predictions", COLUMNS: "outputs"}
 BASE64 = "b64"
+SHAPES = {
+    ROWS: "a list of one row or more",
+    COLUMNS: "a list, or an object with a list for each input, of one row or more and equally long",
+}
 
 
 def query_of(body):
@@ -50,15 +53,19 @@ def rows_in(form, values, inputs, limits):
     """
     required = [name for name, (_, default) in inputs.items() if default is None]
     only = required[0] if len(required) == 1 else None
+    if form == COLUMNS and only and not names_inputs(values):
+        values = {only: values}
+    lists = [values] if form == ROWS else [*values.values()] if isinstance(values, dict) else []
+    are_lists = all(isinstance(each, list) and each for each in lists)
+    if not (lists and are_lists and len({*map(len, lists)}) == 1):
+        raise Refusal(400, f"{form!r} must be {SHAPES[form]}")
+    check_rows(values if form == ROWS else lists[0], limits)
     if form == COLUMNS:
-        rows = transposed({only: values} if only and not names_inputs(values) else values, limits)
+        rows = [dict(zip(values, row, strict=True)) for row in zip(*lists, strict=True)]
+    elif only and not any(map(names_inputs, values)):
+        rows = [{only: value} for value in values]
     else:
-        if not isinstance(values, list) or not values:
-            raise Refusal(400, f"{ROWS!r} must be a list of one row or more")
-        check_rows(values, limits)
         rows = values
-        if only and not any(map(names_inputs, values)):
-            rows = [{only: value} for value in values]
     for index, row in enumerate(rows):
         check_names(row, inputs, required, f"Row {index}")
     return [
@@ -87,21 +94,6 @@ def check_names(value, inputs, required, where):
         raise Refusal(400, f"{where} lacks {', '.join(missing)}. The inputs are: {known}")
 
 
-def transposed(columns, limits):
-    """Returns the rows of {input: list of values}."""
-    if not isinstance(columns, dict) or not columns:
-        raise Refusal(400, f"{COLUMNS!r} must be an object with a list for each input")
-    for name, values in columns.items():
-        if not isinstance(values, list) or not values:
-            raise Refusal(400, f"Input {name!r} must be a list with a value for each row")
-        check_rows(values, limits)
-    counts = {name: len(values) for name, values in columns.items()}
-    if len({*counts.values()}) > 1:
-        received = ", ".join(f"{name} {count}" for name, count in counts.items())
-        raise Refusal(400, f"All inputs must have the same number of rows. Received: {received}")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
 def checked(name, value, inputs, limits):
     """Returns the value of an input; a string is a text or base64. `Request` checks it further."""
     dtype = wanted = inputs[name][0]
@@ -113,21 +105,15 @@ def checked(name, value, inputs, limits):
         raise Refusal(
             400, f"Input {name!r}: each value must be {wanted}. Received: {kind_of(value)}"
         )
-    if dtype == "string":
-        check_size(name, value, inputs, limits)
-    return value
-
-
-def check_size(name, text, inputs, limits):
-    """Rejects a long text. Texts to translate have a limit of each sentence instead."""
-    flag = "max_attention_text_bytes" if "translation" in inputs else "max_text_bytes"
-    size, most = len(text.encode()), getattr(limits, flag)
-    if size > most and ("translation" in inputs or name not in ("text", "glossary")):
+    # In texts to translate, each sentence is limited instead.
+    is_limited = "text" not in inputs or "translation" in inputs or name not in ("text", "glossary")
+    if dtype == "string" and is_limited and len(value.encode()) > limits.max_text_bytes:
         raise Refusal(
             413,
-            f"Input {name!r}: a text has {size:,} bytes; at most {most:,} are allowed "
-            f"(--{flag} of the server)",
+            f"Input {name!r}: a text has {len(value.encode()):,} bytes; at most "
+            f"{limits.max_text_bytes:,} are allowed (--max_text_bytes of the server)",
         )
+    return value
 
 
 def decoded(name, value):
@@ -143,12 +129,9 @@ def option(name, value):
     """Returns the value of a field of `Request`, given that of an input."""
     if name == "split":
         return "auto" if value else "off"
-    if not isinstance(value, str) or name in ("text", "prefix"):
-        return value
-    kinds = FIELDS[name].type, *typing.get_args(FIELDS[name].type)
-    if any((typing.get_origin(kind) or kind) in (list, tuple) for kind in kinds):
+    if name == "require":
         return [each for each in value.split("\t") if each.strip()]
-    return value or None
+    return value if name in ("text", "prefix") else None if value == "" else value
 
 
 def translated(rows, results, width):

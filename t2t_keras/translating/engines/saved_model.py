@@ -8,15 +8,7 @@ import tensorflow as tf
 from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.loading import load
-from t2t_keras.export.signature_names import (
-    IDS_ALL_ATTENTION,
-    IDS_ATTENTION,
-    IDS_LOG_P,
-    IDS_PHRASES,
-    IDS_SEARCH,
-    IDS_SMALL,
-    IDS_WITH_OPTIONS,
-)
+from t2t_keras.export.signature_names import Ids
 from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
 from t2t_keras.translating.engines.engine import Engine
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
@@ -43,15 +35,15 @@ class SavedModelEngine(Engine):
             self.model = load(folder)  # keeps the variables
             signatures = self.model.signatures
         self.signatures = signatures
-        if IDS_WITH_OPTIONS not in signatures:  # a search method of a plug-in file
+        if Ids.OPTIONS not in signatures:  # a search method of a plug-in file
             self.offers = ("n_best",)
-        self.has_attention = IDS_ATTENTION in signatures
+        self.has_attention = Ids.ATTENTION in signatures
         lengths = SMALL_LENGTHS if choose_xla("auto") else ()
         self.small_lengths = [n for n in lengths if self.longest is None or n <= self.longest]
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
-        if (prefix or phrases) and IDS_WITH_OPTIONS not in self.signatures:
+        if (prefix or phrases) and Ids.OPTIONS not in self.signatures:
             raise ValueError(
                 f"the search method of {self.name}, {self.config.method!r}, has neither prefixes "
                 "nor required phrases in an export. Give the run"
@@ -59,7 +51,7 @@ class SavedModelEngine(Engine):
         self.check_width(config, phrases)
         ours, wanted = vars(self.exported), vars(config)
         fixed = {name for name in wanted if wanted[name] != ours[name]}
-        if IDS_WITH_OPTIONS in self.signatures:
+        if Ids.OPTIONS in self.signatures:
             fixed -= ROW_OPTIONS.keys()
         elif config.n_best <= self.most:
             fixed -= {"n_best"}
@@ -81,8 +73,8 @@ class SavedModelEngine(Engine):
         if rows.prefix is None:
             inputs["prefix"] = np.zeros((count, 0), "int32")
         if rows.phrases is None:
-            return self.hypotheses(IDS_WITH_OPTIONS, **inputs)
-        return self.hypotheses(IDS_PHRASES, phrases=rows.phrases, **inputs)
+            return self.hypotheses(Ids.OPTIONS, **inputs)
+        return self.hypotheses(Ids.PHRASES, phrases=rows.phrases, **inputs)
 
     def plain(self, source):
         """Searches as exported."""
@@ -92,24 +84,24 @@ class SavedModelEngine(Engine):
             filled = np.full((SMALL_ROWS, lengths[0]), PADDING, "int32")
             filled[:count, :width] = source
             filled[count:] = filled[0]  # the same row again adds no steps
-            outputs = self.call(IDS_SMALL, source=filled)
+            outputs = self.call(Ids.SMALL, source=filled)
             if outputs["finished"]:  # else an output does not fit into the program's arrays
                 return Hypotheses(outputs["tokens"][:count], outputs["scores"][:count])
-        return self.hypotheses(IDS_SEARCH, source=source)
+        return self.hypotheses(Ids.SEARCH, source=source)
 
     def hypotheses(self, name, **inputs):
         outputs = self.call(name, **inputs)
         return Hypotheses(outputs["tokens"], outputs["scores"])
 
     def log_p(self, source, target):
-        return self.call(IDS_LOG_P, source=source, target=target)["log_probabilities"]
+        return self.call(Ids.LOG_P, source=source, target=target)["log_probabilities"]
 
     def attention(self, source, target):
-        return self.call(IDS_ATTENTION, source=source, target=target)["weights"]
+        return self.call(Ids.ATTENTION, source=source, target=target)["weights"]
 
     @functools.cached_property
     def sizes(self):
-        ids, is_known = np.array([3, 2], "int32"), IDS_ALL_ATTENTION in self.signatures
+        ids, is_known = np.array([3, 2], "int32"), Ids.ALL_ATTENTION in self.signatures
         found = self.all_attention(ids, ids) if is_known else {}
         return {kind: weights.shape[:2] for kind, weights in found.items()}
 
@@ -117,7 +109,7 @@ class SavedModelEngine(Engine):
         return self.sizes
 
     def all_attention(self, source, target):
-        found = self.call(IDS_ALL_ATTENTION, source=source[None], target=target[None])
+        found = self.call(Ids.ALL_ATTENTION, source=source[None], target=target[None])
         return {kind: weights[0] for kind, weights in found.items()}
 
     def call(self, name, **inputs):
@@ -130,9 +122,9 @@ class SavedModelEngine(Engine):
         for length in self.small_lengths:
             self.plain(np.full((1, length), 3, "int32"))
         self.search(Rows(ids, indices))
-        if IDS_WITH_OPTIONS in self.signatures:
+        if Ids.OPTIONS in self.signatures:
             self.search(Rows(ids, indices, prefix=ids[:, :0]))
-        if IDS_PHRASES in self.signatures:
+        if Ids.PHRASES in self.signatures:
             self.search(Rows(ids, indices, phrases=ids[:, None, :1]))
         self.log_p(ids, ids)
         if self.has_attention:

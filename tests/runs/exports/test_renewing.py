@@ -6,7 +6,6 @@ import pytest
 from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import read_json, write_json
-from t2t_keras.export import model_code
 from t2t_keras.export.formats import FORMATS, PORTABLE_MODEL
 from t2t_keras.runs import Run
 from t2t_keras.runs.exports import writers
@@ -106,19 +105,6 @@ def test_a_changed_search_makes_exports_stale(exported, caplog):
     caplog.clear()
     warn_if_stale(exported.folder / "export" / "2")
     assert not caplog.text
-
-
-def test_an_edited_formula_makes_exports_stale(exported, monkeypatch, caplog):
-    sha256 = model_code.sha256
-
-    def edited(path):
-        return "edited" if path.name == "scaled_dot_product.py" else sha256(path)
-
-    monkeypatch.setattr(model_code, "sha256", edited)
-    warn_if_stale(exported.folder / "export_litert" / "1")
-    assert "changed since: t2t_keras/layers/scaled_dot_product.py. t2t-export" in caplog.text
-    assert set(renewed(exported)) == set(WAYS)
-    assert renewed(exported) == {}
 
 
 def test_a_reason_for_not_exporting_is_shown_once(copied, monkeypatch):

@@ -124,8 +124,7 @@ class Client:
     def __init__(self, engine, split=None, glossary=None, **limits):
         limits = Limits(**limits)
         self.batcher = Batcher(limits, Metrics())
-        self.version = Version(1)
-        self.version.activate(ServedModel(engine, glossary=glossary))
+        self.version = Version(1, ServedModel(engine, glossary=glossary))
         self.answering = Answering(None, limits, self.batcher, None, split)
         self.api = TensorFlowServing(self.answering)
 
