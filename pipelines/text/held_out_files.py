@@ -28,6 +28,8 @@ class HeldOutFiles(NamedTuple):
         """Returns the pairs as a list of (source, target) strings."""
         try:
             lines = list(TextFiles(self.source, self.target))
+            if not lines:
+                raise SourceError(f"There is no text in {self.source} and {self.target}")
         except SourceError as error:
             if not self.name:
                 raise

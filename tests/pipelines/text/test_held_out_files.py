@@ -38,6 +38,9 @@ def test_pairs_are_read_as_text_and_errors_name_the_set(tmp_path):
     (tmp_path / "de").write_bytes(b"ein Hund\n?\n")
     files = HeldOutFiles("mine", f"{tmp_path}/en", f"{tmp_path}/de")
     assert files.read() == [("a dog", "ein Hund"), ("\ufffd", "?")]
+    (tmp_path / "none").touch()
     for name, start in (("mine", "Held-out set 'mine': There is no"), ("", "There is no")):
         with pytest.raises(ValueError, match=f"^{start} target file nowhere"):
             files._replace(name=name, target="nowhere").read()
+    with pytest.raises(ValueError, match=r"set 'mine': There is no text in .*none and .*none"):
+        files._replace(source=f"{tmp_path}/none", target=f"{tmp_path}/none").read()
