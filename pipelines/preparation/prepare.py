@@ -129,7 +129,7 @@ def prepare(
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         languages = languages_of(source, languages)
         normalization = tokenizer.normalization if tokenizer else None
-        cleaning = Cleaning.of(config.cleaning, normalization, languages)
+        cleaning = Cleaning(config.cleaning, normalization, languages)
         origin = inputs_of(source, config, tokenizer, tag, cleaning.languages)
         origin |= {"languages": languages} if languages else {}
         origin |= {"plugins": dict(plugins)} if plugins else {}

@@ -155,13 +155,11 @@ def lines_of(files):
     """Yields the lines of several files, without their line ends."""
     for path in files:
         with opened(path) as file:
-            first = file.readline()
-            if first.lstrip(BYTE_ORDER_MARK + b" \t").lower().startswith(MARKUP):
+            first = file.readline().removeprefix(BYTE_ORDER_MARK)
+            if first.lstrip(b" \t").lower().startswith(MARKUP):
                 raise SourceError(
                     f"{path} is SGML or XML, not one sentence per line: {shown(first)}. "
                     "Extract the text of its <seg> elements first, one per line"
                 )
-            if first:
-                yield first.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
-            for line in file:
+            for line in itertools.chain([first] if first else [], file):
                 yield line.rstrip(b"\r\n")

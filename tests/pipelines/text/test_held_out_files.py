@@ -21,11 +21,14 @@ def test_sets_are_a_name_two_files_and_perhaps_a_tag():
     ("dev", "message"),
     [
         ("mine=a,b", "`dev` must be a tuple of texts. Received: dev='mine"),
-        (("a.en,a.de",), "must be NAME=SOURCE,TARGET, such as .* Received: dev='a.en,a.de'"),
+        (
+            ("a.en,a.de",),
+            "must be NAME=SOURCE,TARGET, .* training, held_out, loss, bleu. Received: dev='a.en",
+        ),
         (("mine=a,b,de,d",), "must be NAME=SOURCE,TARGET, such as"),
-        (("a/b=a,b",), "a name that has only letters"),
-        (("Held_Out=a,b",), "a name other than training, held_out, loss, bleu"),
-        (("mine=a,b", "Mine=c,d"), "sets with different names. Received: dev='Mine=c,d'"),
+        (("a/b=a,b",), "A NAME has letters"),
+        (("Held_Out=a,b",), "Received: dev='Held_Out=a,b'"),
+        (("mine=a,b", "Mine=c,d"), "each with its own NAME.* Received: dev='Mine=c,d'"),
     ],
 )
 def test_wrong_sets_are_refused(dev, message):
