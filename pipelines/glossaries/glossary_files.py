@@ -63,8 +63,8 @@ def entries_in_tsv(text):
 
 def entries_in_csv(text, delimiters, languages):
     if len(delimiters) == 2:  # the one that divides all rows into equally many cells
-        sizes = [{len(row) for _, row in rows_of(text, each)} for each in delimiters]
-        delimiters = [d for d, size in zip(delimiters, sizes, strict=True) if len(size) == 1]
+        sizes = {each: {len(row) for _, row in rows_of(text, each)} for each in delimiters}
+        delimiters = [each for each in delimiters if len(sizes[each]) == 1]
         if len(delimiters) != 1:
             raise LineError(
                 1,
@@ -73,16 +73,16 @@ def entries_in_csv(text, delimiters, languages):
             )
     rows = rows_of(text, *delimiters or ",")
     number, first = next(rows, (1, ["", ""]))
-    columns = columns_named(first, languages, number)
+    columns = columns_named(first, languages)
     if columns is None:
-        if len(first) != 2:
-            names = " and ".join(languages or SIDES)
-            reason = "" if languages else " (the model does not record its languages)"
-            raise LineError(
-                number,
-                f"must have two columns, or be a header that names the columns {names}{reason}. "
-                f"Received: {', '.join(first)[:80]}",
-            )
+        names = " and ".join(languages or SIDES)
+        reason = "" if languages else " (the model does not record its languages)"
+        raise LineError(
+            number,
+            f"must have two columns, or be a header that names the columns {names}{reason}. "
+            f"Received: {', '.join(first)[:80]}",
+        )
+    if columns == ():
         columns, rows = (0, 1), itertools.chain([(number, first)], rows)
     for number, row in rows:
         if len(row) != len(first):
@@ -110,13 +110,15 @@ def delimiters_in(line):
     return [each for each in ",;" if each in unquoted]
 
 
-def columns_named(row, languages, number):
-    """Returns the columns of the source and target phrases if a row is a header, or None.
+def columns_named(row, languages):
+    """Returns the columns of the source and target phrases that a header names.
 
     Args:
         row: cells of the first row.
         languages: see `entries_in`.
-        number: the line, for error messages.
+
+    Returns:
+        () if the row has two cells and is no header, and None if it does not name the columns.
     """
     names = [cell.strip().casefold() for cell in row]
     sides = [re.sub("[ _](term|phrase|text)$", "", name) for name in names]
@@ -127,10 +129,4 @@ def columns_named(row, languages, number):
     columns = tuple(best_match(codes, language) for language in languages or ())
     if len({*columns} - {None}) == 2:
         return columns
-    if len(codes) < 2 or None in codes:
-        return None
-    needed = " and ".join(languages or SIDES)
-    reason = "" if languages else ", because the model does not record its languages"
-    raise LineError(
-        number, f"must name the columns {needed}{reason}. Received: {', '.join(row)[:80]}"
-    )
+    return () if len(row) == 2 and None in codes else None

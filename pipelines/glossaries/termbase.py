@@ -9,7 +9,6 @@ Files come from strangers, so entity declarations are refused, and nothing outsi
 """
 
 import io
-from typing import NamedTuple
 from xml.etree import ElementTree
 
 from pipelines.checks import LineError
@@ -21,20 +20,6 @@ TERMS = {"tig", "ntig", "termSec"}
 STATUSES = {"administrativeStatus", "normativeAuthorization"}
 REJECTED = ("deprecated", "superseded")  # beginnings of a term's status
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-
-
-class Entry(NamedTuple):
-    """A term of a concept.
-
-    Args:
-        language: code of its language.
-        text: the term.
-        status: such as "preferredTerm-admn-sts", or "".
-    """
-
-    language: str
-    text: str
-    status: str
 
 
 def entries_in_tbx(contents, languages):
@@ -50,34 +35,26 @@ def entries_in_tbx(contents, languages):
             "not recorded. Export the model with t2t-export --languages=SOURCE,TARGET, or save the "
             "terms as CSV with two columns"
         )
-    known, present, count = set(), set(), 0
+    known, present, is_empty = set(), set(), True
     for concept in concepts_in(contents):
-        present |= {entry.language for entry in concept}
-        sources, targets = (in_language(concept, language) for language in languages)
-        targets = sorted(targets, key=lambda entry: not entry.status.startswith("preferred"))
-        for entry in sources if targets else []:
-            count += 1
-            if entry.text not in known:
-                known.add(entry.text)
-                yield None, entry.text, targets[0].text
-    if not count:
+        present |= concept.keys()
+        found = (best_match([*concept], language) for language in languages)
+        sources, targets = ([] if at is None else [*concept.values()][at] for at in found)
+        targets = sorted(targets, key=lambda term: not term[1].startswith("preferred"))
+        for source, _ in sources if targets else []:
+            is_empty = False
+            if source not in known:
+                known.add(source)
+                yield None, source, targets[0][0]
+    if is_empty:
         raise ValueError(
             f"no concept has terms in both {' and '.join(languages)}. The terms are in "
             f"{', '.join(sorted(present)) or 'no language'}"
         )
 
 
-def in_language(concept, language):
-    """Returns the accepted terms of a concept in the variant of a language that fits best."""
-    accepted = [entry for entry in concept if not entry.status.startswith(REJECTED)]
-    index = best_match([entry.language for entry in accepted], language)
-    if index is None:
-        return []
-    return [entry for entry in accepted if entry.language == accepted[index].language]
-
-
 def concepts_in(contents):
-    """Yields the `Entry`s of each concept, given the bytes of a termbase."""
+    """Yields {language: list of (term, its status)} for each concept of a termbase in bytes."""
     try:
         contents.decode()
         encoding = "utf-8"  # whatever the file declares
@@ -92,7 +69,7 @@ def concepts_in(contents):
     try:
         for _, element in ElementTree.iterparse(io.BytesIO(contents), parser=parser):
             if name_of(element) in CONCEPTS:
-                yield [*entries_of(element)]
+                yield terms_of(element)
                 element.clear()
     except ElementTree.ParseError as error:
         reason, line = str(error).partition(":")[0], error.position[0]
@@ -104,20 +81,16 @@ def name_of(element):
     return element.tag.rpartition("}")[2]
 
 
-def entries_of(concept):
-    """Yields the `Entry`s of a concept, given as an element."""
+def terms_of(concept):
+    """Returns {language: list of (term, its status)}, without rejected terms, of an element."""
+    terms = {}
     for section in concept:
         language = code_of(section.get(LANGUAGE)) if name_of(section) in LANGUAGES else None
         for group in section if language else ():
             term = group.find(".//{*}term") if name_of(group) in TERMS else None
             text = " ".join("".join(term.itertext()).split()) if term is not None else ""
-            if text:
-                yield Entry(language, text, status_of(group))
-
-
-def status_of(group):
-    """Returns the status of a term, such as "preferredTerm-admn-sts", or an empty string."""
-    for element in group.iter():
-        if name_of(element) in STATUSES or element.get("type") in STATUSES:
-            return "".join(element.itertext()).strip()
-    return ""
+            notes = (each for each in group.iter() if {name_of(each), each.get("type")} & STATUSES)
+            status = next(("".join(note.itertext()).strip() for note in notes), "")
+            if text and not status.startswith(REJECTED):
+                terms.setdefault(language, []).append((text, status))
+    return terms

@@ -24,8 +24,8 @@ class LanguageDetector:
     """
 
     def __init__(self, codes):
-        self.pycld2 = import_cld2("the detection of languages")
-        found = {code: cld2_code(code, self.pycld2) for code in codes}
+        self.cld2 = import_cld2()
+        found = {code: cld2_code(code) for code in codes}
         self.codes = {code: own for code, own in found.items() if own}
 
     def __call__(self, text, is_html=False):
@@ -41,8 +41,8 @@ class LanguageDetector:
         for code, own in self.codes.items():
             settings = {"hintLanguage": own, "bestEffort": True, "isPlainText": not is_html}
             try:
-                _, _, guesses = self.pycld2.detect(text, **settings)
-            except self.pycld2.error:
+                _, _, guesses = self.cld2.detect(text, **settings)
+            except self.cld2.error:
                 continue
             scores = [guess[2:] for guess in guesses if guess[1] == own]
             if scores:
@@ -59,7 +59,7 @@ class LanguageIdentifier:
     """
 
     def __init__(self, language):
-        self.hint = cld2_code(language, import_cld2("`other_language`"))
+        self.hint = cld2_code(language)
         if self.hint is None:
             raise ValueError(
                 f"CLD2 does not know the language {language!r}: use "
@@ -73,33 +73,28 @@ class LanguageIdentifier:
         A text whose language is uncertain, such as a name or a number, is not. CLD2 is told the
         expected language, which decides between similar ones in short texts.
         """
-        import pycld2
-
+        cld2 = import_cld2()
         try:
-            _, _, found = pycld2.detect(text, hintLanguage=self.hint)
-        except (pycld2.error, UnicodeEncodeError):  # control characters
+            _, _, found = cld2.detect(text, hintLanguage=self.hint)
+        except (cld2.error, UnicodeEncodeError):  # control characters
             return False
         return found[0][1] not in self.accepted
 
 
-def import_cld2(purpose):
-    """Imports the package pycld2, an optional dependency.
-
-    Args:
-        purpose: subject of the error message, such as "`other_language`".
-    """
+def import_cld2():
+    """Imports the package pycld2, an optional dependency."""
     try:
         import pycld2
     except ImportError as error:
         raise ValueError(
-            f"{purpose} needs the package pycld2: pip install 't2t-keras[identify]'"
+            "languages are identified by the package pycld2: pip install 't2t-keras[identify]'"
         ) from error
     return pycld2
 
 
-def cld2_code(language, pycld2):
+def cld2_code(language):
     """Returns CLD2's code of a language, which may have a region, such as "pt-BR", or None."""
-    known = {code for _, code in pycld2.LANGUAGES}
+    known = {code for _, code in import_cld2().LANGUAGES}
     code = normalized(language)
     base = code.partition("-")[0]
     choices = CODES.get(code), code, CODES.get(base), base

@@ -78,25 +78,20 @@ def best_match(codes, code):
         codes: codes, or None for something else.
         code: the code to find.
     """
-    codes, code = ([each and normalized(each) for each in group] for group in (codes, [code]))
-    languages = [each and each.partition("-")[0] for each in codes]
-    if code[0] in codes:
-        return codes.index(code[0])
-    language = code[0].partition("-")[0]
-    return languages.index(language) if language in languages else None
+    for form in (normalized, lambda each: normalized(each).partition("-")[0]):
+        found = [each and form(each) for each in codes]
+        if form(code) in found:
+            return found.index(form(code))
+    return None
 
 
 def language_of_files(paths):
     """Returns the language that all files are named after, such as `train.en`, or None."""
-    found = {language_of_file(path) for path in paths}
+    found = set()
+    for path in paths:
+        parts = str(path).replace("\\", "/").rpartition("/")[2].split(".")[1:]
+        while parts and parts[-1].lower() in NOT_A_LANGUAGE:
+            parts.pop()
+        code = code_of(parts[-1]) if parts else None
+        found.add(code if code and code.partition("-")[0] in NAMES else None)
     return found.pop() if len(found) == 1 else None
-
-
-def language_of_file(path):
-    parts = str(path).replace("\\", "/").rpartition("/")[2].split(".")[1:]
-    while parts and parts[-1].lower() in NOT_A_LANGUAGE:
-        parts.pop()
-    if not parts or not re.fullmatch(CODE, parts[-1]):
-        return None
-    code = normalized(parts[-1])
-    return code if code.partition("-")[0] in NAMES else None

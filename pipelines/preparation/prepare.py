@@ -31,6 +31,7 @@ from pipelines.atomic_files import (
 )
 from pipelines.batches.encoding import encode
 from pipelines.batches.id_store import SIDES, IdStore, finished_store, shards_in
+from pipelines.checks import SourceError
 from pipelines.data_config import DataConfig
 from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
 from pipelines.preparation.recorded_inputs import (
@@ -128,7 +129,7 @@ def prepare(
             shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
         languages = languages_of(source, languages)
         normalization = tokenizer.normalization if tokenizer else None
-        cleaning = Cleaning.of(config.cleaning, normalization, languages)
+        cleaning = Cleaning(config.cleaning, normalization, languages)
         origin = inputs_of(source, config, tokenizer, tag, cleaning.languages)
         origin |= {"languages": languages} if languages else {}
         origin |= {"plugins": dict(plugins)} if plugins else {}
@@ -167,6 +168,8 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
             steps.clean(source, unfinished, cleaning)
             write_json(unfinished / "origin.json", cleaned_from(origin))
     counts, examples, first = facts_of(cleaned)
+    if not counts["read"]:
+        raise SourceError(f"There is no text in {', '.join(files_of(source)) or 'the source'}")
     if not counts["kept"]:
         most = max(RULES, key=lambda name: counts.get(name, 0))
         raise ValueError(

@@ -6,6 +6,8 @@ the same store without Beam, byte for byte, and can resume a preparation either 
 """
 
 import contextlib
+import itertools
+import pickle
 import re
 
 import apache_beam as beam
@@ -29,22 +31,21 @@ class OnApacheBeam:
         self.options, self.load_plugins = PipelineOptions(list(options)), load_plugins
 
     def clean(self, source, folder, cleaning):
-        """Cleans every chunk and writes it as a part.
+        """Copies the pairs to chunks in the folder, cleans each and writes it as a part.
 
         Duplicates may be in different chunks, and only the first pair with a given fingerprint is
         kept. So a first pass over all chunks finds the positions of the pairs to keep.
         """
-        if not hasattr(source, "chunks"):
-            raise ValueError(
-                "Beam needs a source that can be read in parts: text files or a TFDS data set. "
-                f"Received: {type(source).__name__}"
-            )
-        chunks, load_plugins = list(source.chunks(cleaned_text.PART)), self.load_plugins
+        chunks, pairs, load_plugins = [], iter(source), self.load_plugins
+        while chunk := list(itertools.islice(pairs, cleaned_text.PART)):
+            chunks.append(folder / f"chunk-{len(chunks):06}")
+            chunks[-1].write_bytes(pickle.dumps(chunk))
 
         def verdicts(index, chunk):
             if load_plugins is not None:
                 load_plugins()
-            return enumerate(judged(chunk, cleaning, 1 + index * cleaned_text.PART))
+            pairs = pickle.loads(chunk.read_bytes())
+            return enumerate(judged(pairs, cleaning, 1 + index * cleaned_text.PART))
 
         def fingerprints(index, chunk):
             for position, each in verdicts(index, chunk):
@@ -67,6 +68,8 @@ class OnApacheBeam:
             )
             both = {"chunk": indexed, "first": first} | beam.CoGroupByKey()
             both | beam.MapTuple(write)
+        for chunk in chunks:
+            chunk.unlink()
 
     def encode(self, parts, encode_part):
         """Calls a function for every part of the cleaned text."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pipelines.checks import failure_of
-from pipelines.text.cleaning_rules import RULES, CleaningConfig, Pair
+from pipelines.text.cleaning_rules import RULES, Pair
 from pipelines.text.normalization import CONTROL_CHARACTERS, Normalization
 
 CHUNK = 10_000  # pairs compared with earlier ones together
@@ -22,25 +22,21 @@ CHANGES = {
 }
 
 
-class Cleaning(NamedTuple):
+class Cleaning:
     """All that decides about a pair.
+
+    Raises `ValueError` if a rule needs the languages and they are unknown.
 
     Args:
         config: a `CleaningConfig`.
-        normalization: the `Normalization` of every text.
-        languages: the codes of the two languages, or () if no rule needs them.
+        normalization: the `Normalization` of every text. None: the config's.
+        languages: the codes of the two languages, if they are known.
+
+    Attributes:
+        languages: the codes, or () if no rule needs them.
     """
 
-    config: CleaningConfig
-    normalization: Normalization
-    languages: tuple = ()
-
-    @classmethod
-    def of(cls, config, normalization=None, languages=()):
-        """Returns a `Cleaning` with the config's normalization, unless another one is given.
-
-        Raises `ValueError` if a rule needs the languages and they are unknown.
-        """
+    def __init__(self, config, normalization=None, languages=()):
         config.validate()
         settings = config.settings()
         names = [name for name, rule in RULES.items() if rule.with_languages and settings.get(name)]
@@ -49,8 +45,8 @@ class Cleaning(NamedTuple):
                 f"`{names[-1]}` needs the languages of both sides: --languages=en,de, or files "
                 "named after them, such as train.en and train.de"
             )
-        used = tuple(languages) if names else ()
-        return cls(config, normalization or config.normalization(), used)
+        self.config, self.normalization = config, normalization or config.normalization()
+        self.languages = tuple(languages) if names else ()
 
     def rules(self):
         """Returns the rules for single pairs that are on, as (name, function, setting)."""
@@ -66,22 +62,7 @@ class Cleaning(NamedTuple):
 
 
 class RuleError(ValueError):
-    """The failure of a plug-in file's rule.
-
-    Args:
-        message: description of the failure.
-        pair: the `Pair`.
-        number: number of the pair in the text, or None until it is known.
-    """
-
-    def __init__(self, message, pair, number=None):
-        super().__init__(message, pair, number)  # as Apache Beam's processes pickle it
-        self.message, self.pair, self.number = message, pair, number
-
-    def __str__(self):
-        number = "a pair" if self.number is None else f"pair {self.number:,}"
-        texts = " and ".join(repr(text[:60]) for text in (self.pair.source, self.pair.target))
-        return f"{number} ({texts}): {self.message}"
+    """The failure of a plug-in file's rule."""
 
 
 def checked(name, drops):
@@ -93,16 +74,14 @@ def checked(name, drops):
         except MemoryError:
             raise
         except (Exception, SystemExit) as error:
-            message = f"the rule {name!r} failed: {failure_of(error)}"
-            raise RuleError(message, pair) from error
-        if isinstance(answer, bool | np.bool_):
-            return answer
-        received = "None" if answer is None else f"a value of type {type(answer).__name__}"
-        raise RuleError(
-            f"the rule {name!r} must return True to drop the pair or False to "
-            f"keep it. Received: {received}",
-            pair,
-        )
+            raise RuleError(f"the rule {name!r} failed: {failure_of(error)}") from error
+        if not isinstance(answer, bool | np.bool_):
+            received = "None" if answer is None else f"a value of type {type(answer).__name__}"
+            raise RuleError(
+                f"the rule {name!r} must return True to drop the pair or False to keep it. "
+                f"Received: {received}"
+            )
+        return answer
 
     return drops_or_fails
 
@@ -150,22 +129,19 @@ def without_duplicates(verdicts):
             yield each if each.rule else each.unless(not next(new))
 
 
-def judge(pair, rules, normalization, number=None):
+def judge(pair, rules, normalization, number=1):
     """Returns the `Judged` of a pair.
 
     Args:
         pair: (source, target) in bytes, possibly followed by whether its score is high enough.
         rules: the result of `Cleaning.rules`.
         normalization: the `Normalization` of every text.
-        number: number of the pair in the corpus for messages, if known.
+        number: number of the pair in the corpus, for messages.
     """
-    decoded, is_utf8 = [], True
-    for side in pair[:2]:
-        try:
-            decoded.append(side.decode("utf-8"))
-        except UnicodeDecodeError:
-            decoded.append(side.decode("utf-8", "replace"))
-            is_utf8 = False
+    decoded = [side.decode("utf-8", "replace") for side in pair[:2]]
+    is_utf8 = not any("\ufffd" in text for text in decoded) or (
+        [text.encode() for text in decoded] == [*pair[:2]]
+    )
     texts = normalization(decoded[0]), normalization(decoded[1])
     properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
     try:
@@ -173,8 +149,8 @@ def judge(pair, rules, normalization, number=None):
             if drops(properties, setting):
                 return Judged(pair, texts, name)
     except RuleError as error:
-        error.number = number
-        raise
+        shown = " and ".join(repr(text[:60]) for text in texts)
+        raise RuleError(f"pair {number:,} ({shown}): {error}") from error
     changes = set() if is_utf8 else {"replaced"}
     for before, after in zip(decoded, texts, strict=True):
         if before != after:

@@ -195,20 +195,14 @@ class CleaningConfig:
 
     def own_settings(self):
         """Returns {name: setting} of `rules`. The setting is a number, a text, or True."""
-        if isinstance(self.rules, str) or not all(isinstance(each, str) for each in self.rules):
-            raise ValueError(
-                '`rules` must be a tuple of texts, each "NAME" or "NAME=VALUE". Received: '
-                f"rules={self.rules!r}"
-            )
         settings = {}
         for each in self.rules:
             name, equals, value = each.partition("=")
-            if not name or bool(equals) != bool(value):
+            if not name or bool(equals) != bool(value) or name in settings:
                 raise ValueError(
-                    f'`rules` must have the form "NAME" or "NAME=VALUE". Received: {each!r}'
+                    '`rules` must name each rule once, as "NAME" or "NAME=VALUE". Received: '
+                    f"{each!r} in rules={self.rules!r}"
                 )
-            if name in settings:
-                raise ValueError(f"`rules` must name a rule only once. Received: {name!r} twice")
             settings[name] = number_or_text(value) if equals else True
         return settings
 

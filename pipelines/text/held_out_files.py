@@ -3,9 +3,10 @@
 import re
 from typing import NamedTuple
 
-from pipelines.text.sources import SourceError, TextFiles
+from pipelines.checks import SourceError, check, check_value
+from pipelines.text.sources import TextFiles
 
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+SET = re.compile("(?P<name>[A-Za-z0-9_][A-Za-z0-9_.-]*)=([^,]+),([^,]+)(?:,([^,]+))?", re.DOTALL)
 # Names that a set cannot have: they are TensorBoard folders or values of training.best_metric.
 RESERVED = ("training", "held_out", "loss", "bleu")
 
@@ -28,6 +29,8 @@ class HeldOutFiles(NamedTuple):
         """Returns the pairs as a list of (source, target) strings."""
         try:
             lines = list(TextFiles(self.source, self.target))
+            if not lines:
+                raise SourceError(f"There is no text in {self.source} and {self.target}")
         except SourceError as error:
             if not self.name:
                 raise
@@ -44,25 +47,18 @@ def parse_sets(texts, setting="dev"):
         texts: a tuple or a list.
         setting: name of the setting in messages.
     """
-
-    def check(condition, allowed, value):
-        if not condition:
-            raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={value!r}")
-
-    is_list = isinstance(texts, tuple | list) and all(isinstance(text, str) for text in texts)
-    check(is_list, "a tuple of texts like NAME=SOURCE,TARGET", texts)
+    check_value(setting, texts, tuple[str, ...])
     sets, form = {}, "NAME=SOURCE,TARGET"
     for text in texts:
-        name, _, files = text.partition("=")
-        parts = files.split(",")
-        is_complete = name and len(parts) in (2, 3) and all(parts)
-        check(is_complete, f"{form}, such as mine=dev.en,dev.de, or {form},TO", text)
-        allowed = (
-            "letters (A to Z), digits, '_', '-' and '.', and begins with a letter, digit or '_'"
+        found = SET.fullmatch(text)
+        key = found and found["name"].lower()  # some file systems ignore case
+        check(
+            found and key not in (*RESERVED, *sets),
+            setting,
+            text,
+            f"{form}, such as mine=dev.en,dev.de, or {form},TO, each with its own NAME. A NAME has "
+            "letters (A to Z), digits, '_', '-' and '.', begins with a letter, digit or '_', and "
+            f"is none of {', '.join(RESERVED)}",
         )
-        check(NAME.fullmatch(name), f"{form} with a name that has only {allowed}", text)
-        key = name.lower()  # some file systems ignore case
-        check(key not in RESERVED, f"{form} with a name other than {', '.join(RESERVED)}", text)
-        check(key not in sets, "sets with different names", text)
-        sets[key] = HeldOutFiles(name, *parts)
+        sets[key] = HeldOutFiles(found["name"], *filter(None, found.groups()[1:]))
     return list(sets.values())

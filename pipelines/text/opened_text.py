@@ -76,12 +76,6 @@ def text_in(file, name="standard input"):
     return file
 
 
-def is_compressed(path):
-    """Returns whether `opened` would decompress a file."""
-    with open(path, "rb") as file:
-        return form_of(file.read(START), READABLE) is not None
-
-
 def form_of(start, forms):
     """Returns the name of the format that these first bytes indicate, or None."""
     return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)

@@ -10,7 +10,7 @@ import math
 
 from pipelines.checks import SourceError
 from pipelines.printable import shown
-from pipelines.text.sources import Lines, digest_of, part_of
+from pipelines.text.sources import Lines, digest_of
 
 
 class ScoredPairs:
@@ -66,12 +66,6 @@ class ScoredPairs:
                     f"t2t-score --reverse writes them. Received: {shown(line)}"
                 )
             yield score
-
-    def chunks(self, size):
-        for _ in self:  # checks that the numbers of pairs and scores are the same
-            pass
-        parts = zip(self.source.chunks(size), self.lines.chunks(size), strict=True)
-        return [part_of(self, source=source, lines=lines) for source, lines in parts]
 
     def fingerprint(self):
         """Returns digests of the text and of the scores, and the minimum score."""

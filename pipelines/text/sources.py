@@ -3,11 +3,9 @@
 A source is an iterable of pairs of bytes that can be read repeatedly. Its `fingerprint()` changes
 when the text changes. Because pairs are bytes, a line that is not UTF-8 does not stop reading: the
 cleaning drops and counts it. Wrong input raises a `SourceError` that names the file and the line.
-`chunks(size)`, if a source has it, returns sources of `size` pairs each that can be read
-independently of each other. `tfds_source.py` reads TensorFlow Datasets.
+`tfds_source.py` reads TensorFlow Datasets.
 """
 
-import copy
 import hashlib
 import itertools
 
@@ -15,7 +13,7 @@ from pipelines.checks import SourceError
 from pipelines.languages.language_codes import language_of_files
 from pipelines.printable import shown
 from pipelines.text.file_lists import find_files
-from pipelines.text.opened_text import is_compressed, opened
+from pipelines.text.opened_text import opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
 # Starts of files in SGML or XML.
@@ -32,36 +30,13 @@ class Lines:
 
     def __init__(self, name, paths):
         self.files = find_files(name, paths)
-        self.byte, self.count = 0, None
 
     def __iter__(self):
-        return itertools.islice(lines_of(self.files, self.byte), self.count)
+        return lines_of(self.files)
 
     def __str__(self):
         more = f" and {len(self.files) - 1} more files" if len(self.files) > 1 else ""
         return f"{self.files[0]}{more}"
-
-    def chunks(self, size):
-        """Returns `Lines` of `size` lines each."""
-        parts, number = [], 0
-        for index, path in enumerate(self.files):
-            if is_compressed(path):
-                raise SourceError(f"{path} cannot be read in parts. Decompress it first")
-            byte = 0
-            with open(path, "rb") as file:
-                for line in file:
-                    if number % size == 0:
-                        parts.append(part_of(self, files=self.files[index:], byte=byte, count=size))
-                    number += 1
-                    byte += len(line)
-        return parts
-
-
-def part_of(whole, /, **attributes):
-    """Returns a copy of a source with other attributes."""
-    part = copy.copy(whole)
-    vars(part).update(attributes)
-    return part
 
 
 class TextFiles:
@@ -88,9 +63,8 @@ class TextFiles:
         return found if all(found) and found[0] != found[1] else None
 
     def __iter__(self):
-        (source, target), is_empty = self.sides, True
+        source, target = self.sides
         for pair in itertools.zip_longest(source, target):
-            is_empty = False
             if None in pair:
                 counts = [sum(1 for _ in side) for side in self.sides]
                 raise SourceError(
@@ -99,19 +73,11 @@ class TextFiles:
                     "of line n of the other. Find where they diverge, for example with `paste`"
                 )
             yield pair
-        if is_empty:
-            raise SourceError(f"{source} and {target} are empty")
 
     def fingerprint(self):
         """Returns a digest of the text of each side."""
         source, target = (digest_of(side.files) for side in self.sides)
         return {"source text": source, "target text": target}
-
-    def chunks(self, size):
-        for _ in self:  # checks that both sides have the same number of lines
-            pass
-        sides = (side.chunks(size) for side in self.sides)
-        return [part_of(self, sides=parts) for parts in zip(*sides, strict=True)]
 
 
 class TabSeparatedFile:
@@ -129,7 +95,6 @@ class TabSeparatedFile:
         self.files = self.lines.files
 
     def __iter__(self):
-        number = 0
         for number, line in enumerate(self.lines, start=1):
             columns = line.split(b"\t") if line else [b"", b""]
             if len(columns) < 2:
@@ -138,13 +103,6 @@ class TabSeparatedFile:
                     f"Received: {shown(line)}"
                 )
             yield columns[0], columns[1]
-        if not number:
-            raise SourceError(f"{self.lines} is empty")
-
-    def chunks(self, size):
-        for _ in self:  # checks every line
-            pass
-        return [part_of(self, lines=part) for part in self.lines.chunks(size)]
 
     def fingerprint(self):
         """Returns a digest of the text."""
@@ -164,7 +122,6 @@ class Pairs:
                 "Pairs are read more than once, so they must be a list or a function that returns "
                 f"an iterator. Received: {type(pairs).__name__}, which can be read only once"
             )
-        number = 0
         for number, pair in enumerate(pairs, start=1):
             is_pair = isinstance(pair, tuple | list) and len(pair) == 2
             if not is_pair or not all(isinstance(text, str | bytes) for text in pair):
@@ -176,8 +133,6 @@ class Pairs:
                 text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
                 for text in pair
             )
-        if not number:
-            raise SourceError("There must be at least one pair. Received: none")
 
     def fingerprint(self):
         """Returns a digest of the pairs."""
@@ -196,26 +151,15 @@ def digest_of(files):
     return digest.hexdigest()
 
 
-def lines_of(files, byte=0):
-    """Yields the lines of several files, without their line ends.
-
-    Args:
-        files: a list of paths.
-        byte: byte offset of the first line in the first file.
-    """
+def lines_of(files):
+    """Yields the lines of several files, without their line ends."""
     for path in files:
         with opened(path) as file:
-            if byte:
-                file.seek(byte)
-            else:
-                first = file.readline()
-                if first.lstrip(BYTE_ORDER_MARK + b" \t").lower().startswith(MARKUP):
-                    raise SourceError(
-                        f"{path} is SGML or XML, not one sentence per line: {shown(first)}. "
-                        "Extract the text of its <seg> elements first, one per line"
-                    )
-                if first:
-                    yield first.removeprefix(BYTE_ORDER_MARK).rstrip(b"\r\n")
-            byte = 0
-            for line in file:
+            first = file.readline().removeprefix(BYTE_ORDER_MARK)
+            if first.lstrip(b" \t").lower().startswith(MARKUP):
+                raise SourceError(
+                    f"{path} is SGML or XML, not one sentence per line: {shown(first)}. "
+                    "Extract the text of its <seg> elements first, one per line"
+                )
+            for line in itertools.chain([first] if first else [], file):
                 yield line.rstrip(b"\r\n")

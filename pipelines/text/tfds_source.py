@@ -6,7 +6,6 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from pipelines.checks import SourceError
-from pipelines.text.sources import part_of
 
 
 class TfdsPairs:
@@ -59,7 +58,6 @@ class TfdsPairs:
                 f"{self.name} has no split {self.split!r}: {error}. It has: "
                 f"{', '.join(self.builder.info.splits)}"
             ) from error
-        is_empty = True
         try:
             for example in tfds.as_numpy(data):
                 source, target = (example[name] for name in self.languages)
@@ -67,23 +65,12 @@ class TfdsPairs:
                     raise SourceError(
                         f"{self.name}: {self.languages} must be texts. Received: {source!r}"
                     )
-                is_empty = False
                 yield source, target
         except tf.errors.DataLossError as error:
             raise SourceError(
                 f"{self.name} is damaged on this disk: {error.message}. Delete "
                 f"{self.builder.data_dir} and prepare it again"
             ) from error
-        if is_empty:
-            raise SourceError(f"The split {self.split!r} of {self.name} is empty")
-
-    def chunks(self, size):
-        self.prepare()
-        if "[" in self.split or "+" in self.split:
-            raise SourceError(f"Only a whole split can be read in parts. Received: {self.split!r}")
-        count = self.builder.info.splits[self.split].num_examples
-        parts = ((first, min(first + size, count)) for first in range(0, count, size))
-        return [part_of(self, split=f"{self.split}[{first}:{end}]") for first, end in parts]
 
     def fingerprint(self):
         """Returns the name, version and sizes of the data set, without reading it."""

@@ -167,11 +167,6 @@ def linearized(tree, leaves="tag"):
     return tree.words(), list(brackets(tree))
 
 
-def texts_of(tree, leaves="tag"):
-    """Returns the words and the brackets of a tree as (source, target) texts."""
-    return tuple(" ".join(side) for side in linearized(tree, leaves))
-
-
 def repair(words, brackets, leaves="tag"):
     """Returns a tree over exactly these words, even if a model generated invalid brackets.
 
@@ -263,28 +258,22 @@ class TreebankPairs:
     Args:
         paths: files, as for `read_trees`.
         leaves: the form of a word among the brackets: "tag", "XX" or "word".
-        traces: whether to keep empty elements and function tags.
     """
 
-    def __init__(self, paths, leaves="XX", traces=False):
+    def __init__(self, paths, leaves="XX"):
         if leaves not in LEAVES:
             raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
         self.files = find_files("treebank", paths)
-        self.leaves, self.traces = leaves, traces
+        self.leaves = leaves
 
     def trees(self):
-        """Yields the trees, without traces unless `traces` is set."""
+        """Yields the trees without traces."""
         for path in self.files:
-            trees = trees_of(lines_of([path]), path)
-            yield from trees if self.traces else filter(None, map(without_traces, trees))
+            yield from filter(None, map(without_traces, trees_of(lines_of([path]), path)))
 
     def __iter__(self):
-        is_empty = True
         for tree in self.trees():
-            is_empty = False
-            yield tuple(text.encode() for text in texts_of(tree, self.leaves))
-        if is_empty:
-            raise SourceError(f"{self.files[0]} contains no tree")
+            yield tuple(" ".join(side).encode() for side in linearized(tree, self.leaves))
 
     def symbols(self):
         """Returns all distinct brackets. A vocabulary should have one piece for each bracket."""
@@ -294,8 +283,8 @@ class TreebankPairs:
         return sorted(symbols)
 
     def fingerprint(self):
-        """Returns a digest of the files, and the settings that affect the pairs."""
-        return {"treebank": digest_of(self.files), "leaves": [self.leaves, self.traces]}
+        """Returns a digest of the files, the form of the leaves, and that traces are not kept."""
+        return {"treebank": digest_of(self.files), "leaves": [self.leaves, False]}
 
 
 def write_mixed(path, gold, automatic, ratio=None):

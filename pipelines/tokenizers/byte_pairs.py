@@ -4,7 +4,7 @@ import sentencepiece
 
 from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN
 from pipelines.text.normalization import Normalization
-from pipelines.tokenizers.tokenizer_base import Tokenizer, begins_word
+from pipelines.tokenizers.tokenizer_base import Tokenizer
 
 # Maximum number of texts that one thread encodes or decodes. SentencePiece starts its threads anew
 # in each call with a list, which takes as long as encoding or decoding about thirty sentences.
@@ -33,7 +33,6 @@ class BytePairTokenizer(Tokenizer):
             )
         self.size = self.processor.get_piece_size()
         self.byte_ids = [id for id in range(self.size) if self.processor.is_byte(id)]
-        self.begins_word = begins_word(self)
         control = [id for id in range(END + 1, self.size) if self.processor.is_control(id)]
         self.tags = {self.processor.id_to_piece(id): id for id in control}
 

@@ -13,9 +13,6 @@ from pipelines.text.normalization import SPACE_SIGN
 # The white space of Python's `str.split`.
 WHITE_SPACE = r"\t-\r\x{1c}-\x{20}\x{85}\pZ"
 CONTROL_CHARACTERS = r"[\x00-\x08\x0e-\x1b\x7f-\x{84}\x{86}-\x{9f}]+"
-# Unicode's noncharacters, which TensorFlow does not encode.
-NONCHARACTERS = [*range(0xFDD0, 0xFDF0)]
-NONCHARACTERS += [plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)]
 LINE_FEED = "\n"  # a safe separator: normalized texts and pieces never contain it
 
 
@@ -116,7 +113,7 @@ class GraphTokens(GraphTokenizer):
 
     def __init__(self, tokenizer):
         super().__init__(tokenizer)
-        self.table = lookup_table(tokenizer.ids)
+        self.table = table_of(tokenizer.ids)
 
     def ids_of(self, texts):
         return tf.ragged.map_flat_values(self.table.lookup, tf.strings.split(texts))
@@ -128,8 +125,10 @@ class GraphMappedSentencePiece(GraphTokenizer):
     def __init__(self, tokenizer):
         super().__init__(tokenizer)
         self.tokenizer = tensorflow_text.SentencepieceTokenizer(tokenizer.model, out_type=tf.string)
-        self.splits_codes, self.codes = tokenizer.splits_codes, lookup_table(tokenizer.codes)
-        self.table = lookup_table(tokenizer.ids)
+        self.splits_codes = tokenizer.splits_codes
+        # A table needs at least one entry. Normalized text never contains a line feed.
+        self.codes = table_of({LINE_FEED: UNKNOWN, **tokenizer.codes})
+        self.table = table_of(tokenizer.ids)
 
     def ids_of(self, texts):
         if not self.splits_codes:
@@ -158,8 +157,7 @@ class GraphSubwords(GraphTokenizer):
             unknown_token=LINE_FEED,
         )
         escaped = {ord(c): tokenizer.escaped_character(c) for c in tokenizer.alphabet}
-        self.escaped = strings_of_codes(escaped)
-        self.noncharacters = strings_of_codes({code: chr(code) for code in NONCHARACTERS})
+        self.escaped = table_of(escaped, "")
         # The codes at which a range of letters and digits begins or ends. TensorFlow's character
         # classes may follow a different version of Unicode than Python.
         kinds = [chr(code).isalnum() for code in range(0x110000)]
@@ -174,7 +172,7 @@ class GraphSubwords(GraphTokenizer):
         begins = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1])
         ends = tf.concat([begins, [True]], axis=0)[:count]
         begins = tf.concat([[True], begins], axis=0)[:count]
-        escaped = self.escaped.lookup(tf.cast(codes, tf.int64))
+        escaped = self.escaped.lookup(codes)
         numbers = tf.strings.join(["\\", tf.strings.as_string(codes), ";"])
         escaped = tf.where(escaped == "", numbers, escaped)
         escaped = tf.strings.join([escaped, tf.where(ends, "_", "")])
@@ -214,9 +212,7 @@ class GraphSubwords(GraphTokenizer):
         code = tf.strings.to_number(tf.where(is_code, digits, "0"), tf.int32)
         is_code &= (code < 0x110000) & ((code < 0xD800) | (code >= 0xE000))
         code = tf.where(is_code, code, self.undefined)
-        characters = self.noncharacters.lookup(tf.cast(code, tf.int64))
-        encoded = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8")
-        characters = tf.where(characters == "", encoded, characters)
+        characters = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8")
         flat = tf.where(is_number, characters, flat)
         flat = tf.where(flat == r"\u", "_", tf.where(flat == r"\\", "\\", flat))
         return tf.strings.reduce_join(parts.with_flat_values(flat), axis=-1)
@@ -247,20 +243,12 @@ def any_of(chosen, ids):
     return tf.reduce_any(tf.ragged.map_flat_values(lambda flat: tf.gather(chosen, flat), ids), 1)
 
 
-def lookup_table(ids):
-    """Returns a table {string: id}. All other strings map to the unknown id."""
-    # A table needs at least one entry. Normalized text never contains a line feed.
-    entries = {LINE_FEED: UNKNOWN, **ids}
-    keys, values = tf.constant([*entries]), tf.constant([*entries.values()], tf.int32)
-    initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
-    return tf.lookup.StaticHashTable(initializer, default_value=UNKNOWN)
-
-
-def strings_of_codes(strings):
-    """Returns a table {character code: string}. All other codes map to the empty string."""
-    keys, values = tf.constant([*strings], tf.int64), tf.constant([*strings.values()])
-    initializer = tf.lookup.KeyValueTensorInitializer(keys, values)
-    return tf.lookup.StaticHashTable(initializer, default_value="")
+def table_of(entries, default=UNKNOWN):
+    """Returns a table of the entries. All other keys map to the default."""
+    initializer = tf.lookup.KeyValueTensorInitializer(
+        tf.constant([*entries]), tf.constant([*entries.values()])
+    )
+    return tf.lookup.StaticHashTable(initializer, default)
 
 
 def with_begin(ids):

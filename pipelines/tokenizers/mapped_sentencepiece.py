@@ -11,10 +11,10 @@ import json
 
 import sentencepiece
 
-from pipelines.special_ids import UNKNOWN, UNKNOWN_SURFACE
+from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import split
-from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer, begins_word, json_file
+from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer, json_file
 
 SPECIAL = 4
 
@@ -52,7 +52,6 @@ class MappedSentencePiece(ListedTokenizer):
             for piece, id in self.ids.items()
             if CODE.fullmatch(piece) and (codes or self.processor.piece_to_id(piece) != unknown)
         }
-        self.begins_word = begins_word(self)
 
     def ids_of(self, texts):
         """Returns a list of ids for each normalized text."""
@@ -75,10 +74,9 @@ class MappedSentencePiece(ListedTokenizer):
     @functools.cached_property
     def surfaces(self):
         """The UTF-8 text of each id."""
-        surfaces = [b"", b"", b"", f" {UNKNOWN_SURFACE} ".encode()]
-        for id, piece in enumerate(self.vocabulary[SPECIAL:], SPECIAL):
-            surfaces.append(self.bytes.get(id, piece.replace(SPACE_SIGN, " ").encode()))
-        return surfaces
+        texts = [piece.replace(SPACE_SIGN, " ").encode() for piece in self.vocabulary]
+        texts[:SPECIAL] = b"", b"", b"", self.unknown.encode()
+        return [self.bytes.get(id, text) for id, text in enumerate(texts)]
 
     def files(self):
         settings = {"codes": self.splits_codes, "begin": self.begin}

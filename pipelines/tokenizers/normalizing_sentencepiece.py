@@ -17,9 +17,9 @@ import sentencepiece
 from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN
 
 WHITE_SPACE = re.compile(r"\s")
-# Tag of a field in Protocol Buffers: 8 times its number in NormalizerSpec, plus 2 for bytes.
-# SentencePiece's own module for them needs a newer version of protobuf than TensorFlow allows.
-TABLE_PATH = bytes([8 * 6 + 2])
+# A serialized model with one field, a NormalizerSpec (3) with an empty path of its table (6).
+# SentencePiece's module for Protocol Buffers needs a newer version of them than TensorFlow allows.
+WITHOUT_PATH = bytes([8 * 3 + 2, 2, 8 * 6 + 2, 0])
 ERROR = 2  # the lowest level of SentencePiece's log messages to show
 
 
@@ -31,7 +31,8 @@ def normalizing(model, normalization):
         normalization: a `Normalization`.
     """
     # Concatenated messages of Protocol Buffers are merged: later fields replace earlier ones.
-    return model + normalizer(normalization)
+    merged = model + normalizer(normalization) + WITHOUT_PATH
+    return sentencepiece.SentencePieceProcessor(model_proto=merged).serialized_model_proto()
 
 
 @functools.cache
@@ -45,24 +46,7 @@ def normalizer(normalization):
             rules = sentencepiece.SentencePieceNormalizer(rule_tsv=str(table))
         finally:
             sentencepiece.SetMinLogLevel(0)
-    return without_path(rules.serialized_model_proto(), table)
-
-
-def without_path(model, path):
-    """Returns a serialized model that has only a NormalizerSpec, without the path of its table."""
-    start = 1 + next(index for index in range(1, len(model)) if model[index] < 128)
-    path = str(path).encode()
-    spec = model[start:].replace(TABLE_PATH + encoded_number(len(path)) + path, b"")
-    return model[:1] + encoded_number(len(spec)) + spec
-
-
-def encoded_number(number):
-    """Returns a number as Protocol Buffers do: 7 bits in each byte, the last one below 128."""
-    digits = []
-    while number > 127:
-        digits.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*digits, number])
+    return rules.serialized_model_proto()
 
 
 def line_of(rule):

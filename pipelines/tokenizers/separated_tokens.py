@@ -1,6 +1,5 @@
 """A tokenizer for models that expect text already split into tokens by another program."""
 
-import functools
 import json
 
 import numpy as np
@@ -17,7 +16,7 @@ class TokenTokenizer(ListedTokenizer):
         begin: whether the ids of a text that is not empty start with the begin id.
     """
 
-    kind = "tokens"
+    kind, unknown = "tokens", f" {UNKNOWN_SURFACE}"
 
     def __init__(self, vocabulary, normalization=None, begin=False):
         super().__init__(vocabulary, normalization)
@@ -35,10 +34,8 @@ class TokenTokenizer(ListedTokenizer):
         """Returns the first token of a normalized text."""
         return text.partition(" ")[0]
 
-    @functools.cached_property
-    def surfaces(self):
-        """The text of each id with a leading space, or "" for padding, begin and end."""
-        return ["", "", "", f" {UNKNOWN_SURFACE}", *(f" {token}" for token in self.vocabulary[4:])]
+    def surface(self, token):
+        return f" {token}"
 
     def files(self):
         return {"tokens.json": json_file(tokens=self.vocabulary, begin=self.begin)}

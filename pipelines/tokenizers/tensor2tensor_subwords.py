@@ -5,7 +5,6 @@ tokens is dropped. Each token ends with `_`, and characters that occur in no pie
 their code numbers. Then the longest piece at the start of the token is split off, repeatedly.
 """
 
-import functools
 import json
 import re
 
@@ -28,8 +27,7 @@ class SubwordTokenizer(LongestFirst):
         vocabulary, normalization: see `ListedTokenizer`. Unused ids have empty pieces.
     """
 
-    kind = "subwords"
-    undefined = UNDEFINED
+    kind, unknown, undefined = "subwords", f"{UNKNOWN_SURFACE}_", UNDEFINED
 
     def __init__(self, vocabulary, normalization=None):
         super().__init__(vocabulary, normalization)
@@ -69,10 +67,9 @@ class SubwordTokenizer(LongestFirst):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
         return [joined("".join(self.surfaces[id] for id in ids)).strip(" ") for ids in sequences]
 
-    @functools.cached_property
-    def surfaces(self):
-        """The string of each id. Decoding joins these strings into tokens."""
-        return ["", "", "", f"{UNKNOWN_SURFACE}_", *self.vocabulary[SPECIAL:]]
+    def surface(self, piece):
+        """Returns the string of a piece. Decoding joins these strings into tokens."""
+        return piece
 
     def files(self):
         return {"subwords.json": json_file(pieces=self.vocabulary)}

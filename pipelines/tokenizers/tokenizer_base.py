@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from pipelines.special_ids import BEGIN, MARKS, UNKNOWN
+from pipelines.special_ids import BEGIN, MARKS, UNKNOWN, UNKNOWN_SURFACE
 from pipelines.text.normalization import SPACE_SIGN, Normalization, is_word_character
 
 CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of a text
@@ -15,12 +15,12 @@ CODE = re.compile(r">>.*?<<", re.DOTALL)  # a language code at the beginning of 
 class Tokenizer:
     """Base class of the tokenizers. Each has one vocabulary, for one language or for both.
 
-    A subclass has the attributes `kind` (its name in tokenizer.json), `size`, `normalization` and
-    `begins_word` (a boolean array `[size]`), and the methods `ids_of`, `decode` and `pieces`.
-    `files()` returns {file name: bytes}. The class method `from_files(read, normalization)` creates
-    the tokenizer from files; `read(name)` returns the bytes of one. A tokenizer with `codes` has
-    `code_before(text)`, which returns the beginning of a normalized text that may be a language
-    code. `graph_tokenizers.py` has a class for each kind.
+    A subclass has the attributes `kind` (its name in tokenizer.json), `size` and `normalization`,
+    and the methods `ids_of`, `decode` and `pieces`. `files()` returns {file name: bytes}. The class
+    method `from_files(read, normalization)` creates the tokenizer from files; `read(name)` returns
+    the bytes of one. A tokenizer with `codes` has `code_before(text)`, which returns the beginning
+    of a normalized text that may be a language code. `graph_tokenizers.py` has a class for each
+    kind.
     """
 
     byte_ids = ()  # ids of the pieces that stand for a byte
@@ -38,6 +38,11 @@ class Tokenizer:
         found = self.ids_of([self.normalization(text) for text in texts])
         begin = [BEGIN] * self.begin
         return [np.array([*self.start, *(begin if ids else ()), *ids], "int32") for ids in found]
+
+    @functools.cached_property
+    def begins_word(self):
+        """Boolean array `[size]`: whether the piece of each id begins a word."""
+        return np.array([each.startswith(SPACE_SIGN) for each in self.pieces(range(self.size))])
 
     def in_graph(self):
         """Returns the same tokenizer as a TensorFlow graph."""
@@ -107,13 +112,15 @@ class Tokenizer:
 class ListedTokenizer(Tokenizer):
     """Base class of the tokenizers whose vocabulary is a list of pieces.
 
-    A subclass has `surfaces`, the text of each id, with a leading space if it begins a word.
+    A subclass has `surface(piece)`, the text of a piece, with a leading space if it begins a word.
 
     Args:
         vocabulary: the pieces in id order. The first four are the names of the padding, begin, end
             and unknown ids.
         normalization: the `Normalization` of every text.
     """
+
+    unknown = f" {UNKNOWN_SURFACE} "  # text of the unknown id
 
     def __init__(self, vocabulary, normalization=None):
         self.vocabulary = list(vocabulary)
@@ -129,6 +136,11 @@ class ListedTokenizer(Tokenizer):
                 f"Received: {self.size} pieces, {len(ids) + first} of them distinct"
             )
         return ids
+
+    @functools.cached_property
+    def surfaces(self):
+        """The text of each id."""
+        return ["", "", "", self.unknown, *map(self.surface, self.vocabulary[UNKNOWN + 1 :])]
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
@@ -148,21 +160,14 @@ class LongestFirst(ListedTokenizer):
 
     continues = ""  # prefix of the pieces that do not begin a word
 
+    @functools.cached_property
+    def ids_of_word(self):
+        return functools.lru_cache(100_000)(self.longest_first)
+
     def ids_of(self, texts):
         """Returns a list of ids for each normalized text."""
-        return [[id for word in self.words_of(text) for id in self.known(word)] for text in texts]
-
-    @functools.cached_property
-    def ids_of_words(self):
-        return {}
-
-    def known(self, word):
-        """Returns the ids of a word, from a cache if possible."""
-        if word not in self.ids_of_words:
-            if len(self.ids_of_words) > 100_000:
-                self.ids_of_words.clear()
-            self.ids_of_words[word] = self.longest_first(word)
-        return self.ids_of_words[word]
+        ids_of_word = self.ids_of_word
+        return [[id for word in self.words_of(text) for id in ids_of_word(word)] for text in texts]
 
     def longest_first(self, word):
         ids, start = [], 0
@@ -175,12 +180,6 @@ class LongestFirst(ListedTokenizer):
             ids.append(UNKNOWN if id is None else id)
             start = end
         return ids
-
-
-def begins_word(tokenizer):
-    """Returns a boolean array `[size]`: whether the piece of each id begins a word."""
-    pieces = tokenizer.pieces(range(tokenizer.size))
-    return np.array([piece.startswith(SPACE_SIGN) for piece in pieces])
 
 
 def json_file(**contents):

@@ -1,10 +1,8 @@
 """Word pieces: the paper's English–French sub-words (§5.1; Wu et al. 2016)."""
 
-import functools
-
-from pipelines.special_ids import CONTINUES, SPECIAL_PIECES, UNKNOWN_SURFACE
+from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.text.normalization import SPACE_SIGN
-from pipelines.tokenizers.tokenizer_base import LongestFirst, begins_word
+from pipelines.tokenizers.tokenizer_base import LongestFirst
 
 
 class WordPieceTokenizer(LongestFirst):
@@ -28,16 +26,12 @@ class WordPieceTokenizer(LongestFirst):
             )
         self.ids = self.distinct_ids()
         self.longest = max(len(piece.removeprefix(CONTINUES)) for piece in self.vocabulary)
-        self.begins_word = begins_word(self)
 
     def words_of(self, text):
         return text.split(" ")
 
-    @functools.cached_property
-    def surfaces(self):
-        """The text of each id, with a leading space if it begins a word."""
-        pieces = (f" {piece}".replace(f" {CONTINUES}", "", 1) for piece in self.vocabulary[4:])
-        return ["", "", "", f" {UNKNOWN_SURFACE} ", *pieces]
+    def surface(self, piece):
+        return f" {piece}".replace(f" {CONTINUES}", "", 1)
 
     def pieces(self, ids):
         """Returns the piece of each id. A piece that begins a word starts with `SPACE_SIGN`."""

@@ -9,14 +9,12 @@ import itertools
 import random
 from typing import NamedTuple
 
-from pipelines.text.sources import SourceError
-from pipelines.toy.clause import english_present, german_finite
-from pipelines.toy.grammar import LANGUAGES, SPLITS, Sentence, held_out, written
-from pipelines.toy.links import Relation, key_of, linked, word_places
-from pipelines.toy.words import ADJECTIVES, IT, THINGS, WITH_THING
+from pipelines.checks import SourceError, check_value
+from pipelines.toy import lexicon
+from pipelines.toy.grammar import LANGUAGES, SPLITS, Sentence, generated, has_held_out
+from pipelines.toy.links import Linked, Relation, key_of, linked, word_places
 
 REFERENCES = 0.7  # share of sentences with a single thing that are followed by a reference
-UNINFLECTED = {**ADJECTIVES, "expensive": "teuer"}
 
 
 class Document(NamedTuple):
@@ -48,22 +46,9 @@ class Pronoun(NamedTuple):
     forms: dict
     gender: str
 
-    def moved(self, words):
-        """Returns the pronoun of a document with `words` more German words in front."""
-        return self._replace(place=self.place + words)
-
 
 def documents(words, split="train", seed=0, shortest=None):
-    """Yields an unlimited number of (English, German) documents, each on one line.
-
-    For the arguments, see `annotated_documents`.
-    """
-    for document in annotated_documents(words, split, seed, shortest):
-        yield document.english, document.german
-
-
-def annotated_documents(words, split="train", seed=0, shortest=None):
-    """Yields an unlimited number of `Document`s.
+    """Yields an unlimited number of `Document`s, each text on one line.
 
     Args:
         words: minimum number of English words. A document ends with the sentence that reaches this
@@ -73,85 +58,68 @@ def annotated_documents(words, split="train", seed=0, shortest=None):
         shortest: if given, each document gets a random minimum from `shortest` to `words`. Each
             doubling of the length has the same share of the words.
     """
-    if split not in SPLITS:
-        raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
     choices = random.Random(f"documents {split} {seed}")
+    sentences = generated(choices, split)
     while True:
         length = words
         if shortest is not None:
             length = 1 / choices.uniform(1 / words, 1 / shortest)
-        yield annotated_document(choices, split, length)
+        yield annotated_document(sentences, choices, split, length)
 
 
-def annotated_document(choices, split, length):
+def annotated_document(sentences, choices, split, length):
     """Returns a `Document` of at least `length` English words."""
-    english, german, relations, pronouns = [], [], [], []
-    while len(english) < length:
-        sentence = Sentence(choices)
-        source, target = sentence.make()
-        if any(map(held_out, sentence.combinations)) != (split == "test"):
-            continue
-        start = len(english)
-        relations += [relation.moved(start) for relation in sentence.relations()]
-        english += source.split()
-        german += target.split()
-        if (thing := only_thing(sentence)) and choices.random() < REFERENCES:
-            source, target, it, pronoun, inner = reference(choices, split, thing.noun)
-            relations += [relation.moved(len(english)) for relation in inner]
-            antecedent = start + sentence.places[key_of(thing.head)]
-            relations.append(Relation("antecedent", len(english) + it, antecedent))
-            pronouns.append(pronoun.moved(len(german)))
-            english += source.split()
-            german += target.split()
-    return Document(" ".join(english), " ".join(german), relations, pronouns)
+    texts, units, related, pronouns = ([], []), ([], []), [], []
+
+    def add(sentence, pair):
+        for side, text in enumerate(pair):
+            texts[side].extend(text.split())
+        units[0].extend(sentence.english)
+        units[1].extend(sentence.german)
+        related.extend(sentence.related)
+
+    while len(texts[0]) < length:
+        sentence, pair = next(sentences)
+        add(sentence, pair)
+        # "It" can refer to the only thing in a sentence.
+        things = [phrase for phrase in sentence.phrases if phrase.noun in lexicon.THINGS]
+        if len(things) == 1 and not things[0].plural and choices.random() < REFERENCES:
+            reference, it, forms = reference_to(things[0].noun, choices, split)
+            reference.relate("antecedent", it, things[0].head)
+            add(reference, reference.texts())
+            pronouns.append((it, forms, things[0].noun.gender))
+    places, german_places = map(word_places, units)
+    return Document(
+        *map(" ".join, texts),
+        [Relation(kind, places[start], places[end]) for kind, start, end in related],
+        [Pronoun(german_places[key_of(it)], *others) for it, *others in pronouns],
+    )
 
 
-def only_thing(sentence):
-    """Returns the phrase of the only thing that "it" can refer to after a sentence, or None."""
-    things = [phrase for phrase in sentence.phrases if phrase.noun in THINGS]
-    return things[0] if len(things) == 1 and not things[0].plural else None
-
-
-def reference(choices, split, thing):
-    """Returns a sentence that refers to a thing as "it".
-
-    Returns:
-        The English and the German sentence, the index of "it", the `Pronoun` and the other
-        `Relation`s of the English words.
-    """
+def reference_to(thing, choices, split):
+    """Returns a `Sentence` that refers to a thing, its word "it", and the forms of a `Pronoun`."""
     while True:
         sentence = Sentence(choices)
-        if is_nominative := sentence.chance(0.5):
-            adjective = choices.choice(sorted(UNINFLECTED))
-            english = ["it", "is", adjective]
-            german = [IT["nominative"][thing.gender], "ist", UNINFLECTED[adjective]]
+        case = "nominative" if sentence.chance(0.5) else "accusative"
+        it, es = linked("it", lexicon.IT[case][thing.gender])
+        if case == "nominative":
+            adjective = choices.choice(sorted(lexicon.UNINFLECTED))
+            sentence.english = [it, Linked("is"), Linked(adjective)]
+            sentence.german = [es, Linked("ist"), Linked(lexicon.UNINFLECTED[adjective])]
         else:
-            verb = choices.choice(WITH_THING)
+            verb = choices.choice(lexicon.WITH_THING)
             subject = sentence.subject(verb)
             sentence.combinations.add((verb.german[0], thing.german))
-            sees, sieht = linked(
-                english_present(verb, subject), german_finite(verb.german, subject)
-            )
-            it, es = linked("it", IT["accusative"][thing.gender])
-            english, german = [*subject.english, sees, it], [*subject.german, sieht, es]
-            sentence.relate("subject", key_of(sees), key_of(subject.head))
-            sentence.relate("object", key_of(sees), key_of(it))
-        if split == "test" or not any(map(held_out, sentence.combinations)):
+            sees, sieht = sentence.present(verb, subject, it)
+            sentence.english = [*subject.english, sees, it]
+            sentence.german = [*subject.german, sieht, es]
+        if split == "test" or not has_held_out(sentence):
             break
-    source, target = written(english, "."), written(german, ".")
-    if is_nominative:
-        forms = {gender: form.title() for gender, form in IT["nominative"].items()}
-        return source, target, 0, Pronoun(0, forms, thing.gender), []
-    sentence.places = word_places(english)
-    forms = {gender: f"{form}." for gender, form in IT["accusative"].items()}
-    it = len(source.split()) - 1
-    return (
-        source,
-        target,
-        it,
-        Pronoun(len(target.split()) - 1, forms, thing.gender),
-        sentence.relations(),
-    )
+    forms = {
+        gender: form.title() if case == "nominative" else f"{form}."
+        for gender, form in lexicon.IT[case].items()
+    }
+    return sentence, it, forms
 
 
 class ToyDocuments:
@@ -163,23 +131,21 @@ class ToyDocuments:
         split, seed, shortest: see `documents`.
     """
 
+    languages = LANGUAGES
+
     def __init__(self, count, words, split="train", seed=0, shortest=None):
         if (shortest or 1) > words:
             raise SourceError(
                 f"The shortest toy documents must have at most words={words} words. Received: "
                 f"shortest={shortest}"
             )
-        if split not in SPLITS:
-            raise SourceError(
-                f"Toy documents have the splits {' and '.join(SPLITS)}. Received: split={split!r}"
-            )
+        check_value("split", split, str, choices=SPLITS)
         self.settings = {"words": words, "split": split, "seed": seed, "shortest": shortest}
         self.count = count
-        self.languages = LANGUAGES
 
     def __iter__(self):
-        for pair in itertools.islice(documents(**self.settings), self.count):
-            yield tuple(text.encode() for text in pair)
+        for english, german, *_ in itertools.islice(documents(**self.settings), self.count):
+            yield english.encode(), german.encode()
 
     def fingerprint(self):
         """Returns the settings that determine the text."""

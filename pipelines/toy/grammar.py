@@ -15,26 +15,10 @@ import random
 import zlib
 from types import MappingProxyType
 
-from pipelines.toy.clause import Clause, english_present, german_finite
-from pipelines.toy.links import Relation, alignment, key_of, linked, word_places
-from pipelines.toy.words import (
-    ADJECTIVES,
-    CONJUNCTIONS,
-    DER,
-    DIESER,
-    EIN,
-    MIXED,
-    OF_PEOPLE,
-    PEOPLE,
-    PRONOUNS,
-    STRONG_PLURAL,
-    THINGS,
-    WEAK,
-    WITH_CLAUSE,
-    WITH_PERSON,
-    WITH_THING,
-    Noun,
-)
+from pipelines.checks import check_value
+from pipelines.toy import lexicon
+from pipelines.toy.clause import Clause
+from pipelines.toy.links import alignment, key_of, linked
 
 LANGUAGES = ("en", "de")
 SPLITS = ("train", "test")
@@ -47,11 +31,20 @@ class Phrase:
 
     english: list
     german: list
+    head: str  # the English noun or pronoun, a `Linked` word
     person: int = 2  # 0: I, 1: you, 2: he, she, it
     plural: bool = False
     definite: bool = True
-    noun: Noun | None = None
-    head: str | None = None  # the English noun or pronoun, a `Linked` word
+    noun: lexicon.Noun | None = None
+
+    @property
+    def third(self):
+        """Whether it is a singular in the third person."""
+        return self.person == 2 and not self.plural
+
+    def finite(self, forms):
+        """Returns the German verb form (plural, I, you, he) that agrees with this subject."""
+        return forms[0 if self.plural else 1 + self.person]
 
 
 class Sentence:
@@ -59,57 +52,41 @@ class Sentence:
 
     Args:
         random: a `random.Random`.
-        terms: {noun: the `Noun` whose German forms and gender are used instead}. The English
-            sentence does not depend on it.
 
     Attributes:
         combinations: the (German verb, German noun) combinations that the sentence contains.
         phrases: the noun phrases that the sentence contains.
-        alignment: word alignment of the pair, see `aligned_sentences`. None before `make`.
-        places: {key of a meaning: index of its first English word}. None before `make`.
+        related: (kind, key of the word at the start, key of the word at the end) of the relations
+            between English words; see `Relation`.
+        english, german: the `Linked` words, after `make`.
+        terms: {noun: the `Noun` whose German forms and gender are used instead}.
     """
 
-    def __init__(self, random, terms=MappingProxyType({})):
-        self.random, self.terms = random, terms
-        self.combinations = set()
-        self.phrases = []
-        self.related = []  # (kind of relation, key of the word at its start, and at its end)
-        self.alignment = self.places = None
+    terms = MappingProxyType({})
+
+    def __init__(self, random):
+        self.random, self.combinations, self.phrases, self.related = random, set(), [], []
 
     def chance(self, probability):
         return self.random.random() < probability
 
     def relate(self, kind, start, end):
-        """Records a relation between the English words with two keys."""
-        self.related.append((kind, start, end))
-
-    def relations(self):
-        """Returns the `Relation`s between the English words, after `make`."""
-        return [
-            Relation(kind, self.places[start], self.places[end])
-            for kind, start, end in self.related
-        ]
+        """Records a relation between two English `Linked` words."""
+        self.related.append((kind, key_of(start), key_of(end)))
 
     def make(self):
         """Generates the sentence and returns it as (English, German)."""
-        kind = self.random.choices(
-            ["statement", "question", "two clauses", "that"], weights=[6, 1, 2, 2]
-        )[0]
-        if kind == "question":
-            english, german, end = *self.question(), "?"
-        elif kind == "statement":
-            english, german, end = *self.statement(), "."
-        elif kind == "that":
-            english, german, end = *self.reported(), "."
-        else:
-            english, german, end = *self.two_clauses(), "."
-        self.alignment = alignment(english, german)
-        self.places = word_places(english)
-        return written(english, end), written(german, end)
+        kinds = [self.statement, self.question, self.two_clauses, self.reported]
+        kind = self.random.choices(kinds, weights=[6, 1, 2, 2])[0]
+        self.english, self.german = kind()
+        return self.texts("?" if kind == self.question else ".")
+
+    def texts(self, end="."):
+        return written(self.english, end), written(self.german, end)
 
     def statement(self):
         clause = Clause(self)
-        in_front = clause.time and self.chance(0.5)
+        in_front = clause.time[0] and self.chance(0.5)
         return clause.english(in_front), clause.german_main(in_front)
 
     def question(self):
@@ -118,21 +95,19 @@ class Sentence:
 
     def reported(self):
         """Returns a sentence such as "The man knows that …", as English and German words."""
-        verb = self.random.choice(WITH_CLAUSE)
+        verb = self.random.choice(lexicon.WITH_CLAUSE)
         subject = self.subject(verb)
         inner = Clause(self)
-        knows, weiß = linked(english_present(verb, subject), german_finite(verb.german, subject))
-        self.relate("subject", key_of(knows), key_of(subject.head))
+        knows, weiß = self.present(verb, subject)
         that, dass = linked("that", "dass")
         english = [*subject.english, knows, that, *inner.english()]
-        german = [*subject.german, weiß, ",", dass]
-        return english, [*german, *inner.german_subordinate()]
+        return english, [*subject.german, weiß, ",", dass, *inner.german_subordinate()]
 
     def two_clauses(self):
         main = Clause(self)
         other = Clause(self, with_tense=main.tense)
-        conjunction = self.random.choice(sorted(CONJUNCTIONS))
-        german = CONJUNCTIONS[conjunction]
+        conjunction = self.random.choice(sorted(lexicon.CONJUNCTIONS))
+        german = lexicon.CONJUNCTIONS[conjunction]
         if conjunction == "when" and other.tense == "past":
             german = "als"
         conjunction, german = linked(conjunction, german)
@@ -143,12 +118,20 @@ class Sentence:
         # A clause in front takes the first place, so the German verb follows immediately.
         return [*english, ",", *main.english()], [*german, ",", *main.german_question()]
 
-    def subject(self, verb, nouns=PEOPLE, relative=False):
+    def present(self, verb, subject, object=None):
+        """Returns the present of a verb in both languages. `object` is an English `Linked` word."""
+        sees, sieht = linked(verb.english[subject.third], subject.finite(verb.german))
+        self.relate("subject", sees, subject.head)
+        if object:
+            self.relate("object", sees, object)
+        return sees, sieht
+
+    def subject(self, verb, relative=False):
         if self.chance(0.25):
-            english, german, person, plural = self.random.choice(PRONOUNS)
+            english, german, person, plural = self.random.choice(lexicon.PRONOUNS)
             english, german = linked(english, german)
-            return Phrase([english], [german], person, plural, head=english)
-        return self.noun_phrase(verb, nouns, "nominative", relative and self.chance(0.12))
+            return Phrase([english], [german], english, person, plural)
+        return self.noun_phrase(verb, lexicon.PEOPLE, "nominative", relative and self.chance(0.12))
 
     def noun_phrase(self, verb, nouns, case, relative=False):
         """Returns a determiner and a noun, perhaps with an adjective and a relative clause."""
@@ -156,38 +139,30 @@ class Sentence:
         self.combinations.add((verb.german[0], noun.german))
         term = self.terms.get(noun, noun)
         form = "p" if plural else term.gender
-        english_noun = noun.english_plural if plural else noun.english
         german_noun = term.german_plural if plural else term.german
         if plural and case == "dative" and german_noun[-1] not in "ns":
             german_noun += "n"
+        words = [(noun.english_plural if plural else noun.english, german_noun)]
         adjective = None
         if self.chance(0.4):
-            adjective = self.random.choice(OF_PEOPLE if nouns is PEOPLE else sorted(ADJECTIVES))
-        determiner = self.random.choices(
-            ["the", "a", "this", "my", "your", "our"], weights=[8, 6, 2, 2, 1, 1]
-        )[0]
-        if determiner == "the":
-            english, german, endings = "the", DER[case][form], WEAK
-        elif determiner == "this":
-            english = "these" if plural else "this"
-            german, endings = "dies" + DIESER[case][form], WEAK
-        elif determiner == "a" and plural:
-            english = german = endings = None
-        elif determiner == "a":
-            english = "an" if (adjective or english_noun)[0] in "aeiou" else "a"
-            german, endings = "ein" + EIN[case][form], MIXED
-        else:
-            stem = {"my": "mein", "your": "dein", "our": "unser"}[determiner]
-            english, german, endings = determiner, stem + EIN[case][form], MIXED
-        words = [(english, german)] if english else []
+            of_people = nouns is lexicon.PEOPLE
+            adjective = self.random.choice(
+                lexicon.OF_PEOPLE if of_people else sorted(lexicon.ADJECTIVES)
+            )
+        determiner = self.random.choices([*lexicon.DETERMINERS], weights=[8, 6, 2, 2, 1, 1])[0]
+        stem, articles, endings = lexicon.DETERMINERS[determiner]
+        is_bare = determiner == "a" and plural
         if adjective:
-            ending = endings[case][form] if endings else STRONG_PLURAL[case]
-            words.append((adjective, ADJECTIVES[adjective] + ending))
-        words.append((english_noun, german_noun))
+            ending = (lexicon.STRONG if is_bare else endings)[case][form]
+            words.insert(0, (adjective, lexicon.ADJECTIVES[adjective] + ending))
+        if not is_bare:
+            english = "these" if determiner == "this" and plural else determiner
+            english += "n" * (determiner == "a" and words[0][0][0] in "aeiou")
+            words.insert(0, (english, stem + articles[case][form]))
         english, german = map(list, zip(*(linked(*pair) for pair in words), strict=True))
-        phrase = Phrase(english, german, 2, plural, determiner != "a", noun, english[-1])
-        if determiner != "a" or not plural:
-            self.relate("determiner", key_of(english[0]), key_of(phrase.head))
+        phrase = Phrase(english, german, english[-1], 2, plural, determiner != "a", noun)
+        if not is_bare:
+            self.relate("determiner", english[0], phrase.head)
         self.phrases.append(phrase)
         if relative:
             self.add_relative_clause(phrase, form)
@@ -195,27 +170,19 @@ class Sentence:
 
     def add_relative_clause(self, phrase, form):
         """Adds a clause such as "that sees the cat" or "that the cat sees" to a noun phrase."""
-        if phrase.noun in THINGS or self.chance(0.4):
-            verbs = WITH_THING if phrase.noun in THINGS else WITH_PERSON
-            verb = self.random.choice(verbs)
-            subject = self.subject(verb)
-            case = "accusative"
-            sees, sieht = linked(
-                english_present(verb, subject), german_finite(verb.german, subject)
-            )
+        is_thing = phrase.noun in lexicon.THINGS
+        if is_thing or self.chance(0.4):
+            verb = self.random.choice(lexicon.WITH_THING if is_thing else lexicon.WITH_PERSON)
+            subject, case = self.subject(verb), "accusative"
+            sees, sieht = self.present(verb, subject, phrase.head)
             english, german = [*subject.english, sees], [*subject.german, sieht]
-            self.relate("subject", key_of(sees), key_of(subject.head))
-            self.relate("object", key_of(sees), key_of(phrase.head))
         else:
-            verb = self.random.choice(WITH_PERSON)
-            object = self.noun_phrase(verb, PEOPLE, "accusative")
-            case = "nominative"
-            sees, sieht = linked(english_present(verb, phrase), german_finite(verb.german, phrase))
+            verb = self.random.choice(lexicon.WITH_PERSON)
+            object, case = self.noun_phrase(verb, lexicon.PEOPLE, "accusative"), "nominative"
+            sees, sieht = self.present(verb, phrase, object.head)
             english, german = [sees, *object.english], [*object.german, sieht]
-            self.relate("subject", key_of(sees), key_of(phrase.head))
-            self.relate("object", key_of(sees), key_of(object.head))
         self.combinations.add((verb.german[0], phrase.noun.german))
-        that, der = linked("that", DER[case][form])
+        that, der = linked("that", lexicon.DER[case][form])
         phrase.english += [that, *english]
         phrase.german += [",", der, *german, ","]
 
@@ -227,9 +194,20 @@ def written(words, end):
     return text[0].upper() + text[1:]
 
 
-def held_out(combination):
-    """Returns whether a combination of verb and noun is reserved for the test split."""
-    return zlib.crc32(" ".join(combination).encode()) % ONE_IN == 0
+def has_held_out(sentence):
+    """Returns whether it has a combination of verb and noun that is reserved for the test split."""
+    texts = map(" ".join, sentence.combinations)
+    return any(zlib.crc32(text.encode()) % ONE_IN == 0 for text in texts)
+
+
+def generated(choices, split):
+    """Yields an unlimited number of `Sentence`s of a split, with their two texts."""
+    check_value("split", split, str, choices=SPLITS)
+    while True:
+        sentence = Sentence(choices)
+        texts = sentence.make()
+        if has_held_out(sentence) == (split == "test"):
+            yield sentence, texts
 
 
 def aligned_sentences(split="train", seed=0):
@@ -243,19 +221,13 @@ def aligned_sentences(split="train", seed=0):
             pair of "train" has.
         seed: random seed.
     """
-    if split not in SPLITS:
-        raise ValueError(f"`split` must be one of {SPLITS}. Received: split={split!r}")
-    choices = random.Random(f"{split} {seed}")
-    while True:
-        sentence = Sentence(choices)
-        pair = sentence.make()
-        if any(map(held_out, sentence.combinations)) == (split == "test"):
-            yield *pair, sentence.alignment
+    for sentence, texts in generated(random.Random(f"{split} {seed}"), split):
+        yield *texts, alignment(sentence.english, sentence.german)
 
 
 def sentences(split="train", seed=0):
     """Yields the (English, German) pairs of `aligned_sentences`."""
-    return ((english, german) for english, german, _ in aligned_sentences(split, seed))
+    return (texts for _, texts in generated(random.Random(f"{split} {seed}"), split))
 
 
 def pairs(count, split="train", seed=0):

@@ -29,6 +29,12 @@ def linked(english, german, key=None):
     return Linked(english, [key]), Linked(german, [key])
 
 
+def key_of(word):
+    """Returns the key of the meaning that a `Linked` word expresses."""
+    (key,) = word.sure
+    return key
+
+
 def alignment(english, german):
     """Returns the links between two sentences, such as `0-0 1-2 1p1`.
 
@@ -67,20 +73,13 @@ def diagonal(source, target):
     return ends
 
 
-# {kind of relation: the word at its start and the word at its end}
-KINDS = {
-    "determiner": "from a determiner to its noun",
-    "subject": "from a verb to the noun or pronoun that is its subject",
-    "object": "from a verb to the noun or pronoun that is its accusative object",
-    "antecedent": 'from "it" to the noun in an earlier sentence',
-}
-
-
 class Relation(NamedTuple):
     """A relation between two words of a text.
 
     Args:
-        kind: a key of `KINDS`.
+        kind: "determiner" (from a determiner to its noun), "subject" or "object" (from a verb to
+            the noun or pronoun that is its subject or its accusative object), or "antecedent"
+            (from "it" to the noun in an earlier sentence).
         start, end: indices of the words.
     """
 
@@ -88,25 +87,11 @@ class Relation(NamedTuple):
     start: int
     end: int
 
-    def moved(self, words):
-        """Returns the relation in a text with `words` more words in front."""
-        return Relation(self.kind, self.start + words, self.end + words)
-
-
-def key_of(word):
-    """Returns the key of the meaning that a `Linked` word expresses."""
-    (key,) = word.sure
-    return key
-
 
 def word_places(units):
-    """Returns {key of a meaning: index of the first word that expresses it}.
-
-    Args:
-        units: the `Linked` words of a sentence.
-    """
+    """Returns {key of a meaning: index of the first word that expresses it} for `Linked` words."""
     places = {}
     for indices, unit in placed(units):
-        for key in getattr(unit, "sure", ()):
+        for key in unit.sure:
             places.setdefault(key, indices[0])
     return places

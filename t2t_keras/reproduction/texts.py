@@ -172,7 +172,7 @@ def encoded_toy_documents(folder, recipe, words, shortest):
     folder.mkdir(exist_ok=True)
     counts = {"train": recipe.experiment.data.toy_pairs, "test": 100}
     train, dev = (
-        list(itertools.islice(documents(words, split, shortest=shortest), count))
+        [pair[:2] for pair in itertools.islice(documents(words, split, shortest=shortest), count)]
         for split, count in counts.items()
     )
     return encoded_pairs(folder, "toy documents", recipe, {"train": train, "dev": dev})

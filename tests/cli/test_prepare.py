@@ -106,7 +106,7 @@ MISTAKES = {
     f"{PAIRS} --scores={{0}}/train.tsv --best=0.5": "line 1: a line of scores must begin",
     "--toy_documents=9 --output=x --strict": "--strict has no effect without",
     "--toy_documents=9 --words=9 --output=x": "Received: shortest=20",
-    "--toy_documents=9 --split=dev --output=x": "splits train and test",
+    "--toy_documents=9 --split=dev --output=x": "one of 'train', 'test'",
     f"{PAIRS} --config.model.d_ff=9": "--config.model.d_ff has no effect on prepared data",
     f"{PAIRS} {DROPOUT[0]}": "and `encodings.bpe_dropout` above 0",
     f"{PAIRS} {' '.join(DROPOUT)} --config.data.vocabulary.kind=word_pieces": "of kind 'bpe'",

@@ -8,8 +8,9 @@ and which articles and endings it requires.
 import random
 from typing import NamedTuple
 
-from pipelines.toy.grammar import Sentence, held_out
-from pipelines.toy.words import PEOPLE, THINGS, Noun
+from pipelines.toy.grammar import Sentence, has_held_out
+from pipelines.toy.lexicon import PEOPLE, THINGS, Noun
+from pipelines.toy.links import alignment
 
 KINDS = {
     "same gender": "a noun of the same gender that translates another word",
@@ -85,13 +86,14 @@ def sentences_with_terms(terms, seed=0):
     choices, again = random.Random(f"sentences with terms {seed}"), random.Random()
     while True:
         again.setstate(choices.getstate())
-        usual, required = Sentence(choices), Sentence(again, terms)
+        usual, required = Sentence(choices), Sentence(again)
+        required.terms = terms
         english, german = usual.make()
         _, reference = required.make()
-        if any(map(held_out, usual.combinations)):
+        if has_held_out(usual):
             source, words, before = english.split(), reference.split(), german.split()
             occurrences = []
-            for link in usual.alignment.split():
+            for link in alignment(usual.english, usual.german).split():
                 read, _, written = link.partition("-")
                 term = written and glossary.get(core(source[int(read)], int(read) == 0))
                 if term:

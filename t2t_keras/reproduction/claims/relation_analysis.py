@@ -13,7 +13,7 @@ from keras import ops
 
 from pipelines.special_ids import END
 from pipelines.tokenizers import words as words_of
-from pipelines.toy.documents import annotated_documents
+from pipelines.toy.documents import documents as toy_documents
 from t2t_keras.reproduction.claims.head_analysis import attentions, without_head
 from t2t_keras.runs.run import Run
 from t2t_keras.visualization.heads import joined
@@ -92,7 +92,7 @@ def analyse(folder, step):
 
 
 def held_out_documents():
-    return list(itertools.islice(annotated_documents(WORDS, "test", seed=1), DOCUMENTS))
+    return list(itertools.islice(toy_documents(WORDS, "test", seed=1), DOCUMENTS))
 
 
 def with_pronouns(documents):
@@ -245,7 +245,7 @@ def example(model, tokenizer, rows):
     def suits(document):
         return all(links(document, *key) for key in wanted)
 
-    more = annotated_documents(WORDS // 2, "test", seed=2)
+    more = toy_documents(WORDS // 2, "test", seed=2)
     short = (each for each in more if len(each.english.split()) <= LONGEST_EXAMPLE)
     document = next(filter(suits, short))
     weights = word_weights(model, tokenizer, document.english)

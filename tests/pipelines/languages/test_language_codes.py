@@ -1,11 +1,6 @@
 import pytest
 
-from pipelines.languages.language_codes import (
-    language_name,
-    language_of_file,
-    language_of_files,
-    normalized,
-)
+from pipelines.languages.language_codes import language_name, language_of_files, normalized
 
 
 @pytest.mark.parametrize(
@@ -41,6 +36,5 @@ def test_other_texts_are_no_codes(code):
     ],
 )
 def test_files_are_named_after_their_language(path, language):
-    assert language_of_file(path) == language
     assert language_of_files([path, path]) == language
     assert language_of_files([path, "b.fr"]) is None

@@ -93,6 +93,8 @@ def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept
     folder = tmp_path / "data"
     with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), folder, config())
+    with pytest.raises(ValueError, match="There is no text in the source"):
+        prepare(Pairs([]), folder, config())
     with pytest.raises(ValueError, match="need a vocabulary of kind 'bpe'"):
         prepare(Pairs(CORPUS), folder, config(encodings=2, kind="word_pieces"))
     with pytest.raises(ValueError, match="can have at most"):

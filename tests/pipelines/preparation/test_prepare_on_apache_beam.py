@@ -10,7 +10,7 @@ from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.scored_pairs import ScoredPairs
-from pipelines.text.sources import Pairs, TabSeparatedFile, TextFiles
+from pipelines.text.sources import TabSeparatedFile, TextFiles
 from pipelines.toy.grammar import pairs
 
 # With duplicates within a part and across parts, and with pairs for other rules.
@@ -36,8 +36,9 @@ def small_parts():
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("texts")
     half = len(CORPUS) // 2
-    for name, part in (("1", CORPUS[:half]), ("2", CORPUS[half:])):
-        (folder / f"{name}.en").write_text("".join(f"{s}\n" for s, _ in part))
+    for name, part in (("1.en", CORPUS[:half]), ("2.en.gz", CORPUS[half:])):
+        with gzip.open(folder / name, "wt") if ".gz" in name else open(folder / name, "w") as file:
+            file.writelines(f"{s}\n" for s, _ in part)
     (folder / "all.de").write_text("".join(f"{t}\n" for _, t in CORPUS))
     (folder / "all.tsv").write_text("".join(f"{s}\t{t}\n" for s, t in CORPUS))
     (folder / "scores").write_text("".join(f"{n % 50 / 50}\n" for n in range(len(CORPUS))))
@@ -59,25 +60,13 @@ def prepared(files):
 
 @pytest.mark.long
 def test_beam_writes_the_same_store(files, prepared, tmp_path):
-    """Beam reads line-aligned files here, and `prepared` is from a tab-separated one."""
+    """Beam reads line-aligned files here, one of them compressed, and `prepared` a single one."""
     expected, report = prepared
-    source = scored(TextFiles(files / "*.en", files / "all.de"), files)
+    source = scored(TextFiles(files / "*.en*", files / "all.de"), files)
     made = source, tmp_path / "beam", SETTINGS
-    names = [f"{files / name}" for name in ("1.en", "2.en", "all.de")]
+    names = [f"{files / name}" for name in ("1.en", "2.en.gz", "all.de")]
     for _ in range(2):
         found = prepare(*made, languages=LANGUAGES, steps=OnApacheBeam())
         assert found == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
     assert len(same) == 3 * 6 and same.items() <= contents(tmp_path / "beam").items()
-
-
-def test_sources_that_cannot_be_read_in_parts_are_refused(files, tmp_path):
-    def given(source):
-        return source, tmp_path / "beam", SETTINGS, None, None
-
-    with pytest.raises(ValueError, match=r"text files or a TFDS data set. Received: Pairs"):
-        prepare(*given(Pairs(CORPUS)), LANGUAGES, steps=OnApacheBeam())
-    (tmp_path / "a.en.gz").write_bytes(gzip.compress((files / "1.en").read_bytes()))
-    compressed = TextFiles(tmp_path / "a.en.gz", files / "1.en")
-    with pytest.raises(ValueError, match=r"a.en.gz cannot be read in parts. Decompress it"):
-        prepare(*given(compressed), LANGUAGES, steps=OnApacheBeam())

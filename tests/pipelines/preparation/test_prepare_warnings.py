@@ -18,7 +18,7 @@ LATIN_1 = [(b"A dog.", f"Männchen {n}.".encode("latin1")) for n in range(9)]
 
 
 def warnings_about(texts, folder, **settings):
-    source, cleaning = Pairs(texts), Cleaning.of(CleaningConfig(**settings))
+    source, cleaning = Pairs(texts), Cleaning(CleaningConfig(**settings))
     InThisProcess().clean(source, folder, cleaning)
     counts, _, first = facts_of(folder)
     return list(text_warnings(counts, first, folder))

@@ -13,7 +13,7 @@ LONG = "x" * 2001
 def cleaned(pairs, **settings):
     """Returns the kept pairs, and the counts of rules and changes."""
     pairs = [tuple(side if isinstance(side, bytes) else side.encode() for side in p) for p in pairs]
-    cleaning = Cleaning.of(CleaningConfig(**settings))
+    cleaning = Cleaning(CleaningConfig(**settings))
     verdicts = list(judged(pairs, cleaning))
     if cleaning.config.duplicates:
         verdicts = list(without_duplicates(verdicts))

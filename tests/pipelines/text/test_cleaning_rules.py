@@ -65,7 +65,7 @@ CASES = {
 
 def rules_of(languages=(), **settings):
     off = {"empty": False, "identical": False, "duplicates": False, "max_ratio": 0}
-    return Cleaning.of(CleaningConfig(**off, **settings), None, languages)
+    return Cleaning(CleaningConfig(**off, **settings), None, languages)
 
 
 def dropped_by(cleaning, pair):

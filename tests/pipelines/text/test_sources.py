@@ -38,7 +38,6 @@ def test_compressed_files_globs_and_lists_are_read(write, tmp_path):
     [
         (b"x\n" * 3, b"y\n" * 5, r"a.en has 3.* has 5.*Find where they diverge"),
         (b"x\n" * 5, b"y\n" * 3, r"a.en has 5.* has 3.*Find where they diverge"),
-        (b"", b"", "are empty"),
         (b'<srcset setid="newstest2013">\n', b"y\n", "a.en is SGML or XML, not one sentence per"),
     ],
 )
@@ -54,21 +53,6 @@ def test_tab_separated_pairs_are_read(write):
     broken = write("broken.tsv", b"one\teins\ntwo zwei\n")
     with pytest.raises(SourceError, match=r"broken.tsv, line 2: .*tab.*Received: 'two zwei'"):
         list(TabSeparatedFile(broken))
-    with pytest.raises(SourceError, match="is empty"):
-        list(TabSeparatedFile(write("empty.tsv", b"")))
-
-
-def test_chunks_hold_the_pairs_of_the_whole(write, tmp_path):
-    write("1.en", b"a\nb\nc\n")
-    write("2.en", b"d\ne\n")
-    target = write("all.de", b"A\nB\nC\nD\nE\n")
-    for source in (
-        TextFiles(f"{tmp_path}/*.en", target),
-        TabSeparatedFile(write("all.tsv", b"a\tA\nb\tB\n\nd\tD\te\nf\tF\n")),
-    ):
-        chunks = [list(chunk) for chunk in source.chunks(2)]
-        assert [len(chunk) for chunk in chunks] == [2, 2, 1]
-        assert [pair for chunk in chunks for pair in chunk] == list(source)
 
 
 def test_python_pairs_are_encoded():
@@ -81,7 +65,6 @@ def test_python_pairs_are_encoded():
         (iter(pairs), "can be read only once"),
         ([("a", "b"), ("c",)], "Pair 2 must be"),
         ([("a", 1)], "Pair 1 must be"),
-        ([], "at least one pair"),
     ]:
         with pytest.raises(SourceError, match=message):
             list(Pairs(wrong))

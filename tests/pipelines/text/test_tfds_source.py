@@ -66,15 +66,6 @@ def test_languages_and_splits_can_be_chosen(data_dir, source):
         assert len(list(TfdsPairs("phrasebook", split=split, data_dir=data_dir))) == count
 
 
-def test_chunks_hold_the_pairs_of_the_whole(data_dir, source):
-    chunks = [list(chunk) for chunk in source.chunks(10)]
-    assert [len(chunk) for chunk in chunks] == [10, 10, 5]
-    assert [pair for chunk in chunks for pair in chunk] == list(source)
-    for part in ("train[:7]", "train+validation"):
-        with pytest.raises(SourceError, match="Only a whole split"):
-            TfdsPairs("phrasebook", split=part, data_dir=data_dir).chunks(3)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

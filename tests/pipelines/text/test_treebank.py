@@ -130,7 +130,6 @@ def test_traces_and_function_tags_are_removed():
         ("(S (NP ) (NN a))", r"line 1: the constituent \(NP\) is empty"),
         ("(S\n (NP a (NN b)))", r"line 2: in \(NP …\), a word must be the only child"),
         ("(S " * 3000, "line 1: more than 300 nested constituents"),
-        ("", "contains no tree"),
     ],
 )
 def test_malformed_files_are_refused_with_the_line(tmp_path, text, message):

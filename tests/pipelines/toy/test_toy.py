@@ -5,12 +5,12 @@ from itertools import islice
 
 import pytest
 
-from pipelines.toy.documents import annotated_documents
+from pipelines.toy.documents import documents as toy_documents
 from pipelines.toy.grammar import aligned_sentences
 
 
 def documents(split, seed):
-    return annotated_documents(60, split, seed, shortest=20 if seed else None)
+    return toy_documents(60, split, seed, shortest=20 if seed else None)
 
 
 CORPORA = [

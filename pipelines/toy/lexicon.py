@@ -16,8 +16,8 @@ class Noun:
 @dataclasses.dataclass(frozen=True)
 class Verb:
     english: tuple  # see, sees, saw
-    german: tuple  # infinitive, I, you, he, participle
-    auxiliary: str = "haben"
+    german: tuple  # plural or infinitive, I, you, he, participle
+    auxiliary: str
 
 
 def table(make, text):
@@ -26,8 +26,8 @@ def table(make, text):
     return [make(*(word.replace("_", " ") for word in row)) for row in rows]
 
 
-def verb(see, sees, saw, *german):
-    return Verb((see, sees, saw), german[:5], *german[5:])
+def verb(see, sees, saw, we, i, you, he, participle, auxiliary="haben"):
+    return Verb((see, sees, saw), (we, i, you, he, participle), auxiliary)
 
 
 PEOPLE = table(
@@ -114,9 +114,18 @@ WITH_CLAUSE = table(
     say says said sagen sage sagst sagt gesagt | hope hopes hoped hoffen hoffe hoffst hofft gehofft
     """,
 )
+# Frames of clauses: verbs, whether they have a dative object, and nouns of their accusative object.
+FRAMES = [
+    (INTRANSITIVE, False, None),
+    (WITH_PERSON, False, PEOPLE),
+    (WITH_THING, False, THINGS),
+    (WITH_THING, False, THINGS),
+    (WITH_DATIVE, True, None),
+    (WITH_BOTH, True, THINGS),
+]
 STATES = ("kennen", "lieben", "brauchen", "vergessen")  # verbs used without a modal verb or a time
-HAVE = ("haben", "habe", "hast", "hat")
-BE = ("sein", "bin", "bist", "ist")
+AUXILIARIES = {"haben": ("haben", "habe", "hast", "hat"), "sein": ("sind", "bin", "bist", "ist")}
+# English: singular and plural, he; German: plural, I, you, he.
 MODALS = [
     (("can", "can"), ("können", "kann", "kannst", "kann")),
     (("must", "must"), ("müssen", "muss", "musst", "muss")),
@@ -124,24 +133,15 @@ MODALS = [
     (("want to", "wants to"), ("wollen", "will", "willst", "will")),
 ]
 ADJECTIVES = {
-    "small": "klein",
-    "big": "groß",
-    "old": "alt",
-    "beautiful": "schön",
-    "new": "neu",
-    "red": "rot",
-    "good": "gut",
-    "expensive": "teur",
+    **{"small": "klein", "big": "groß", "old": "alt", "beautiful": "schön", "new": "neu"},
+    **{"red": "rot", "good": "gut", "expensive": "teur"},
 }
+UNINFLECTED = {**ADJECTIVES, "expensive": "teuer"}
 OF_PEOPLE = ("small", "big", "old", "beautiful", "good")
 # English pronoun, German pronoun, person (0: I, 1: you, 2: he, she, it), plural.
 PRONOUNS = [
-    ("I", "ich", 0, False),
-    ("you", "du", 1, False),
-    ("he", "er", 2, False),
-    ("she", "sie", 2, False),
-    ("we", "wir", 2, True),
-    ("they", "sie", 2, True),
+    *[("I", "ich", 0, False), ("you", "du", 1, False), ("he", "er", 2, False)],
+    *[("she", "sie", 2, False), ("we", "wir", 2, True), ("they", "sie", 2, True)],
 ]
 PLACES = {
     "in the garden": "im Garten",
@@ -158,14 +158,13 @@ TIMES = {
 }
 CONJUNCTIONS = {"because": "weil", "when": "wenn", "if": "wenn", "although": "obwohl"}
 
-CASES = ("nominative", "accusative", "dative")
-
 
 def forms(*rows):
     """Returns {case: {gender, or "p" for plural: form or ending}}. A hyphen is an empty ending."""
-    rows = (row.replace("-", "").split(" ") for row in rows)
+    cases = zip(("nominative", "accusative", "dative"), rows, strict=False)
     return {
-        case: dict(zip("mfnp", row, strict=False)) for case, row in zip(CASES, rows, strict=False)
+        case: dict(zip("mfnp", row.replace("-", "").split(" "), strict=False))
+        for case, row in cases
     }
 
 
@@ -173,8 +172,17 @@ DER = forms("der die das die", "den die das die", "dem der dem den")
 IT = forms("er sie es", "ihn sie es")
 DIESER = forms("er e es e", "en e es e", "em er em en")
 EIN = forms("- e - e", "en e - e", "em er em en")
-# Adjective endings: weak after "der" and "dieser", mixed after "ein" and "mein", strong without a
-# determiner.
+# Adjective endings: weak after "der" and "dieser", mixed after "ein" and "mein", strong in plurals
+# without a determiner.
 WEAK = forms("e e e en", "en e e en", "en en en en")
 MIXED = forms("er e es en", "en e es en", "en en en en")
-STRONG_PLURAL = {"nominative": "e", "accusative": "e", "dative": "en"}
+STRONG = forms("- - - e", "- - - e", "- - - en")
+# {English determiner: its stem and endings in German, and the endings of adjectives after it}
+DETERMINERS = {
+    "the": ("", DER, WEAK),
+    "a": ("ein", EIN, MIXED),
+    "this": ("dies", DIESER, WEAK),
+    "my": ("mein", EIN, MIXED),
+    "your": ("dein", EIN, MIXED),
+    "our": ("unser", EIN, MIXED),
+}
