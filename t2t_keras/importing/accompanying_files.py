@@ -3,6 +3,8 @@
 import json
 import re
 
+from t2t_keras.importing.files.whole_file import reading
+
 NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt")}
 
 
@@ -30,10 +32,8 @@ def find_vocabularies(folder, suffixes, expected):
 
 def read_lines(path):
     """Returns the lines of a text file without `\\n` or `\\r\\n`."""
-    try:
+    with reading(path, "text file in UTF-8"):
         text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
     return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
@@ -45,10 +45,8 @@ def read_json_file(path, default, kind=dict):
     """
     if not path.exists():
         return default
-    try:
+    with reading(path, "JSON file"):
         contents = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is not a JSON file: {error}") from error
-    if not isinstance(contents, kind):
-        raise ValueError(f"{path} must hold a JSON {'list' if kind is list else 'object'}")
+        if not isinstance(contents, kind):
+            raise ValueError(f"it must hold a JSON {'list' if kind is list else 'object'}")
     return contents

@@ -11,25 +11,10 @@ from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
 from t2t_keras.importing.files.ctranslate2_file import CTranslate2File
 from t2t_keras.importing.tensors import Tensors
 
-SPECS = ("", "TransformerBase", "TransformerBig", "TransformerSpec")
-REVISIONS = range(1, 8)
+SPECS = ("TransformerBase", "TransformerBig", "TransformerSpec")
+REVISIONS = range(2, 8)
 SEARCH = {"beam": 2, "alpha": 1.0, "penalty": "marian"}  # the defaults of CTranslate2's translator
 ACTIVATIONS = ("relu", "gelu_tanh", "swish", "gelu", "gelu_sigmoid")
-# Revision 1 has OpenNMT-tf 1's names. These replacements, applied in order, give the current names:
-# (stack or "", old, new).
-RENAMED = (
-    ("", "transformer/", ""),
-    ("", ":0", ""),
-    ("", "w_embs", "embeddings/weight"),
-    ("", "kernel", "weight"),
-    ("", "LayerNorm", "layer_norm"),
-    ("", "dense", "projection"),
-    ("", "conv1d_", "linear_"),
-    ("", "conv1d", "linear_0"),
-    ("encoder/", "multi_head", "self_attention"),
-    ("decoder/", "masked_multi_head", "self_attention"),
-    ("decoder/", "multi_head", "attention"),
-)
 # Names of scalars that the importer reads, or that do not affect the paper's model.
 KNOWN = re.compile(
     r"(.*/)?(num_heads|pre_norm|activation|scale_embeddings|multiply_by_sqrt_depth|queries_scale"
@@ -92,14 +77,9 @@ class CTranslate2Folder:
         if self.model.spec not in SPECS or self.model.revision not in REVISIONS:
             raise ValueError(
                 f"{folder} holds a {self.model.spec} of revision {self.model.revision}, and not "
-                f"a Transformer for translation, of revision {REVISIONS[-1]} or earlier"
+                f"a Transformer for translation, of revisions {REVISIONS[0]} to {REVISIONS[-1]}"
             )
         self.settings = read_json_file(folder / "config.json", {})
-        if self.model.revision == 1:
-            for part in (self.model.tensors, self.model.attributes):
-                renamed = {current_name(name): part[name] for name in part}
-                part.clear()
-                part.update(renamed)
         self.refuse_foreign()
         default = 16 if self.model.spec == "TransformerBig" else 8
         self.heads = self.both("num_heads", default)
@@ -229,11 +209,3 @@ def is_on(name, value):
     if name.endswith("/rotary_dim"):  # 0 means all dimensions, -1 none
         return isinstance(value, str) or value >= 0
     return bool(value)
-
-
-def current_name(name):
-    """Returns the current name of a variable of revision 1."""
-    for stack, old, new in RENAMED:
-        if stack in name:
-            name = name.replace(old, new, 1)
-    return name

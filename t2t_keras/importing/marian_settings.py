@@ -4,6 +4,8 @@ import re
 
 import yaml
 
+from t2t_keras.importing.files.whole_file import reading
+
 
 class Settings:
     """Settings as text, with a method for each type of value.
@@ -15,11 +17,8 @@ class Settings:
 
     def __init__(self, text, origin):
         self.origin = origin
-        try:
+        with reading(origin, "YAML file"):
             values = yaml.load(text.decode(), yaml.BaseLoader)  # makes strings, lists, dicts alone
-        except (yaml.YAMLError, RecursionError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise ValueError(f"{origin} is not a YAML file: {reason}") from error
         self.values = values if isinstance(values, dict) else {}
 
     def text(self, name, default=""):

@@ -5,12 +5,15 @@ U+0085 as the end of a line, and do not read `~`, `no` and `1` as strings.
 """
 
 import contextlib
+import itertools
 import json
 import re
 from typing import NamedTuple
 
 import yaml
 
+from t2t_keras.importing.accompanying_files import read_lines
+from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.sentencepiece_models import read_sentencepiece
@@ -58,26 +61,21 @@ def read_vocabulary(path):
         )
     if path.suffix == ".spm":
         return of_sentencepiece(path)
-    try:
-        text = path.read_bytes().decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8: {error}") from error
+    lines = read_lines(path)
     if path.suffix == ".txt":
-        lines = text.removesuffix("\n").split("\n")
-        return checked(((line.removesuffix("\r"), id) for id, line in enumerate(lines)), path)
+        return checked(zip(lines, itertools.count(), strict=False), path)
+    text = "\n".join(lines)
     if not text.lstrip().startswith("{"):
-        return checked(lines_of_yaml(text, path), path)
-    try:  # JSON is valid YAML, so a .yml file may contain it
-        return checked(json.loads(text, object_pairs_hook=list), path)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is not a JSON file: {error}") from error
+        return checked(lines_of_yaml(lines, path), path)
+    with reading(path, "JSON file"):  # JSON is valid YAML, so a .yml file may contain it
+        pairs = json.loads(text, object_pairs_hook=list)
+    return checked(pairs, path)
 
 
-def lines_of_yaml(text, path):
+def lines_of_yaml(lines, path):
     """Yields (token, id) of lines such as `'!': 12`, or `? '!'` followed by `: 12`."""
     question = None
-    for number, line in enumerate(text.split("\n"), 1):
-        line = line.removesuffix("\r")
+    for number, line in enumerate(lines, 1):
         if not line or line in ("---", "..."):
             continue
         if question is None and line.startswith("? "):

@@ -1,26 +1,16 @@
-"""Models that are given as a file: a zip file, an Argos package, or one file of a model's folder.
+"""Models given as a file: a zip file, an Argos package, or one file of a model's folder."""
 
-Zip files come from anywhere. Every entry is checked before the first one is written.
-"""
-
-import stat
-import struct
 import zipfile
-import zlib
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from t2t_keras.importing.argos import MODEL
+from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.formats import FORMATS, hint_about, nothing_known
 
 ARCHIVES = (".zip", ".argosmodel")
 MOST_EXPANDED = 50  # maximum ratio of the contents' size to the zip file's size
 ALLOWED = 16 << 20  # bytes of contents that are allowed beyond that ratio
 IGNORED = {"__MACOSX", ".DS_Store"}  # written by macOS
-# Exceptions of `zipfile` for a damaged file.
-DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError),
-    *(NotImplementedError, UnicodeError),
-)
 
 
 def source_of(path, format, unpacked):
@@ -88,34 +78,13 @@ def model_folder(unpacked, archive, format):
 
 
 def unpack(path, folder):
-    """Unpacks a zip file into a new folder."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            archive.extractall(folder, checked(archive.infolist(), path))
-    except DAMAGED as error:
-        raise ValueError(
-            f"{path} cannot be unpacked: {error}. Download or copy it again"
-        ) from error
-
-
-def checked(members, path):
-    """Returns a zip file's entries to unpack. Raises `ValueError` if any entry is harmful."""
-
-    def refused(reason):
-        return ValueError(f"{path} is not unpacked: {reason}")
-
-    total, size = sum(member.file_size for member in members), path.stat().st_size
-    if total > MOST_EXPANDED * size + ALLOWED:
-        raise refused(
-            f"its {size:,} bytes claim to hold {total:,}, more than the weights of a model can be "
-            "compressed"
-        )
-    for member in members:
-        name = PurePosixPath(member.filename.replace("\\", "/"))
-        if name.is_absolute() or ".." in name.parts:
-            raise refused(
-                f"its entry {member.filename!r} is not the name of a file inside a folder"
+    """Unpacks a zip file into a new folder. `zipfile` writes nothing outside of it and no links."""
+    with reading(path, "zip file"), zipfile.ZipFile(path) as archive:
+        total, size = sum(each.file_size for each in archive.infolist()), path.stat().st_size
+        if total > MOST_EXPANDED * size + ALLOWED:
+            raise ValueError(
+                f"its {size:,} bytes claim to hold {total:,}, more than the weights of a model can "
+                "be compressed"
             )
-        if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
-            raise refused(f"its entry {member.filename!r} is a link or a device")
-    return [member for member in members if not IGNORED & set(member.filename.split("/"))]
+        names = (each for each in archive.namelist() if not IGNORED & set(each.split("/")))
+        archive.extractall(folder, names)

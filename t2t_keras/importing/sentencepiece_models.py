@@ -7,17 +7,17 @@ lacks, so that nearly every token is unknown.
 import re
 from typing import NamedTuple
 
+from t2t_keras.importing.files.whole_file import reading
+
 CODE = re.compile(">>.+<<")  # a language code at the beginning of a text
 SPECIAL = 4  # padding, begin, end and unknown come first in `Pieces`
 
 
 def read_sentencepiece(path):
     """Returns a SentencePiece model as bytes and as a processor."""
-    model = path.read_bytes()
-    try:
+    with reading(path, "SentencePiece model"):
+        model = path.read_bytes()
         return model, processor_of(model)
-    except RuntimeError as error:
-        raise ValueError(f"{path} is not a SentencePiece model: {error}") from error
 
 
 def processor_of(model):

@@ -90,5 +90,5 @@ def test_packages_without_a_part_are_refused(package):
         with pytest.raises(ValueError, match=message):
             argos.read(package)
     (package / "metadata.json").write_text("{")
-    with pytest.raises(ValueError, match=r"metadata\.json is not a JSON file"):
+    with pytest.raises(ValueError, match=r"metadata\.json is not a whole JSON file"):
         read_model(package)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from support.importing.small_sentencepiece import unigram_model
 from support.models.helpers import OTHER_SYSTEMS, array, tiny_model
 
 from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.importing.ctranslate2 import current_name, read
+from t2t_keras.importing.ctranslate2 import read
 
 SPECIAL = ["<blank>", "<s>", "</s>", "<unk>"]
 PAIRS = [(list("abc"), list("ab")), (list("gfedc"), list("dcba")), (list("ddddg"), ["e"])]
@@ -158,28 +157,6 @@ def test_one_vocabulary_and_one_matrix_are_shared(tmp_path):
     (folder / "target_vocabulary.json").rename(folder / "shared_vocabulary.json")
     imported = read(folder)
     assert imported.source is imported.target and imported.config.source_vocab_size is None
-
-
-def test_revision_1_has_the_names_of_opennmt_tf_1(tmp_path):
-    named = {}
-    for name, value in variables(layers=(1, 1)).items():
-        old = name.replace("embeddings/weight", "w_embs").replace("projection", "dense")
-        old = old.replace("ffn/linear_0", "ffn/conv1d").replace("ffn/linear_1", "ffn/conv1d_1")
-        old = old.replace("linear_0", "conv1d").replace("linear_", "conv1d_")
-        if name.startswith("encoder"):
-            old = old.replace("self_attention", "multi_head")
-        else:
-            old = old.replace("/attention/", "/multi_head/")
-            old = old.replace("self_attention", "masked_multi_head")
-        old = old.replace("weight", "kernel").replace("layer_norm", "LayerNorm")
-        assert current_name(f"transformer/{old}:0") == name
-        named[f"transformer/{old}:0"] = value
-    new = write_folder(tmp_path / "new", variables(layers=(1, 1)))
-    old = write_folder(tmp_path / "old", named, version=1, revision=1)
-    shutil.copy(new / "source_vocabulary.txt", old)
-    weights = read(old).weights
-    for path, tensor in read(new).weights.items():
-        np.testing.assert_array_equal(weights[path].read(), tensor.read())
 
 
 @pytest.mark.parametrize(

@@ -81,10 +81,10 @@ def test_the_order_of_pieces(tmp_path, lines, size, pieces, theirs):
         ("vocab.yml", "</s>: 0\n? 'a'\nb: 1", "line 3 must be"),
         ("vocab.yml", "</s>: 0\n<unk>: 1\na: 2\na: 3", "'a' with id 3 is there a second time"),
         ("vocab.yml", "a: 0\n<unk>: 1", "must have the token </s>"),
-        ("vocab.json", '{"</s>": 0', "is not a JSON file"),
+        ("vocab.json", '{"</s>": 0', "is not a whole JSON file"),
         ("vocab.json", '{"</s>": "0"}', "must be a whole number"),
-        ("vocab.txt", "\udcff\udcfe", "must be UTF-8"),
-        ("vocab.spm", "text", "is not a SentencePiece model"),
+        ("vocab.txt", "\udcff\udcfe", "is not a whole text file in UTF-8"),
+        ("vocab.spm", "text", "is not a whole SentencePiece model"),
     ],
 )
 def test_malformed_vocabularies_are_refused_by_file_and_line(tmp_path, name, text, message):

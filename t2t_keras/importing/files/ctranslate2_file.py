@@ -1,4 +1,4 @@
-"""The file `model.bin` of CTranslate2, versions 1 to 6."""
+"""The file `model.bin` of CTranslate2, versions 2 to 6."""
 
 import functools
 import math
@@ -6,12 +6,13 @@ import struct
 
 import numpy as np
 
-from t2t_keras.importing.files.safetensors_file import ITEM_SIZES, MOST_AXES, read_array
+from t2t_keras.importing.files.safetensors_file import MOST_AXES, item_size, read_array
+from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.tensors import Tensor
 
-VERSIONS = range(1, 7)
+VERSIONS = range(2, 7)
 TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
-OLD_TYPES = {4: "float32", 2: "int16", 1: "int8"}  # {item size: type} in versions 1 to 3
+OLD_TYPES = {4: "float32", 2: "int16", 1: "int8"}  # {item size: type} in versions 2 and 3
 INT16_SCALE = 1000.0  # the default scale of int16 weights
 
 
@@ -31,38 +32,26 @@ class CTranslate2File:
 
     def __init__(self, path):
         self.path, self.size = path, path.stat().st_size
-        with open(path, "rb") as file:
-            self.file = file
-            try:
-                variables = self.read_header()
-            except (struct.error, UnicodeDecodeError) as error:
-                raise self.damaged("it ends in the middle of its header") from error
-        del self.file
         self.tensors, self.attributes, self.types = {}, {}, set()
         values = {}  # aliases have the same variable, and get the same object
-        for name, variable in variables.items():
-            if name.endswith("_scale") and name.removesuffix("_scale") in variables:
-                continue
-            if variable not in values:
-                scale = variables.get(f"{name}_scale")
-                values[variable] = self.value(name, variable, scale)
-            is_tensor = isinstance(values[variable], Tensor)
-            (self.tensors if is_tensor else self.attributes)[name] = values[variable]
-
-    def damaged(self, reason):
-        return ValueError(f"{self.path} is not a whole model of CTranslate2: {reason}")
+        with reading(path, "model of CTranslate2"), open(path, "rb") as self.file:
+            variables = self.read_header()
+            for name, variable in variables.items():
+                if name.endswith("_scale") and name.removesuffix("_scale") in variables:
+                    continue
+                if variable not in values:
+                    scale = variables.get(f"{name}_scale")
+                    values[variable] = self.value(name, variable, scale)
+                is_tensor = isinstance(values[variable], Tensor)
+                (self.tensors if is_tensor else self.attributes)[name] = values[variable]
+        del self.file
 
     def read_header(self):
         """Returns {name or alias: (dtype, shape, offset)}."""
         self.version = self.number("I")
         if self.version not in VERSIONS:
-            raise ValueError(
-                f"{self.path} has version {self.version} of CTranslate2's format, or is not "
-                "such a file. Versions 1 to 6 can be imported"
-            )
-        self.spec, self.revision = "", 1
-        if self.version >= 2:
-            self.spec, self.revision = self.string(), self.number("I")
+            raise ValueError(f"it has version {self.version}, and only 2 to 6 can be imported")
+        self.spec, self.revision = self.string(), self.number("I")
         variables = {}
         for _ in range(self.number("I")):
             name = self.string()
@@ -75,18 +64,18 @@ class CTranslate2File:
             offset = self.file.tell()
             is_whole = dtype and len(shape) <= MOST_AXES and (len(shape) < 2 or 0 not in shape)
             if not is_whole or size != math.prod(shape) * item_size(dtype):
-                raise self.damaged(f"{name} has {size:,} bytes, type {kind} and shape {shape}")
+                raise ValueError(f"{name} has {size:,} bytes, type {kind} and shape {shape}")
             if offset + size > self.size or name in variables:
-                raise self.damaged(f"{name} ends after the file, or occurs twice")
+                raise ValueError(f"{name} ends after the file, or occurs twice")
             variables[name] = dtype, shape, offset
             self.file.seek(size, 1)
         for _ in range(self.number("I") if self.version >= 3 else 0):
             alias, name = self.string(), self.string()
             if name not in variables:
-                raise self.damaged(f"{alias} is another name of {name}, which it does not have")
+                raise ValueError(f"{alias} is another name of {name}, which it does not have")
             variables[alias] = variables[name]
         if self.file.tell() != self.size:
-            raise self.damaged(f"{self.size - self.file.tell():,} bytes are left after its end")
+            raise ValueError(f"{self.size - self.file.tell():,} bytes are left after its end")
         return variables
 
     def number(self, form):
@@ -95,7 +84,7 @@ class CTranslate2File:
     def string(self):
         contents = self.file.read(self.number("H"))
         if not contents.endswith(b"\0"):
-            raise self.damaged("it ends in the middle of a name")
+            raise ValueError("it ends in the middle of a name")
         return contents[:-1].decode()
 
     def value(self, name, variable, scale):
@@ -104,18 +93,11 @@ class CTranslate2File:
         if not shape:
             return read_array(self.path, *variable).item()
         if dtype == "int8" and len(shape) == 1:
-            try:
-                return read_array(self.path, *variable).tobytes().decode()
-            except UnicodeDecodeError as error:
-                raise self.damaged(f"{name} is not UTF-8 ({error})") from error
+            return read_array(self.path, *variable).tobytes().decode()
         if scale is not None and math.prod(scale[1]) not in (1, shape[0]):
-            raise self.damaged(f"{name} has the shape {shape}, and its scale {scale[1]}")
+            raise ValueError(f"{name} has the shape {shape}, and its scale {scale[1]}")
         self.types.add(dtype)
         return Tensor(shape, functools.partial(read_weights, self.path, variable, scale))
-
-
-def item_size(dtype):
-    return ITEM_SIZES.get(dtype) or np.dtype(dtype).itemsize
 
 
 def read_weights(path, variable, scale):

@@ -9,16 +9,16 @@ import functools
 import io
 import math
 import pickle
-import struct
 import zipfile
 from typing import NamedTuple
 
 import numpy as np
 
-from t2t_keras.importing.files.npz_file import UNREADABLE
-from t2t_keras.importing.files.safetensors_file import ITEM_SIZES, MOST_AXES, are_sizes, floats
+from t2t_keras.importing.files.safetensors_file import MOST_AXES, floats, stored_type
+from t2t_keras.importing.files.whole_file import are_sizes, reading
 from t2t_keras.importing.tensors import Tensor
 
+KIND = "dict of tensors of PyTorch 1.6 or later"
 WAY_OUT = "Save the model in the safetensors format (model.safetensors) and import that"
 LONGEST_PICKLE = 2**22  # bytes, enough for names and shapes; 1 byte may become 100 in memory
 STORAGES = {
@@ -29,11 +29,6 @@ STORAGES = {
 DICT = "collections.OrderedDict"
 TENSOR = "torch._utils._rebuild_tensor_v2"
 PARAMETER = "torch._utils._rebuild_parameter"
-# Exceptions of `pickle` for a damaged pickle, or of `Name` for arguments that are not a tensor's.
-DAMAGED = (
-    *(pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError),
-    *(OverflowError, RecursionError, MemoryError, AssertionError, struct.error),
-)
 
 
 class StateDict(dict):
@@ -41,11 +36,10 @@ class StateDict(dict):
 
 
 class View(NamedTuple):
-    """A tensor: `count` numbers in a member of the zip file, and the part that it shows."""
+    """A tensor: a member of the zip file, and the part of its numbers that the tensor has."""
 
     key: str
     dtype: str
-    count: int
     offset: int = 0
     shape: tuple = ()
     strides: tuple = ()
@@ -77,10 +71,10 @@ class TensorUnpickler(pickle._Unpickler):
         return Name(text)
 
     def persistent_load(self, pid):
-        kind, storage, key, _, count = pid
+        kind, storage, key, *_ = pid
         if kind != "storage" or type(key) is not str:
             raise pickle.UnpicklingError("it refers to something that is not a storage")
-        return View(key, STORAGES[storage.text], count)
+        return View(key, STORAGES[storage.text])
 
 
 def read_pytorch(path):
@@ -89,79 +83,49 @@ def read_pytorch(path):
     Raises:
         ValueError: the file is damaged, has an old format, or contains anything but tensors.
     """
-
-    def refused(reason):
-        return ValueError(f"{path} is not imported: {reason}. {WAY_OUT}")
-
-    if not zipfile.is_zipfile(path):
-        raise ValueError(
-            f"{path} is not a whole file of PyTorch 1.6 or later. Older ones are pickles, which "
-            f"are not opened because they can run any code. {WAY_OUT}"
-        )
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members, limit = archive.infolist(), path.stat().st_size
-            if any(each.compress_type or each.file_size > limit for each in members):
-                raise refused("a member is compressed, or larger than the file")
-            sizes = {member.filename: member.file_size for member in members}
-            found = [name for name in sizes if name.split("/", 1)[-1] == "data.pkl"]
-            if len(found) != 1 or sizes[found[0]] > LONGEST_PICKLE:
-                raise refused("it must have one data.pkl of at most 4 MiB")
-            folder = found[0].removesuffix("data.pkl")
-            if sizes.get(f"{folder}byteorder") and archive.read(f"{folder}byteorder") != b"little":
-                raise refused("its numbers are not little-endian")
-            contents = archive.read(found[0])
-    except UNREADABLE as error:
-        raise refused(f"it is damaged ({error})") from error
-    try:
-        start = f"{folder}data/"
-        storages = {name.removeprefix(start): size for name, size in sizes.items()}
-        views = TensorUnpickler(io.BytesIO(contents)).load()
+    with reading(path, KIND, WAY_OUT), zipfile.ZipFile(path) as archive:
+        members, limit = archive.infolist(), path.stat().st_size
+        if any(each.compress_type or each.file_size > limit for each in members):
+            raise ValueError("a member is compressed, or larger than the file")
+        sizes = {member.filename: member.file_size for member in members}
+        (contents,) = (name for name in sizes if name.split("/", 1)[-1] == "data.pkl")
+        folder = contents.removesuffix("data.pkl")
+        if sizes[contents] > LONGEST_PICKLE:
+            raise ValueError("its data.pkl has more than 4 MiB")
+        if sizes.get(f"{folder}byteorder") and archive.read(f"{folder}byteorder") != b"little":
+            raise ValueError("its numbers are not little-endian")
+        views = TensorUnpickler(io.BytesIO(archive.read(contents))).load()
         for name, view in views.items():
-            check_view(name, view, storages)
-    except DAMAGED as error:
-        reason = f"{error!s:.200}" or type(error).__name__
-        raise refused(f"its data.pkl is not a dict of tensors ({reason})") from error
+            check_view(name, view, sizes.get(f"{folder}data/{view.key}", 0))
     tensors = {
-        view: Tensor(view.shape, functools.partial(read_view, path, folder, view, refused))
+        view: Tensor(view.shape, functools.partial(read_view, path, f"{folder}data/", view))
         for view in views.values()
     }
     return {name: tensors[view] for name, view in views.items()}
 
 
-def check_view(name, view, sizes):
-    """Raises `ValueError` if a tensor is not inside its storage.
+def check_view(name, view, size):
+    """Raises `ValueError` if a tensor needs more than the `size` bytes of its storage.
 
-    Messages contain types in place of unchecked values: a few bytes of a pickle can describe a
-    tuple of tuples whose text does not fit in memory.
-
-    Args:
-        name: name of the tensor.
-        view: the `View`.
-        sizes: {key of a storage: size in bytes}.
+    A stride of 0 would repeat numbers, so that a small file could become a large tensor. No message
+    contains unchecked values: a few bytes of a pickle can describe a text that fills the memory.
     """
-    if type(name) is not str or type(view) is not View:
-        raise ValueError(f"a {type(name).__name__} with a {type(view).__name__} is no tensor")
-    key, dtype, count, offset, shape, strides = view
-    if not are_sizes((count, offset, *shape, *strides)) or len(shape) > MOST_AXES:
-        raise ValueError(f"{name:.80} has a shape or strides that are not a few sizes")
-    last = offset + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
-    # A stride of 0 would repeat numbers, so that a small file could become a large tensor.
-    is_inside = math.prod(shape) <= count - offset and (not math.prod(shape) or last < count)
-    if sizes.get(key) != count * ITEM_SIZES[dtype] or not is_inside:
-        raise ValueError(
-            f"{name:.80} has the shape {shape} with strides {strides} from {offset:,}, and its "
-            f"storage {sizes.get(key)} bytes for {count:,} numbers"
-        )
+    is_plain = type(name) is str and type(view.shape) is type(view.strides) is tuple
+    if (
+        not is_plain
+        or len(view.shape) > MOST_AXES
+        or not are_sizes((view.offset, *view.shape, *view.strides))
+    ):
+        raise ValueError("a name, a shape or strides are not those of a tensor")
+    if math.prod(view.shape) * stored_type(view.dtype).itemsize > size:
+        raise ValueError(f"{name:.80} is larger than its storage")
 
 
-def read_view(path, folder, view, refused):
-    """Returns the array of a tensor."""
-    member = f"{folder}data/{view.key}"
-    try:
-        with zipfile.ZipFile(path) as archive:
-            array = floats(archive.read(member), view.dtype)[view.offset :]
-    except UNREADABLE as error:
-        raise refused(f"{member} is damaged ({error})") from error
-    strides = [stride * array.itemsize for stride in view.strides]
-    return np.lib.stride_tricks.as_strided(array, view.shape, strides, writeable=False)
+def read_view(path, folder, view):
+    """Returns the array of a tensor. NumPy refuses one that is not inside its storage."""
+    dtype = stored_type(view.dtype)
+    strides = [stride * dtype.itemsize for stride in view.strides]
+    with reading(path, KIND, WAY_OUT), zipfile.ZipFile(path) as archive:
+        numbers = archive.read(folder + view.key)
+        array = np.ndarray(view.shape, dtype, numbers, view.offset * dtype.itemsize, strides)
+    return floats(array, view.dtype)

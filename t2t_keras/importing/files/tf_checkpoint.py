@@ -5,6 +5,7 @@ import functools
 import re
 
 from t2t_keras.export.loading import plain_path
+from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.tensors import Tensor
 
 # Checkpoints of TensorFlow 2 are graphs of objects. Names of their tensors have this end.
@@ -45,32 +46,18 @@ def read_checkpoint(prefix):
     """
     import tensorflow as tf
 
-    failures = (tf.errors.OpError, RuntimeError, ValueError, IndexError)
-
-    def damaged(error):
-        return ValueError(
-            f"{prefix}.index, with its .data files, is not a whole checkpoint of TensorFlow: "
-            f"{error}"
-        )
-
     @contextlib.contextmanager
     def opened():
-        with plain_path(prefix.parent) as folder:
+        kind = "checkpoint of TensorFlow, with its .data files"
+        with reading(f"{prefix}.index", kind), plain_path(prefix.parent) as folder:
             yield tf.train.load_checkpoint(f"{folder}/{prefix.name}")
 
-    try:
-        with opened() as reader:
-            shapes = reader.get_variable_to_shape_map()
-    except failures as error:
-        raise damaged(error) from error
-
     def read(name):
-        try:
-            with opened() as reader:
-                return reader.get_tensor(name)
-        except failures as error:
-            raise damaged(error) from error
+        with opened() as reader:
+            return reader.get_tensor(name)
 
+    with opened() as reader:
+        shapes = reader.get_variable_to_shape_map()
     return {
         name.removesuffix(VALUE): Tensor(shape, functools.partial(read, name))
         for name, shape in shapes.items()

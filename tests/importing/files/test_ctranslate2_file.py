@@ -27,8 +27,8 @@ def path(tmp_path):
 @pytest.mark.parametrize(
     ("version", "kind"),
     [
-        *[(version, kind) for version in range(1, 7) for kind in ("float32", "int8")],
-        *[(version, kind) for version in (1, 6) for kind in ("int16", "int16 with one scale")],
+        *[(version, kind) for version in range(2, 7) for kind in ("float32", "int8")],
+        *[(version, kind) for version in (2, 6) for kind in ("int16", "int16 with one scale")],
         *[(version, kind) for version in (4, 6) for kind in ("float16", "bfloat16")],
     ],
 )
@@ -50,7 +50,7 @@ def test_an_alias_is_the_same_tensor_with_its_scale(path):
     np.testing.assert_allclose(model.tensors["other"].read(), MATRIX, rtol=0, atol=0.02)
 
 
-@pytest.mark.parametrize("version", [1, 3, 6])
+@pytest.mark.parametrize("version", [2, 3, 6])
 def test_a_truncated_file_is_refused(path, version):
     write_model(path, random_model(), version)
     contents = path.read_bytes()
@@ -75,7 +75,7 @@ ONE = tensor([1], 0, 4) + bytes(4)
 @pytest.mark.parametrize(
     ("version", "count", "contents", "message"),
     [
-        (7, 0, b"", r"has version 7 of CTranslate2's format, .* Versions 1 to 6"),
+        (7, 0, b"", "it has version 7, and only 2 to 6"),
         (6, 1, tensor([2**31], 0, 0), r"w has .* bytes, .* shape \(2147483648,\)"),
         (6, 1, tensor([2**29], 0, 2**31), "w ends after the file"),
         (6, 1, tensor([1], 9, 4) + bytes(4), "w has 4 bytes, type 9 and shape"),
@@ -85,7 +85,6 @@ ONE = tensor([1], 0, 4) + bytes(4)
     ],
 )
 def test_headers_that_lie_are_refused(path, version, count, contents, message):
-    spec = SPEC if version > 1 else b""
-    path.write_bytes(struct.pack("<I", version) + spec + struct.pack("<I", count) + contents)
+    path.write_bytes(struct.pack("<I", version) + SPEC + struct.pack("<I", count) + contents)
     with pytest.raises(ValueError, match=message):
         CTranslate2File(path)

@@ -15,32 +15,25 @@ def path(tmp_path):
     return tmp_path / "model.npz"
 
 
-def add(path, header, contents=b""):
-    """Adds a member with a header that NumPy does not write."""
-    size = len(header).to_bytes(2, "little")
+def header(shape):
+    return f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}"
+
+
+@pytest.mark.parametrize(
+    ("header", "size"),
+    [
+        *[("(((", 0), ("{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}", 0)],
+        *[(header("(1000000000000,)"), 8), (header("(True, True, 8)"), 32)],
+        *[(header("(-2, -4)"), 32), (header("(0, -5)"), 0)],
+    ],
+)
+def test_an_array_with_a_wrong_header_is_refused(path, header, size):
     with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("odd.npy", b"\x93NUMPY\x01\x00" + size + header.encode() + contents)
-
-
-@pytest.mark.parametrize(
-    "header", ["(((", "{'descr': [('a', 'f4', -1)], 'fortran_order': False, 'shape': ()}"]
-)
-def test_a_malformed_header_is_refused(path, header):
-    add(path, header)
-    with pytest.raises(ValueError, match=r"is not a whole \.npz file: odd\.npy is not an array"):
-        read_npz(path)
-
-
-@pytest.mark.parametrize(
-    ("shape", "size"),
-    [("(1000000000000,)", 8), ("(True, True, 8)", 32), ("(-2, -4)", 32), ("(0, -5)", 0)],
-)
-def test_a_shape_that_is_not_of_sizes_or_not_of_the_contents_is_refused(path, shape, size):
-    add(path, f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}", bytes(size))
-    with pytest.raises(
-        ValueError, match=rf"is not a whole \.npz file: odd\.npy has {size} bytes and"
-    ):
-        read_npz(path)
+        length = len(header).to_bytes(2, "little")
+        start = b"\x93NUMPY\x01\x00" + length + header.encode()
+        archive.writestr("odd.npy", start + bytes(size))
+    with pytest.raises(ValueError, match=r"is not a whole \.npz file"):
+        read_npz(path)["odd"].read()
 
 
 def test_bytes_may_have_any_name_of_a_member(path):

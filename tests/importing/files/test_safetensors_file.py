@@ -50,8 +50,8 @@ def test_a_tensor_is_read_when_it_is_needed(path):
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"[" * 100_000, "not a JSON object"),
-        ({"x": 1}, "entry of x"),
+        (b"[" * 100_000, "not a whole safetensors file"),
+        ({"x": 1}, "not a whole safetensors file"),
         ({"x": entry(shape=(-2, -1))}, r"shape \[-2, -1\]"),
         ({"x": entry(shape=(3,))}, r"shape \[3\]"),
         ({"x": entry(offsets=(12, 20))}, r"x has the shape \[2\]"),
@@ -64,7 +64,7 @@ def test_a_malformed_header_is_refused(path, header, message):
     assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("contents", [b"", b"\xff" * 8, b"\x03" + bytes(7) + b"{}"])
+@pytest.mark.parametrize("contents", [b"", b"\xff" * 8, b"\x03" + bytes(7) + b"{"])
 def test_a_header_longer_than_the_file_is_refused(path, contents):
     path.write_bytes(contents)
     with pytest.raises(ValueError, match="not a whole safetensors file"):

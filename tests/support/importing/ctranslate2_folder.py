@@ -10,10 +10,7 @@ TYPES = ("float32", "int8", "int16", "int32", "float16", "bfloat16")
 
 def write_model(path, variables, version=6, spec="TransformerSpec", revision=7, aliases=()):
     """Writes a model.bin of {name: array}, or of {name: (type, array)} for types NumPy lacks."""
-    parts = [struct.pack("<I", version)]
-    if version >= 2:
-        parts += [text(spec), struct.pack("<I", revision)]
-    parts.append(struct.pack("<I", len(variables)))
+    parts = [struct.pack("<I", version), text(spec), struct.pack("<II", revision, len(variables))]
     for name, array in variables.items():
         kind, array = array if isinstance(array, tuple) else (str(array.dtype), array)
         array = np.asarray(array, order="C")
