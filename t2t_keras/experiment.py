@@ -123,7 +123,7 @@ class Experiment:
         """Returns the model with its optimizer, schedule and loss.
 
         Args:
-            **compile_options: passed to `model.compile`, for example `metrics=[]`.
+            **compile_options: passed to `model.compile`, for example `metrics`.
         """
         self.validate()
         training, on_tensorflow = self.training, keras.config.backend() == "tensorflow"
@@ -135,7 +135,7 @@ class Experiment:
         model = self.new_model()
         freeze(model, training.freeze)
         options = {
-            "metrics": [TokenAccuracy(), Perplexity()],
+            "metrics": [Perplexity(), TokenAccuracy(in_training=False)],
             "recompute": training.recompute,
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }

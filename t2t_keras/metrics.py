@@ -11,6 +11,10 @@ from t2t_keras.token_loss import check_labels, token_weights
 class TokenAccuracy(keras.metrics.Mean):
     """Share of real tokens whose label has the largest logit.
 
+    Args:
+        in_training: whether the training step on TensorFlow counts them, which takes time.
+            Evaluations always do.
+
     Example:
 
     >>> accuracy = TokenAccuracy()
@@ -19,8 +23,9 @@ class TokenAccuracy(keras.metrics.Mean):
     0.5
     """
 
-    def __init__(self, name="token_accuracy", dtype=None):
+    def __init__(self, name="token_accuracy", dtype=None, in_training=True):
         super().__init__(name=name, dtype=dtype)
+        self.in_training = in_training
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         check_labels(y_true, y_pred)
@@ -30,6 +35,9 @@ class TokenAccuracy(keras.metrics.Mean):
     def update_with_mean(self, accuracy, count):
         """Adds `count` tokens with a known accuracy."""
         super().update_state(accuracy, sample_weight=count)
+
+    def get_config(self):
+        return {**super().get_config(), "in_training": self.in_training}
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

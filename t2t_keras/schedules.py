@@ -5,7 +5,7 @@ import dataclasses
 import keras
 from keras import ops
 
-from pipelines.checks import check_value, setting, validate
+from pipelines.checks import setting, validate
 from pipelines.registry import Registry
 from t2t_keras.checks import check
 from t2t_keras.options import made
@@ -80,48 +80,32 @@ class PeakSchedule(Schedule):
     decay: str = setting("inverse_sqrt", choices=DECAYS)
     steps: int | None = setting(None, at_least=1)
 
-    def __post_init__(self):
-        super().__post_init__()
-        if self.decay == "linear":
-            check_value("steps", self.steps, int, at_least=self.warmup_steps)
-
     def __call__(self, step):
         step = ops.cast(step, "float32") + 1.0
-        return self.peak * ops.minimum(step / self.warmup_steps, self._share_after_peak(step))
-
-    def _share_after_peak(self, step):
         if self.decay == "constant":
-            return 1.0
-        if self.decay == "linear":
+            after_peak = 1.0
+        elif self.decay == "linear":
             end = self.steps + 1.0
-            return ops.maximum((end - step) / (end - self.warmup_steps), 0.0)
-        return (step / self.warmup_steps) ** -0.5
+            after_peak = ops.maximum((end - step) / (end - self.warmup_steps), 0.0)
+        else:
+            after_peak = (step / self.warmup_steps) ** -0.5
+        return self.peak * ops.minimum(step / self.warmup_steps, after_peak)
 
 
 def paper(d_model, warmup_steps, learning_rate):
     return TransformerSchedule(d_model, warmup_steps, scale=learning_rate)
 
 
-def inverse_sqrt(learning_rate, warmup_steps):
-    return PeakSchedule(learning_rate, warmup_steps, "inverse_sqrt")
+def of_peak(decay):
+    return lambda learning_rate, warmup_steps, steps: PeakSchedule(
+        learning_rate, warmup_steps, decay, steps
+    )
 
 
-def linear(learning_rate, warmup_steps, steps):
-    return PeakSchedule(learning_rate, warmup_steps, "linear", steps)
-
-
-def constant(learning_rate, warmup_steps):
-    return PeakSchedule(learning_rate, warmup_steps, "constant")
-
-
+OF_PEAK = {decay: of_peak(decay) for decay in DECAYS}  # schedules whose peak is the learning rate
 # {name in `training.schedule`: function that returns the schedule. Its arguments are those of
 # d_model, learning_rate, warmup_steps and steps that it needs, and its options}
-SCHEDULES = Registry(
-    "SCHEDULES",
-    "training.schedule",
-    {"paper": paper, "inverse_sqrt": inverse_sqrt, "linear": linear, "constant": constant},
-)
-OF_PEAK = inverse_sqrt, linear, constant  # the learning rate is the peak
+SCHEDULES = Registry("SCHEDULES", "training.schedule", {"paper": paper, **OF_PEAK})
 
 
 def named_schedule(name, options="", **facts):

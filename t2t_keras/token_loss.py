@@ -54,10 +54,6 @@ class TokenLoss(keras.losses.Loss):
         """Returns the loss and the negative log-likelihood of each position."""
         return self.call(labels, logits), token_cross_entropy(labels, logits)
 
-    def padded(self, labels):
-        """Returns labels with padding, 0, in place of tokens that no loss or metric counts."""
-        return labels
-
     def weights_and_count(self, labels, sample_weight=None):
         """Returns the weight of each position and the divisor of the loss.
 
@@ -77,7 +73,6 @@ class TokenLoss(keras.losses.Loss):
         """
         logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
         check_labels(labels, logits)
-        labels = self.padded(labels)
         losses, unsmoothed = self.losses(labels, logits)
         check_losses(losses, labels)
         weights, count = self.weights_and_count(labels, sample_weight)
@@ -116,7 +111,7 @@ class TokenMean(TokenLoss):
     """The mean over real tokens of a loss of Keras, or of a function (labels, logits) → losses.
 
     As in Keras, sample weights do not count in the divisor, unless the reduction of the loss is
-    "mean_with_sample_weight". Tokens of its `ignore_class` count nowhere.
+    "mean_with_sample_weight".
 
     Args:
         loss: a `keras.losses.Loss` or a function that returns the loss of each position.
@@ -126,13 +121,6 @@ class TokenMean(TokenLoss):
         super().__init__(name=name or getattr(loss, "name", None))
         self.loss = loss
         self.call = loss.call if isinstance(loss, keras.losses.Loss) else loss
-
-    def padded(self, labels):
-        ignored = getattr(self.loss, "ignore_class", None)
-        if ignored is None:
-            return labels
-        is_ignored = ops.equal(ops.cast(labels, "int32"), ignored)
-        return ops.where(is_ignored, ops.zeros_like(labels), labels)
 
     def weights_and_count(self, labels, sample_weight=None):
         weights, count = super().weights_and_count(labels, sample_weight)
@@ -162,6 +150,8 @@ def token_loss(loss, vocab_size):
     if is_token_loss(loss):
         return loss
     check_takes_logits(loss)
+    ignored = getattr(loss, "ignore_class", None)
+    check(ignored in (None, 0), "ignore_class", ignored, "0, padding, which is always ignored")
     if isinstance(loss, keras.losses.Loss):
         if type(loss).__call__ is not keras.losses.Loss.__call__:
             raise NoTokenLoss(

@@ -57,7 +57,6 @@ def test_an_optimizer_is_saved_with_its_schedule(schedule, step, rate):
     [
         *((TransformerSchedule, {name: 0}) for name in ("d_model", "warmup_steps", "scale")),
         *((PeakSchedule, {name: 0}) for name in ("peak", "warmup_steps", "decay")),
-        (PeakSchedule, {"steps": 9, "decay": "linear"}),
     ],
 )
 def test_wrong_settings_are_refused(schedule, settings):

@@ -11,7 +11,6 @@ from t2t_keras.token_loss import NoTokenLoss, TokenLoss, TokenMean, token_loss
 
 LABELS, LOGITS = ids(3, 5, [5, 3, 1]), 3 * vectors(3, 5, 50)
 WEIGHTS = np.array([0.5, 2.0, 0.0], "float32")
-FIRST = int(LABELS[0, 0])
 
 
 class Focal(keras.losses.Loss):
@@ -28,12 +27,12 @@ def function(labels, logits):
     return ops.logsumexp(logits, -1) - ops.take_along_axis(logits, labels[..., None], -1)[..., 0]
 
 
-def by_loop(focal=False, ignored=0, weights=(1, 1, 1), by_weight=False):
+def by_loop(focal=False, weights=(1, 1, 1), by_weight=False):
     """Returns the loss, one token after another, in float64."""
     total = count = 0.0
     for labels, logits, weight in zip(LABELS, LOGITS.astype("float64"), weights, strict=True):
         for label, z in zip(labels, logits, strict=True):
-            if label not in (0, ignored):
+            if label:
                 nll = np.log(np.exp(z).sum()) - z[label]
                 total += weight * nll * (1 - np.exp(-nll) if focal else 1)
                 count += weight if by_weight else 1.0
@@ -48,28 +47,26 @@ def by_loop(focal=False, ignored=0, weights=(1, 1, 1), by_weight=False):
             {"by_weight": True, "weights": WEIGHTS},
             marks=pytest.mark.jax,
         ),
-        (sparse(ignore_class=FIRST), {"ignored": FIRST}),
         (function, {"weights": WEIGHTS}),
         pytest.param(Focal(), {"focal": True}, marks=pytest.mark.jax),
     ],
-    ids=["by weight", "ignore_class", "function", "own class"],
+    ids=["by weight", "function", "own class"],
 )
 def test_the_loss_is_the_mean_over_real_tokens(loss, expected):
     made = token_loss(loss, 50)
     value = float(made(ops.array(LABELS), ops.array(LOGITS), expected.get("weights")))
     assert value == pytest.approx(by_loop(**expected), rel=1e-5)
     unsmoothed = made.sums(ops.array(LOGITS), ops.array(LABELS)).unsmoothed
-    real = np.where(np.equal(LABELS, expected.get("ignored", 0)), 0, LABELS)
-    usual = LabelSmoothedCrossEntropy(0.0).sums(ops.array(LOGITS), ops.array(real))
+    usual = LabelSmoothedCrossEntropy(0.0).sums(ops.array(LOGITS), ops.array(LABELS))
     assert float(unsmoothed) == pytest.approx(float(usual.loss), rel=1e-6)
 
 
 def test_a_token_loss_stays_itself_and_keras_names_are_understood():
     loss = LabelSmoothedCrossEntropy()
     assert token_loss(loss, 50) is loss
-    config = keras.losses.serialize(token_loss(sparse(ignore_class=3), 50))
+    config = keras.losses.serialize(token_loss(sparse(ignore_class=0), 50))
     loaded = keras.losses.deserialize(config)
-    assert (type(loaded), loaded.loss.ignore_class, loaded.loss.from_logits) == (TokenMean, 3, True)
+    assert (type(loaded), loaded.loss.ignore_class, loaded.loss.from_logits) == (TokenMean, 0, True)
 
 
 class OfSentences(TokenLoss):
@@ -100,6 +97,11 @@ def test_other_losses_are_left_to_keras(loss, reason):
 def test_a_loss_of_probabilities_is_refused(loss):
     with pytest.raises(ValueError, match=r"`loss` must be a loss of logits, .*from_logits=False"):
         token_loss(loss, 50)
+
+
+def test_a_class_other_than_padding_cannot_be_ignored():
+    with pytest.raises(ValueError, match="`ignore_class` must be 0, padding"):
+        token_loss(sparse(ignore_class=3), 50)
 
 
 def test_losses_by_name(monkeypatch):

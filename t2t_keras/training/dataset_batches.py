@@ -15,7 +15,6 @@ from t2t_keras.evaluation.held_out import TranslationResults
 from t2t_keras.sequence_model import SequenceModel, check_inputs
 from t2t_keras.training.step.token_sums import has_sums
 
-INTERFACE = "distributed"  # a method of all training data; see `Trainer`
 # Names that a held-out set cannot have: TensorBoard folders, and values of training.best_metric.
 RESERVED = ("training", "held_out", "loss", "bleu")
 
@@ -29,7 +28,7 @@ def training_data(data, model=None):
     """
     if isinstance(data, tf.data.Dataset):
         return DatasetBatches(data, model)
-    if not hasattr(data, INTERFACE):
+    if not hasattr(data, "distributed"):
         raise ValueError(
             "`data` must be a tf.data.Dataset or the `TrainingData` of prepared text. "
             "tf.data.Dataset.from_generator makes a dataset of any other source of batches. "
@@ -46,15 +45,15 @@ def held_out_sets(held_out, model=None):
             sets with that interface.
         model: the compiled model, for which datasets are checked.
     """
-    named = held_out if isinstance(held_out, dict) else {}
-    for name in named:
-        check_name(name)
-    if isinstance(held_out, tf.data.Dataset):
-        named, held_out = {"": held_out}, {}
-    sets = [HeldOutBatches(dataset, name, model) for name, dataset in named.items()]
-    for each in () if isinstance(held_out, dict) else held_out:
-        is_dataset = isinstance(each, tf.data.Dataset)
-        sets.append(HeldOutBatches(each, model=model) if is_dataset else each)
+    if isinstance(held_out, dict):
+        for name in held_out:
+            check_name(name)
+        return [HeldOutBatches(dataset, name, model) for name, dataset in held_out.items()]
+    given = [held_out] if isinstance(held_out, tf.data.Dataset) else held_out
+    sets = [
+        HeldOutBatches(each, model=model) if isinstance(each, tf.data.Dataset) else each
+        for each in given
+    ]
     names = [each.name for each in sets]
     if len(names) > 1 and (len(set(names)) < len(names) or "" in names):
         raise ValueError(
@@ -86,9 +85,9 @@ class DatasetBatches:
     def __init__(self, dataset, model=None):
         check_batches("data", dataset, model)
         self.dataset, self.labels_are_ids = dataset, takes_ids(model)
+        self.element_spec = dataset.element_spec
         steps = int(dataset.cardinality())
         self.steps_per_epoch = steps if steps > 0 else None  # None: infinite or unknown
-        self.newest = self.count = None  # the newest batch, and its number of real tokens
 
     def distributed(self, strategy, start_step=0):
         """Returns the batches from `start_step` on for a `tf.distribute` strategy."""
@@ -99,26 +98,35 @@ class DatasetBatches:
                 "of prepared text. Received: a MultiWorkerMirroredStrategy"
             )
         batches = self.dataset.repeat().skip(start_step) if start_step else self.dataset.repeat()
-        self.strategy = strategy
-        return WatchedBatches(self, strategy.experimental_distribute_dataset(batches))
+        self.local = strategy.experimental_local_results
+        self.batches = strategy.experimental_distribute_dataset(batches)
+        self.element_spec = self.batches.element_spec
+        return self
 
-    def took(self, batch):
-        """Notes the batch of the step that follows."""
-        self.newest = batch
-        inputs = batch[0]
-        if self.labels_are_ids:
-            local = self.strategy.experimental_local_results
-            check_lengths(*(local(each)[0].shape for each in (inputs["target"], batch[1])))
-        # Not converted to a number yet, which would wait for the devices.
-        self.count = [
-            tf.math.count_nonzero(ids)
-            for each in keras.tree.flatten(inputs)
-            for ids in self.strategy.experimental_local_results(each)
-        ]
+    def __iter__(self):
+        """Yields the batches, each after counting its real tokens."""
+        has_begun = False
+        for batch in self.batches:
+            inputs, has_begun = batch[0], True
+            if self.labels_are_ids:
+                check_lengths(*(self.local(x)[0].shape for x in (inputs["target"], batch[1])))
+            # Not converted to numbers yet, which would wait for the devices.
+            self.counts = [
+                tf.math.count_nonzero(ids)
+                for each in keras.tree.flatten(inputs)
+                for ids in self.local(each)
+            ]
+            yield batch
+        found, advice = "no batches", "a file is empty, or all examples were filtered out"
+        if has_begun:
+            found = "batches in its first pass only"
+            advice = "it is made from a generator that can be read once: from_generator needs a "
+            advice += "function that begins anew"
+        raise ValueError(f"The dataset has {found}. Perhaps {advice}")
 
     def tokens(self, step):
         """Returns the number of non-padding tokens in the newest batch, both sides combined."""
-        return sum(map(int, self.count))
+        return sum(map(int, self.counts))
 
     def examples(self, step):
         """Returns None: the sentence pairs of a batch have no indices."""
@@ -126,27 +134,6 @@ class DatasetBatches:
 
     def seen(self, step):
         return {}
-
-
-class WatchedBatches:
-    """The distributed batches of `DatasetBatches`, which it sees before they are used."""
-
-    def __init__(self, owner, batches):
-        self.owner, self.batches = owner, batches
-        self.element_spec = batches.element_spec
-
-    def __iter__(self):
-        for batch in self.batches:
-            self.owner.took(batch)
-            yield batch
-        if self.owner.newest is not None:
-            raise ValueError(
-                "The dataset has batches in its first pass only. Perhaps it is made from a "
-                "generator that can be read once. from_generator needs a function that begins anew"
-            )
-        raise ValueError(
-            "The dataset has no batches. Perhaps a file is empty, or all examples were filtered out"
-        )
 
 
 class HeldOutBatches:
@@ -176,29 +163,18 @@ def takes_ids(model):
 
 
 def check_batches(name, dataset, model=None):
-    """Raises `ValueError` unless the elements of a dataset are batches for Keras' `fit`.
-
-    Args:
-        name: name of the dataset, for error messages.
-        dataset: the dataset.
-        model: see `training_data`.
-    """
-    spec = getattr(dataset, "element_spec", None)
-    required = (
-        f"The elements of the dataset `{name}` must be batches "
-        '({"source": ids, "target": ids}, labels) or ({…}, labels, weights)'
-    )
-    if not isinstance(spec, tuple) or len(spec) not in (2, 3):
-        raise ValueError(f"{required}. Received: {spec}")
+    """Raises `ValueError` unless the elements of a dataset are batches for Keras' `fit`."""
+    spec = dataset.element_spec
     parts = keras.tree.flatten(spec)
-    dense = all(isinstance(each, tf.TensorSpec) for each in parts)
-    if not dense or any(each.shape.rank in (0, 1) for each in keras.tree.flatten(spec[1])):
+    dense = all(isinstance(each, tf.TensorSpec) and each.shape.rank for each in parts)
+    labels = keras.tree.flatten(spec[1]) if isinstance(spec, tuple) and len(spec) in (2, 3) else ()
+    if not dense or not labels or any(each.shape.rank < 2 for each in labels):
         raise ValueError(
-            f"{required}, padded with 0 to one length. dataset.padded_batch(32) makes such batches "
-            f"of single pairs. Received: {spec}"
+            f"The elements of the dataset `{name}` must be batches "
+            '({"source": ids, "target": ids}, labels) or ({…}, labels, weights), padded with 0 to '
+            "one length and of known ranks. dataset.padded_batch(32) makes such batches of single "
+            f"pairs. Received: {spec}"
         )
-    if any(each.shape.rank is None for each in parts):
-        raise ValueError(f"{required} of known ranks, such as shape=[None, None]. Received: {spec}")
     if int(dataset.cardinality()) == 0:
         raise ValueError(f"The dataset `{name}` has no batches. Its cardinality is 0")
     if takes_ids(model):

@@ -1,40 +1,44 @@
 """Records the best evaluation, and ends training early if no better one follows."""
 
+import dataclasses
+
 from t2t_keras.checks import check, check_choice
 from t2t_keras.training.dataset_batches import HeldOutBatches
 
 
+@dataclasses.dataclass
 class EarlyStopping:
     """The best value of a held-out metric, its step, and the number of evaluations since then.
 
     Args:
         patience: number of evaluations without a better value after which training ends. 0: never.
-        metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". For BLEU,
+        best_metric: name of the metric in an evaluation, such as "loss" or "mine/bleu". For BLEU,
             higher is better; for all other metrics, lower. None if there is no held-out text; then
             an earlier record stays unchanged.
-        texts: digest of the held-out set on which the metric is measured.
+        best_texts: digest of the held-out set on which the metric is measured.
+        best_value, best_step: the best value so far and its step.
+        worse: number of evaluations since then.
     """
 
-    def __init__(self, patience, metric="loss", texts=None):
-        self.patience, self.metric, self.texts = patience, metric, texts
-        self.best_value = None
-        self.best_step = None
-        self.worse = 0  # evaluations since the best value
+    patience: int
+    best_metric: str | None = "loss"
+    best_texts: str | None = None
+    best_value: float | None = None
+    best_step: int | None = None
+    worse: int = 0
 
     @property
     def higher_is_better(self):
-        return self.metric.rpartition("/")[2] == "bleu"
+        return self.best_metric.rpartition("/")[2] == "bleu"
 
     def record(self, value, step):
         """Records the metric of an evaluation. Returns whether it is the best so far."""
-        if self.best_value is None or self.is_better(value):
+        sign = -1 if self.higher_is_better else 1
+        if self.best_value is None or sign * value < sign * self.best_value:
             self.best_value, self.best_step, self.worse = value, step, 0
             return True
         self.worse += 1
         return False
-
-    def is_better(self, value):
-        return value > self.best_value if self.higher_is_better else value < self.best_value
 
     @property
     def is_exhausted(self):
@@ -45,17 +49,11 @@ class EarlyStopping:
     def reason(self):
         """Why training ends when the patience is used up."""
         better = "higher" if self.higher_is_better else "lower"
-        return f"no {better} {self.metric} in {self.patience} evaluations"
+        return f"no {better} {self.best_metric} in {self.patience} evaluations"
 
     def state(self):
         """Returns a dict for a checkpoint's notes."""
-        return {
-            "best_metric": self.metric,
-            "best_texts": self.texts,
-            "best_value": self.best_value,
-            "best_step": self.best_step,
-            "worse": self.worse,
-        }
+        return {name: value for name, value in vars(self).items() if name != "patience"}
 
     def restore(self, state, warn):
         """Continues from the `state` of an earlier process, if metric and texts are the same.
@@ -64,24 +62,16 @@ class EarlyStopping:
             state: the notes of a checkpoint.
             warn: called with a message if the record starts over.
         """
-        metric, value = state["best_metric"], state["best_value"]
-        if value is None:
-            return
-        if self.metric is None:
-            self.metric, self.texts = metric, state["best_texts"]
-        elif metric != self.metric:
+        state = {name: state[name] for name in self.state()}
+        same = all(state[name] == getattr(self, name) for name in ("best_metric", "best_texts"))
+        if same or self.best_metric is None:
+            vars(self).update(state)
+        elif state["best_value"] is not None:
             warn(
-                f"The best checkpoint was chosen by {metric} and is now chosen by {self.metric} "
-                "(training.best_metric, or the first held-out set): its record starts over"
+                f"The best checkpoint was chosen by {state['best_metric']}. Its record starts over "
+                f"with {self.best_metric}, because training.best_metric or the held-out text has "
+                "changed"
             )
-            return
-        elif state["best_texts"] != self.texts:
-            warn(
-                f"The best checkpoint was chosen by {metric} on a different held-out text: its "
-                "record starts over"
-            )
-            return
-        self.best_value, self.best_step, self.worse = value, state["best_step"], state["worse"]
 
 
 def early_stopping(config, held_out):
@@ -91,12 +81,8 @@ def early_stopping(config, held_out):
         config: a `TrainingConfig`.
         held_out: the held-out sets, the main one first; see `Trainer`.
     """
-    check(
-        held_out or not config.patience,
-        "patience",
-        config.patience,
-        "0 without held-out text, whose loss it watches",
-    )
+    allowed = "0 without held-out text, whose loss it watches"
+    check(held_out or not config.patience, "patience", config.patience, allowed)
     metric = watched_metric(config.best_metric, [each.name for each in held_out])
     watched = {each.name: each for each in held_out}.get(metric.rpartition("/")[0])
     check(
@@ -117,13 +103,12 @@ def watched_metric(best, names):
         best: "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any set.
         names: the names of the held-out sets, the main one first. A set without a name has "".
     """
-    check(
-        names or best == "loss", "training.best_metric", best, "'loss' if there is no held-out text"
-    )
+    allowed = "'loss' if there is no held-out text"
+    check(names or best == "loss", "training.best_metric", best, allowed)
     main = f"{names[0]}/" if names and names[0] else ""
     choices = {metric: main + metric for metric in ("loss", "bleu")}
     for name in filter(None, names):
-        choices[name] = choices[f"{name}/loss"] = f"{name}/loss"
+        choices |= {name: f"{name}/loss", f"{name}/loss": f"{name}/loss"}
         choices[f"{name}/bleu"] = f"{name}/bleu"
     check_choice("training.best_metric", best, choices)
     return choices[best]

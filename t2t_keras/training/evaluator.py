@@ -1,7 +1,5 @@
 """Evaluations on held-out sets: losses are computed on all machines, translations on one."""
 
-import functools
-
 from t2t_keras.evaluation.held_out_metrics import joined
 
 
@@ -54,9 +52,9 @@ class Evaluator:
         Returns:
             BLEU of each set, in one dict; and {name of a set: translations to show}.
         """
-        results = {
-            each.name: each.translate(functools.partial(on_progress, each.name))
-            for each in self.held_out
-        }
-        metrics = joined({name: each.metrics for name, each in results.items()})
-        return metrics, {name: each.examples for name, each in results.items()}
+        metrics, examples = {}, {}
+        for each in self.held_out:
+            name = each.name
+            results = each.translate(lambda *counts, name=name: on_progress(name, *counts))
+            metrics[name], examples[name] = results.metrics, results.examples
+        return joined(metrics), examples

@@ -27,24 +27,15 @@ class FiniteChecks:
     def __init__(self, model, data, checkpoints):
         self.model, self.data, self.checkpoints = model, data, checkpoints
 
-    def check_losses(self, losses, step):
-        """Checks the losses of the last steps.
-
-        Args:
-            losses: their losses.
-            step: the number of steps taken.
-        """
-        first = step - len(losses)
-        bad = [index for index, loss in enumerate(losses, first) if not math.isfinite(loss)]
-        if not bad:
-            return
-        step = bad[0]
-        causes = f"its batch ({self.pairs(step)})"
-        if step:
-            causes += f" or the update of step {step:,} ({self.pairs(step - 1)})"
-        self.fail(
-            f"The loss of step {step + 1:,} is {float(losses[step - first])}. The cause is {causes}"
-        )
+    def check_losses(self, losses, steps):
+        """Checks the losses of the last steps, given the number of steps taken."""
+        for step, loss in enumerate(losses, steps - len(losses)):
+            if math.isfinite(loss):
+                continue
+            causes = f"its batch ({self.pairs(step)})"
+            if step:
+                causes += f" or the update of step {step:,} ({self.pairs(step - 1)})"
+            self.fail(f"The loss of step {step + 1:,} is {float(loss)}. The cause is {causes}")
 
     def check_weights(self, state, step):
         """Checks the state of the model after a step, that is, its weights and moments."""

@@ -205,7 +205,7 @@ class Trainer:
     def agree_to_stop(self, at_once):
         """Makes all machines stop after the same step if any of them was asked to.
 
-        Several machines compare notes about once a second, because it makes them wait for the step.
+        Several machines compare notes every few steps, because it makes them wait for the step.
 
         Args:
             at_once: whether to do so after this step; the same on all machines.
@@ -251,7 +251,7 @@ class Trainer:
             if self.is_chief:
                 scores, examples = self.evaluator.translations(self.console.translating)
                 results |= scores
-            value = self.machines.of_chief(results.get(self.early_stopping.metric))
+            value = self.machines.of_chief(results.get(self.early_stopping.best_metric))
             is_best = self.early_stopping.record(value, self.step)
             if self.stopped_early:
                 self.asked_to_stop = self.early_stopping.reason
@@ -268,7 +268,7 @@ class Trainer:
         if self.is_chief:
             self.metrics_file.append(results)
             self.summaries.write_evaluation(results, examples)
-            best_metric = self.early_stopping.metric if is_best else None
+            best_metric = self.early_stopping.best_metric if is_best else None
             self.console.show_evaluation(results, best_metric)
             self.console.show_examples(examples)
         # Callbacks expect numbers; BLEU's signature is text.

@@ -109,7 +109,7 @@ class TrainingConfig:
             f"at most steps={self.steps} with schedule='linear'",
         )
         # Others may have any rate. SGD's updates, for example, are as small as the gradients.
-        is_peak = SCHEDULES[self.schedule] in OF_PEAK and OPTIMIZERS[self.optimizer] in ADAPTIVE
+        is_peak = self.schedule in OF_PEAK and OPTIMIZERS[self.optimizer] in ADAPTIVE
         check(
             not is_peak or self.learning_rate < 0.1,
             "learning_rate",

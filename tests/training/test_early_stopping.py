@@ -13,13 +13,9 @@ def recorded(values, **settings):
 
 
 def test_the_lowest_loss_resets_the_count():
-    stopping = EarlyStopping(patience=2)
-    assert [stopping.record(*each) for each in ((3.0, 10), (3.0, 20), (2.5, 30))] == [
-        True,
-        False,
-        True,
-    ]
-    assert (stopping.best_value, stopping.best_step, stopping.worse) == (2.5, 30, 0)
+    stopping = recorded([3.0, 3.0, 2.5], patience=2)
+    assert (stopping.best_value, stopping.best_step, stopping.worse) == (2.5, 3, 0)
+    assert not stopping.record(2.5, 4) and stopping.record(2.4, 5)
 
 
 def test_training_ends_when_the_patience_is_used_up():
@@ -29,7 +25,7 @@ def test_training_ends_when_the_patience_is_used_up():
 
 
 def test_a_higher_bleu_is_better():
-    stopping = recorded([20.0, 21.0, 20.5], patience=1, metric="mine/bleu")
+    stopping = recorded([20.0, 21.0, 20.5], patience=1, best_metric="mine/bleu")
     assert stopping.is_exhausted and stopping.best_step == 2
     assert stopping.reason == "no higher mine/bleu in 1 evaluations"
 
@@ -43,7 +39,7 @@ def test_restored_state_counts_against_the_new_patience():
 
 
 def test_a_record_of_a_different_metric_or_text_starts_over_with_a_warning():
-    warnings, before = [], recorded([2.0], patience=2, texts="a")
+    warnings, before = [], recorded([2.0], patience=2, best_texts="a")
     same, metric, texts = (
         EarlyStopping(2, name, texts)
         for name, texts in (("loss", "a"), ("mine/bleu", "a"), ("loss", "b"))
@@ -54,16 +50,15 @@ def test_a_record_of_a_different_metric_or_text_starts_over_with_a_warning():
     for stopping in (same, metric, texts):
         stopping.restore(before.state(), warnings.append)
     assert [each.best_step for each in (same, metric, texts)] == [1, None, None]
-    assert [each.partition(":")[0] for each in warnings] == [
-        "The best checkpoint was chosen by loss and is now chosen by mine/bleu "
-        "(training.best_metric, or the first held-out set)",
-        "The best checkpoint was chosen by loss on a different held-out text",
+    assert [each.partition(", because")[0] for each in warnings] == [
+        f"The best checkpoint was chosen by loss. Its record starts over with {metric}"
+        for metric in ("mine/bleu", "loss")
     ]
 
 
 def test_without_held_out_text_the_record_is_kept_as_it_is():
-    before = recorded([31.0], patience=2, metric="mine/bleu", texts="a")
-    resumed = EarlyStopping(patience=0, metric=None)
+    before = recorded([31.0], patience=2, best_metric="mine/bleu", best_texts="a")
+    resumed = EarlyStopping(patience=0, best_metric=None)
     resumed.restore(before.state(), None)
     assert resumed.state() == before.state()
     with pytest.raises(ValueError, match=r"`patience` must be 0 without held-out text.*patience=2"):

@@ -31,7 +31,7 @@ def compiled_model(**settings):
         model=TransformerConfig(**{**TINY, "num_layers": 1, "positions": "learned"}),
         training=TrainingConfig(warmup_steps=2, **settings),
     )
-    model = experiment.compiled_model(metrics=[], by_products=True)
+    model = experiment.compiled_model()
     model.run_eagerly = True
     model.optimizer.build(model.trainable_variables)
     return model

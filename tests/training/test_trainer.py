@@ -180,7 +180,7 @@ def test_the_best_checkpoint_and_patience_follow_the_chosen_metric(watched, tmp_
     settings = {"steps": 8, "evaluate_every": 2, "patience": 1, "best_metric": "mine"}
     resumed = new_trainer(tmp_path / "run", held_out=[HeldOut("mine"), HeldOut("new")], **settings)
     assert resumed.train() is None and resumed.step == 8
-    assert "chosen by mine/bleu and is now chosen by mine/loss" in caplog.text
+    assert "chosen by mine/bleu. Its record starts over with mine/loss" in caplog.text
     assert resumed.checkpoints.best() == 8
 
 

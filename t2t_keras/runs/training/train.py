@@ -162,7 +162,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         "1 replica" if replicas == 1 else f"{replicas} replicas",
     )
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[], by_products=True)
+        model = experiment.compiled_model()
         model.optimizer.build(model.trainable_variables)
         check_decoding(model, experiment)
         if run.checkpoints.steps():

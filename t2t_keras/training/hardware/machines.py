@@ -8,7 +8,6 @@ import contextlib
 import json
 import math
 import os
-import time
 
 import tensorflow as tf
 
@@ -36,7 +35,7 @@ IMPLEMENTATIONS = {
     name: tf.distribute.experimental.CommunicationImplementation[name.upper()]
     for name in ("auto", "nccl", "ring")
 }
-SECONDS = 1.0  # between two agreements of several machines on whether to stop
+AGREE_EVERY = 10  # steps between two agreements of several machines on whether to stop
 
 
 def find_strategy(tpu=None, communication="auto"):
@@ -109,8 +108,6 @@ class Machines:
             self.is_chief = (resolver.task_type, resolver.task_id) == (chief_type, 0)
             self.count = sum(len(cluster.get(kind, ())) for kind in ("chief", "worker"))
 
-        self.agreed_at = None  # step and time of the last agreement, and the step of the next
-
         @tf.function
         def gather(value):
             def on_replica(value):
@@ -153,24 +150,16 @@ class Machines:
     def any_asked(self, asked, step, at_once):
         """Returns whether any machine was asked to stop, after a step that all have taken.
 
-        On several machines, the answer is False without an exchange until the next one is due. The
-        slowest machine determines the step of the next one, so that it is the same on all of them.
+        On several machines, the answer is False between two exchanges, which wait for the step.
 
         Args:
             asked: whether this machine was asked to stop.
             step: the number of steps taken.
             at_once: whether the exchange is due in any case. The same on all machines.
         """
-        if self.count == 1:
-            return asked
-        last, since, due = self.agreed_at or (step - 1, time.monotonic() - SECONDS, step)
-        if not at_once and step < due:
+        if self.count > 1 and not at_once and step % AGREE_EVERY:
             return False
-        milliseconds = math.ceil(1000 * (time.monotonic() - since) / (step - last))
-        values = self.all_values(2 * max(milliseconds, 1) + asked)
-        pause = int(SECONDS * 1000 / (max(values) // 2))
-        self.agreed_at = step, time.monotonic(), step + max(pause, 1)
-        return any(value % 2 for value in values)
+        return max(self.all_values(int(asked))) > 0
 
     def all_values(self, value):
         """Waits until all machines have passed an integer. Returns the set of these integers."""

@@ -59,9 +59,7 @@ class Summaries(keras.callbacks.Callback):
 
     def write_interval(self, values):
         """Writes a line of `training.jsonl`."""
-        skipped = ("step", "tokens", *COST)
-        metrics = {name: value for name, value in values.items() if name not in skipped}
-        self.write_scalars("training", values["step"], metrics)
+        self.write_scalars("training", values, skipped=("step", "tokens", *COST))
 
     def write_evaluation(self, results, examples):
         """Writes an evaluation.
@@ -71,28 +69,26 @@ class Summaries(keras.callbacks.Callback):
             examples: {name of a held-out set: example translations}.
         """
         step = results["step"]
-        self.write_scalars("training", step, {name: results.get(name) for name in COST})
+        costs = {name: results[name] for name in ("step", *COST) if name in results}
+        self.write_scalars("training", costs, skipped=("step",))
         sets = by_set(results) if self.names else {"held_out": without_sets(results)}
         for set_name, metrics in sets.items():
-            own = (name for name in metrics if name not in PROGRESS)
-            own = {name: metrics[name] for name in own if not name.startswith("train_")}
-            self.write_scalars(set_name, step, own)
+            own = {k: value for k, value in metrics.items() if not k.startswith("train_")}
+            self.write_scalars(set_name, own | {"step": step}, skipped=PROGRESS)
         for name, shown in examples.items():
             with self.writers[name or "held_out"].as_default(step=step):
-                tf.summary.text(
-                    "example translations",
-                    table_of(shown),
-                    description="Greedy translations of the same held-out sentences each time.",
-                )
+                description = "Greedy translations of the same held-out sentences each time."
+                table = table_of(shown)
+                tf.summary.text("example translations", table, description=description)
         # A checkpoint may follow. The metrics up to its step must survive if the process is killed.
         for writer in self.writers.values():
             writer.flush()
 
-    def write_scalars(self, folder, step, values):
-        """Writes those values to a folder that are numbers."""
-        with self.writers[folder].as_default(step=step):
+    def write_scalars(self, folder, values, skipped):
+        """Writes the numbers among `values`, a dict with a "step", to a folder."""
+        with self.writers[folder].as_default(step=values["step"]):
             for name, value in values.items():
-                if isinstance(value, int | float):
+                if isinstance(value, int | float) and name not in skipped:
                     tag, description = TAGS.get(name, (f"quality/{name}", "A metric of the model."))
                     tf.summary.scalar(tag, value, description=description)
 

@@ -1,4 +1,4 @@
-"""Saves and restores the options of `compile` that Keras does not have.
+"""Options of `compile`, and compiled models in `.keras` files.
 
 Keras does not compile a loaded model whose class overrides `compile`, unless the class also
 overrides `get_compile_config` and `compile_from_config`.
@@ -10,17 +10,12 @@ import warnings
 
 import keras
 
+from t2t_keras.checks import check_integer, check_not_negative
 from t2t_keras.sequence_model import SequenceModel
 from t2t_keras.token_loss import NoTokenLoss, token_loss
 from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
-# {option of `compile` that only the training step on TensorFlow has: default}
-TENSORFLOW_OPTIONS = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
-ADVICE = (
-    "On other backends, use smaller batches, the optimizer's gradient_accumulation_steps and "
-    "global_clipnorm, metrics=[TokenAccuracy(), Perplexity()], and no r_drop"
-)
 
 
 class CompileOptions:
@@ -29,30 +24,43 @@ class CompileOptions:
     has_loss_weights = False
     compile_options = {}
 
-    def compile(self, *args, recompute=False, **kwargs):
-        """Configures training in the same way as Keras' `compile`.
+    def compile(self, *args, accumulate=1, clip_norm=None, r_drop=0.0, recompute=False, **kwargs):
+        """Configures training like Keras' `compile`, with a few more options.
 
-        `recompute` saves memory, see recomputation.py.
+        A loss that gives one value for each token becomes its mean over real tokens. On TensorFlow,
+        `jit_compile` decides whether XLA compiles the forward and backward pass: True, False, or
+        "auto", which is True if there is a GPU or TPU.
 
-        The additional options that TensorFlow has are rejected, with advice on how to get
-        perplexity, accuracy and accumulated batches in Keras.
+        Args:
+            *args, **kwargs: see `keras.Model.compile`.
+            accumulate: number of parts into which a replica splits its rows. The parts are
+                computed one after another, so that a large batch needs less memory. The result is
+                the same as for the whole batch. Only on TensorFlow, like the next two options.
+            clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
+                scaled down. None or 0: no limit.
+            r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
+            recompute: whether the backward pass computes each block again instead of keeping its
+                arrays, see recomputation.py.
         """
-        refuse_tensorflow_options(kwargs)
-        self.compile_in_keras(*args, **kwargs)
-        self.compile_options = {"recompute": recompute}
-        recompute_blocks(self, recompute)
-
-    def compile_in_keras(self, *args, **kwargs):
-        """Calls Keras' `compile` with the mean over real tokens of the loss.
-
-        Records whether the loss is weighted.
-        """
+        check_integer("accumulate", accumulate)
+        check_not_negative("r_drop", r_drop)
+        check_not_negative("clip_norm", 0 if clip_norm is None else clip_norm)
         given = KERAS_COMPILE.bind(self, *args, **kwargs)
         options = given.arguments
         if options.get("loss") is not None:  # without one, Keras keeps the loss and its weights
             self.has_loss_weights = options.get("loss_weights") is not None
             options["loss"] = self.mean_over_tokens(options["loss"])
         super().compile(*given.args[1:], **given.kwargs)
+        self.accumulate, self.clip_norm, self.r_drop = accumulate, clip_norm or None, r_drop
+        if keras.config.backend() != "tensorflow":
+            self.refuse_unused_options()
+        recompute_blocks(self, recompute)
+        self.compile_options = {
+            "accumulate": accumulate,
+            "clip_norm": self.clip_norm,
+            "r_drop": r_drop,
+            "recompute": recompute,
+        }
 
     def mean_over_tokens(self, loss):
         """Returns a loss as a `TokenLoss` if that is possible, otherwise unchanged."""
@@ -64,6 +72,18 @@ class CompileOptions:
             return token_loss(loss, self.config.vocab_size)
         return loss
 
+    def refuse_unused_options(self):
+        """Rejects options of `compile` that Keras' training step would ignore."""
+        if self.accumulate > 1 or self.clip_norm is not None or self.r_drop:
+            raise ValueError(
+                "`accumulate`, `clip_norm` and `r_drop` have an effect only on TensorFlow, with a "
+                "loss that is a mean of one value for each token, without loss_weights and without "
+                "`compute_loss` or `__call__` of one's own. Otherwise, use the optimizer's "
+                "gradient_accumulation_steps and global_clipnorm, and no r_drop. Received: "
+                f"loss={self.loss!r}, accumulate={self.accumulate}, clip_norm={self.clip_norm}, "
+                f"r_drop={self.r_drop} on {keras.config.backend()}"
+            )
+
     def get_compile_config(self):
         config = super().get_compile_config()
         if config and self.optimizer is not None:
@@ -71,29 +91,16 @@ class CompileOptions:
         return {**config, **self.compile_options} if config else config
 
     def compile_from_config(self, config):
-        unknown = [name for name in unusable_options(config) if not self.has_option(name)]
-        if self.compile_is_overridden():
-            super().compile_from_config(config)  # warns
-        elif unknown:
-            warnings.warn(
-                "The loaded model is not compiled: it was saved on TensorFlow, compiled with "
-                f"{', '.join(unknown)}. {ADVICE}. Its weights are complete",
-                stacklevel=2,
-            )
-        else:
-            config = keras.saving.deserialize_keras_object(config)
-            state = config.pop("optimizer_state", {})
+        config = keras.saving.deserialize_keras_object(config)
+        state = config.pop("optimizer_state", {})
+        try:
             self.compile(**config)
-            if self.optimizer is not None:
-                restore_optimizer_state(self.optimizer, self.trainable_variables, **state)
-
-    def has_option(self, name):
-        return name in inspect.signature(self.compile).parameters
-
-    def compile_is_overridden(self):
-        """Returns whether a user's class overrides `compile`, perhaps with its own options."""
-        owner = next(each for each in type(self).__mro__ if "compile" in vars(each))
-        return issubclass(owner, keras.Model)
+        except ValueError as error:  # options of a different backend
+            message = f"The loaded model is not compiled. Its weights are complete. {error}"
+            warnings.warn(message, stacklevel=2)
+            return
+        if self.optimizer is not None:
+            restore_optimizer_state(self.optimizer, self.trainable_variables, **state)
 
     def save_own_variables(self, store):
         """Saves the dropout seeds with the optimizer's state. Keras does not save them."""
@@ -137,21 +144,3 @@ def restore_optimizer_state(optimizer, weights, undecayed=(), built=True):
 def dropout_seeds(model):
     """Returns the states of a model's random number generators."""
     return [v for v in model.non_trainable_variables if v.name == "seed_generator_state"]
-
-
-def unusable_options(options):
-    """Returns the names of those options that only the training step on TensorFlow has."""
-    defaults = TENSORFLOW_OPTIONS.items()
-    return [name for name, default in defaults if options.get(name, default) != default]
-
-
-def refuse_tensorflow_options(options):
-    """Removes options with default values. Raises `ValueError` for all other values."""
-    if names := unusable_options(options):
-        given = ", ".join(f"{name}={options[name]!r}" for name in names)
-        raise ValueError(
-            f"{', '.join(f'`{name}`' for name in names)} of `compile` requires the backend "
-            f"tensorflow. {ADVICE}. Received: {given} on {keras.config.backend()}"
-        )
-    for name in TENSORFLOW_OPTIONS:
-        options.pop(name, None)

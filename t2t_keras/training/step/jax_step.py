@@ -3,10 +3,10 @@
 import keras
 from keras import ops
 
-from t2t_keras.metrics import TokenAccuracy
 from t2t_keras.token_loss import TokenSums
 from t2t_keras.training.step.compile_options import CompileOptions
 from t2t_keras.training.step.token_sums import (
+    counts_right,
     has_sums,
     metrics_of_sums,
     outputs_without_logits,
@@ -43,11 +43,10 @@ class TrainingStep(CompileOptions):
             )
         variables = [*self.trainable_variables, *self.non_trainable_variables]
         values = [*trainable_variables, *non_trainable_variables]
-        count_right = any(isinstance(metric, TokenAccuracy) for metric in metrics)
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
             outputs = outputs_without_logits(self, x, training)
-            sums = self.loss.sums(outputs, y, sample_weight, count_right)
+            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics))
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
         loss = scaled = ops.divide_no_nan(sums.loss, sums.count)
         if training:
@@ -59,7 +58,6 @@ class TrainingStep(CompileOptions):
 
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         if not isinstance(y_pred, TokenSums):
-            y = self.loss.padded(y) if has_sums(self) else y
             return super().compute_metrics(x, y, y_pred, sample_weight)
         update_metrics(self.metrics_of_sums(sample_weight), y_pred)
         return self.get_metrics_result()

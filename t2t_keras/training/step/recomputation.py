@@ -22,30 +22,23 @@ if keras.config.backend() == "tensorflow":
     from tensorflow.compiler.tf2xla.ops.gen_xla_ops import xla_optimization_barrier
 
 
-def recompute_blocks(model, is_on, xla=False):
+def recompute_blocks(model, is_on):
     """Sets whether the training of a model recomputes its blocks.
 
     Args:
         model: a `SequenceModel`.
         is_on: whether it does.
-        xla: whether XLA compiles the gradients, on TensorFlow.
     """
     check_boolean("recompute", is_on)
     stacks = [layer for layer in model.layers if isinstance(layer, Stack)]
     allowed = f"False for a {type(model).__name__}, which has no blocks of a Transformer"
     check(stacks or not is_on, "recompute", is_on, allowed)
     for stack in stacks:
-        stack.call_in_training = functools.partial(call_block, xla) if is_on else None
+        stack.call_in_training = functools.partial(call_block, model) if is_on else None
 
 
-def call_block(xla, block, *inputs, **masks):
-    """Calls a block in training. Its gradient computes the block again.
-
-    Args:
-        xla: see `recompute_blocks`.
-        block: the block.
-        *inputs, **masks: its tensors.
-    """
+def call_block(model, block, *inputs, **masks):
+    """Calls a block of a model in training. Its gradient computes the block again."""
     variables = [*block.variables, *block.metrics_variables]
 
     # All that changes outside is a result, and all that varies is an argument.
@@ -59,7 +52,9 @@ def call_block(xla, block, *inputs, **masks):
         return outputs, changed, list(scope.losses)
 
     values = [variable.value for variable in variables]
-    outputs, changed, losses = recomputed(function, xla)(values, inputs, masks)
+    outputs, changed, losses = recomputed(function, getattr(model, "xla", False))(
+        values, inputs, masks
+    )
     for index, value in changed.items():
         variables[index].assign(value)
     for loss in losses:

@@ -17,20 +17,44 @@ import contextlib
 import keras
 import tensorflow as tf
 
-from t2t_keras.metrics import TokenAccuracy
+from t2t_keras.checks import check
 from t2t_keras.token_loss import TokenSums
-from t2t_keras.training.step.compile_and_metrics import (
-    CompileAndMetrics,
-    refuse_scaled_loss,
-    refuse_unused_options,
-)
-from t2t_keras.training.step.compile_options import dropout_seeds
+from t2t_keras.training.hardware.devices import choose_xla
+from t2t_keras.training.step.compile_options import CompileOptions, dropout_seeds
 from t2t_keras.training.step.r_drop import r_drop_sums
-from t2t_keras.training.step.token_sums import has_sums, outputs_without_logits
+from t2t_keras.training.step.token_sums import (
+    counts_right,
+    has_sums,
+    metrics_of_sums,
+    outputs_without_logits,
+    update_metrics,
+)
 
 
-class TrainingStep(CompileAndMetrics):
+class TrainingStep(CompileOptions):
     """The training step, for a `SequenceModel` that also derives from this class."""
+
+    def compile(self, *args, jit_compile="auto", **kwargs):
+        """See `CompileOptions.compile`."""
+        is_choice = jit_compile in ("auto", True, False)
+        check(is_choice, "jit_compile", jit_compile, "True, False or 'auto'")
+        # Keras would also compile the exchange between replicas, which fails.
+        super().compile(*args, jit_compile=False, **kwargs)
+        self.compile_options["jit_compile"] = jit_compile
+        self.xla = has_sums(self) and choose_xla(jit_compile)
+        self.forward_backward = None
+        if has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
+            with self.distribute_strategy.scope():
+                self.build_metrics()
+
+    def build_metrics(self):
+        """Creates the metrics' variables now. Keras would do so later, inside the strategy."""
+        ids = tf.ones([1, 1], tf.int32)
+        logits = tf.zeros([1, 1, self.config.vocab_size])
+        values = [(w, w.value) for w in self.trainable_variables if w.regularizer is not None]
+        with keras.StatelessScope(values):
+            self.compute_metrics({"source": ids, "target": ids}, ids, logits)
+            self.compute_loss({"source": ids, "target": ids}, ids, logits)
 
     def quantize(self, *args, **kwargs):
         """Quantizes the layers, as Keras' models do. `fit` after it needs a new `compile`."""
@@ -40,35 +64,32 @@ class TrainingStep(CompileAndMetrics):
     def train_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not has_sums(self):
-            refuse_unused_options(self)
+            self.refuse_unused_options()
             return super().train_step(data)
         refuse_scaled_loss(self)
-        labels = self.loss.padded(labels)
         _, count = self.loss.weights_and_count(labels, weights)
         scale = tf.math.reciprocal_no_nan(sum_over_replicas([tf.cast(count, tf.float32)])[0])
         sums, gradients, logits = self.replica_step(inputs, labels, weights, scale)
         total = TokenSums(*sum_over_replicas(sums))
         self.apply(gradients)
-        results = self.updated_metrics(total, inputs, labels, logits, weights, training=True)
-        for metric in self.by_products.metrics:
-            if isinstance(metric, TokenAccuracy):
-                del results[metric.name]
-        return results
+        return self.updated_metrics(total, inputs, labels, logits, weights, training=True)
 
     def test_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
         if not has_sums(self):
             return super().test_step(data)
-        labels = self.loss.padded(labels)
         sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
         total = TokenSums(*sum_over_replicas(sums))
         return self.updated_metrics(total, inputs, labels, logits, weights, training=False)
 
+    def metrics_of_sums(self, weights, training):
+        is_keras = type(self).compute_metrics is keras.Model.compute_metrics
+        return metrics_of_sums(self, weights, training) if is_keras else None
+
     def sums_and_logits(self, inputs, labels, weights, training):
         """Returns the `TokenSums`, and the logits if a metric needs them, otherwise None."""
-        metrics = self.metrics_of_sums(weights)
-        updated = [*(metrics or []), *self.by_products_of(training)]
-        count_right = any(isinstance(metric, TokenAccuracy) for metric in updated)
+        metrics = self.metrics_of_sums(weights, training)
+        count_right = counts_right(metrics)
         if training and self.r_drop:
             sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
         elif metrics is not None:
@@ -78,6 +99,22 @@ class TrainingStep(CompileAndMetrics):
             logits = self(inputs, training=training)
             sums = self.loss.sums(logits, labels, weights, count_right)
         return sums, None if metrics is not None else logits
+
+    def updated_metrics(self, total, inputs, labels, logits, weights, training):
+        """Updates loss and metrics for the whole batch, and returns the metrics in use.
+
+        Args:
+            total: the `TokenSums` of all replicas.
+            inputs, labels, logits, weights: the arrays of this replica. `logits` may be None.
+        """
+        loss = next(metric for metric in self.metrics if metric.name == "loss")
+        loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)
+        if logits is not None:
+            return self.compute_metrics(inputs, labels, logits, weights)
+        metrics = self.metrics_of_sums(weights, training)
+        update_metrics(metrics, total)
+        unused = [m.name for m in self.metrics_of_sums(weights, False) if m not in metrics]
+        return {name: x for name, x in self.get_metrics_result().items() if name not in unused}
 
     def replica_step(self, inputs, labels, weights, scale):
         """Returns the `TokenSums`, the gradients and the logits (or None) of this replica's rows.
@@ -151,6 +188,19 @@ class TrainingStep(CompileAndMetrics):
         with exchange:
             # The optimizer skips weights without a gradient, and warns.
             self.optimizer.apply_gradients(zip(gradients, self.trainable_variables, strict=True))
+
+
+def refuse_scaled_loss(model):
+    """Rejects float16 and optimizers with a scaled loss."""
+    optimizer = model.optimizer
+    scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
+    if scaled or optimizer.loss_scale_factor is not None or model.compute_dtype == "float16":
+        raise ValueError(
+            "The training step does not scale the loss, so gradients in float16 would vanish. Use "
+            "the dtype 'mixed_bfloat16', which needs no scale, and no loss_scale_factor. "
+            f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
+            f"with loss_scale_factor={optimizer.loss_scale_factor}"
+        )
 
 
 def scaled(gradients, scale):

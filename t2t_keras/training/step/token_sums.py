@@ -32,17 +32,27 @@ def outputs_without_logits(model, inputs, training):
     return Unprojected(x, model.output_embedding, training, half_product)
 
 
-def metrics_of_sums(model, sample_weight):
-    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None."""
+def metrics_of_sums(model, sample_weight, training=False):
+    """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None.
+
+    In training, without those that only evaluations count.
+    """
     metrics = []
     for metric in model.metrics:
         if not hasattr(metric, "metrics"):
-            continue  # the loss, a by-product or a metric that a layer updates
+            continue  # the loss or a metric that a layer updates
         # Keras gives the sample weights to `weighted_metrics`, but not to `metrics`.
         if sample_weight is not None or not metric.built:
             return None
         metrics += metric.metrics
-    return metrics if all(type(m) in (Perplexity, TokenAccuracy) for m in metrics) else None
+    if not all(type(metric) in (Perplexity, TokenAccuracy) for metric in metrics):
+        return None
+    return [m for m in metrics if not training or getattr(m, "in_training", True)]
+
+
+def counts_right(metrics):
+    """Returns whether one of these metrics, a list or None, is an accuracy."""
+    return any(isinstance(metric, TokenAccuracy) for metric in metrics or ())
 
 
 def update_metrics(metrics, sums):

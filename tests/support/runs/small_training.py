@@ -67,7 +67,7 @@ def compiled_model(strategy, dropout):
         training=TrainingConfig(warmup_steps=10, learning_rate=0.1),
     )
     with strategy.scope():
-        model = experiment.compiled_model(metrics=[], by_products=True)
+        model = experiment.compiled_model()
         model.optimizer.build(model.trainable_variables)
     return model, state_of(model)
 

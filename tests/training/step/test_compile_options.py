@@ -15,10 +15,7 @@ from t2t_keras import (
 )
 from t2t_keras.training import Adam
 from t2t_keras.training.optimizers import named_optimizer
-from t2t_keras.training.step.compile_options import (
-    dropout_seeds,
-    refuse_tensorflow_options,
-)
+from t2t_keras.training.step.compile_options import dropout_seeds
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
 ON_TENSORFLOW = keras.backend.backend() == "tensorflow"
@@ -59,7 +56,7 @@ def assert_same_state(model, expected):
 @pytest.mark.long
 def test_training_continues_from_a_file_as_if_it_had_not_stopped(tmp_path):
     """With dropout, whose seeds Keras does not save by itself."""
-    options = {"accumulate": 2, "clip_norm": 1.0, "r_drop": 2.0, "by_products": True}
+    options = {"accumulate": 2, "clip_norm": 1.0, "r_drop": 2.0}
     options = options if ON_TENSORFLOW else {}
     model = compiled(**options)
     train(model, 1)
@@ -67,9 +64,7 @@ def test_training_continues_from_a_file_as_if_it_had_not_stopped(tmp_path):
     assert loaded.loss.label_smoothing == 0.2
     assert isinstance(loaded.optimizer, Adam)
     assert loaded.get_compile_config() == model.get_compile_config()
-    assert {name: getattr(loaded, name) for name in options if name != "by_products"} == {
-        name: value for name, value in options.items() if name != "by_products"
-    }
+    assert {name: getattr(loaded, name) for name in options} == options
     assert_same_state(loaded, model)
     train(model, 1)
     train(loaded, 1)
@@ -83,7 +78,7 @@ def test_wrong_options_are_refused():
     assert model.clip_norm is None, "no limit, as in TrainingConfig"
     for options in (
         *({"clip_norm": wrong} for wrong in (-1.0, float("nan"), float("inf"), "1", True)),
-        *({"accumulate": 0}, {"r_drop": -1}, {"by_products": "no"}, {"jit_compile": "yes"}),
+        *({"accumulate": 0}, {"r_drop": -1}, {"jit_compile": "yes"}),
     ):
         (name,) = options
         with pytest.raises(ValueError, match=f"`{name}` must be .* Received: {name}="):
@@ -114,21 +109,6 @@ def test_frozen_layers_stay_frozen(tmp_path):
     assert "frozen" not in compiled().get_config()
 
 
-def test_a_class_with_a_compile_of_its_own_is_left_to_itself(tmp_path):
-    """Otherwise its options would silently have their defaults."""
-
-    @keras.saving.register_keras_serializable("test")
-    class Warmer(Transformer):
-        def compile(self, *args, temperature=1.0, **kwargs):
-            super().compile(*args, **kwargs)
-
-    model = Warmer(TransformerConfig(**{**TINY, "num_layers": 1}))
-    model.compile("sgd", LabelSmoothedCrossEntropy(), temperature=2.0)
-    model.save(tmp_path / "model.keras")
-    with pytest.warns(UserWarning, match=r"`compile\(\)` method is custom"):
-        keras.saving.load_model(tmp_path / "model.keras")
-
-
 @pytest.mark.jax
 def test_the_adam_of_a_file_from_tensorflow_exists_on_every_backend():
     config = {
@@ -140,32 +120,12 @@ def test_the_adam_of_a_file_from_tensorflow_exists_on_every_backend():
     assert type(keras.saving.deserialize_keras_object(config)) is Adam
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"accumulate": 2, "clip_norm": 1.0},
-            r"`accumulate`, `clip_norm` .*gradient_accumulation_steps.*global_clipnorm.*Received: "
-            r"accumulate=2, clip_norm=1.0",
-        ),
-        pytest.param(
-            {"r_drop": 5.0, "by_products": True},
-            r"`r_drop`, `by_products` .*metrics=\[Token",
-            marks=pytest.mark.jax,
-        ),
-    ],
-    ids=str,
-)
-def test_options_that_only_tensorflow_has_are_refused_elsewhere(options, message):
-    with pytest.raises(ValueError, match=message):
-        refuse_tensorflow_options(dict(options))
-    if not ON_TENSORFLOW:
-        with pytest.raises(ValueError, match=message):
-            compiled(**options)
-        with pytest.warns(
-            UserWarning, match=r"saved on TensorFlow, compiled with .*On other backends"
-        ):
-            compiled().compile_from_config(options)
-    defaults = {"accumulate": 1, "clip_norm": None, "r_drop": 0.0, "by_products": False}
-    refuse_tensorflow_options(defaults)
-    assert defaults == {}, "they have no effect"
+@pytest.mark.jax
+@pytest.mark.skipif(ON_TENSORFLOW, reason="on TensorFlow, they have an effect")
+def test_options_that_only_tensorflow_has_are_refused_elsewhere():
+    options = {"accumulate": 2, "clip_norm": 1.0}
+    with pytest.raises(ValueError, match=r"only on TensorFlow.*gradient_acc.*on jax"):
+        compiled(**options)
+    model = compiled()
+    with pytest.warns(UserWarning, match="not compiled. Its weights are complete"):
+        model.compile_from_config({**model.get_compile_config(), **options})

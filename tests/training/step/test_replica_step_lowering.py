@@ -16,7 +16,13 @@ from support.models.helpers import TINY, ids
 from support.models.rival_models import RIVALS
 from support.models.searches import model_that_ends
 
-from t2t_keras import LabelSmoothedCrossEntropy, TokenAccuracy, TransformerConfig, cross_entropy
+from t2t_keras import (
+    LabelSmoothedCrossEntropy,
+    Perplexity,
+    TokenAccuracy,
+    TransformerConfig,
+    cross_entropy,
+)
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.layers.attention_scores import SCORES
@@ -84,12 +90,12 @@ def transformer(**settings):
     return TransformerConfig(**config)
 
 
-def lowered_step(config, dtype="float32", weights=None, metrics=(), **options):
+def lowered_step(config, dtype="float32", weights=None, metrics=None, **options):
     """Returns the program of the forward and backward pass."""
     model = trainable(model_class(config))(config, dtype=dtype)
     loss = LabelSmoothedCrossEntropy(0.1)
-    options = {"jit_compile": True, "by_products": True, **options}
-    model.compile(Adam(1e-3), loss, metrics=list(metrics), **options)
+    options = {"jit_compile": True, **options}
+    model.compile(Adam(1e-3), loss, metrics=metrics or [Perplexity()], **options)
     model.optimizer.build(model.trainable_variables)
     batch = tf.nest.map_structure(tf.constant, ({"source": IDS, "target": IDS}, IDS))
     arguments = *batch, weights, tf.constant(0, tf.int64), tf.constant(0.1)
