@@ -21,7 +21,6 @@ def test_an_engine_is_kept_for_each_search(run):
     run.engine(beam=2)
     assert run.engine(None, **QUICK) is engine and run.engine(beam=2) is not engine
     assert run.translator(**QUICK).engine is engine
-    assert run.scorer().engine is run.engine()
     assert run.scorer().engine.log_p_graph is engine.log_p_graph
 
 
