@@ -21,7 +21,7 @@ def test_an_engine_is_kept_for_each_search(run):
     run.engine(beam=2)
     assert run.engine(None, **QUICK) is engine and run.engine(beam=2) is not engine
     assert run.translator(**QUICK).engine is engine
-    assert run.scorer().engine.log_p_graph is engine.log_p_graph
+    assert run.translator().engine.log_p_graph is engine.log_p_graph
 
 
 def test_the_best_translation_of_each_text_is_returned_split_only_if_asked_for(run):
