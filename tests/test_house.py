@@ -45,7 +45,7 @@ MAY_USE_PIPELINES = {
     *("reproduction", "distillation", "cli"),
 }
 # These modules of pipelines import nothing of it, and know no data: all parts may use them.
-WITHOUT_DATA = [["pipelines", "printable"], ["pipelines", "checks"], ["pipelines", "registry"]]
+WITHOUT_DATA = [["pipelines", each] for each in ("printable", "checks", "registry", "exit_codes")]
 
 
 def sources():

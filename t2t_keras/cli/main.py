@@ -14,6 +14,8 @@ from pathlib import Path
 
 from absl import app, flags, logging
 
+from pipelines.atomic_files import FULL_DISK
+from pipelines.exit_codes import NO_SPACE, REFUSED
 from pipelines.printable import printable
 from t2t_keras.cli.flags.shared_flags import check_declared
 from t2t_keras.cli.help_text import define_answers
@@ -43,7 +45,7 @@ RESUMES = False  # whether the same command would resume this one
 
 
 def run(main, load_config=lambda arguments: None):
-    """Runs `main` as a command. A user error ends it with one message and exit code 2.
+    """Runs `main` as a command. A user error ends it with one message and an exit code.
 
     Args:
         main: function of the positional arguments.
@@ -78,7 +80,7 @@ def run(main, load_config=lambda arguments: None):
 @contextlib.contextmanager
 def errors_reported():
     """Returns a context in which a user error ends the command with one message."""
-    command = Path(sys.argv[0]).name
+    command, code = Path(sys.argv[0]).name, REFUSED
     try:
         yield
     except KeyboardInterrupt:  # of a command that first waits for its stage
@@ -88,14 +90,16 @@ def errors_reported():
     except (flags.Error, ValueError) as error:
         words = r"\('Non-boolean argument to boolean flag', .*\)"
         message = re.sub(words, "must be true or false", str(error))
+        code = getattr(error, "exit_code", REFUSED)
     except OSError as error:  # no such folder, no permission, no space left
         message = message_of(error)
+        code = NO_SPACE if error.errno in FULL_DISK else REFUSED
     except ModuleNotFoundError as error:
         message = missing_package(error)
     else:
         return
     print(printable(f"{command}: {message}"), file=sys.stderr)
-    sys.exit(2)
+    sys.exit(code)
 
 
 def missing_package(error):

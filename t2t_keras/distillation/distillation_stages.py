@@ -16,6 +16,7 @@ import dataclasses
 from pathlib import Path
 
 from pipelines.atomic_files import locked_folder
+from pipelines.exit_codes import NOT_CONVERTIBLE
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
@@ -41,7 +42,6 @@ from t2t_keras.runs.training.run_start import check_folder
 from t2t_keras.stages.stages import StageFailed, Stages
 
 DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT
-CANNOT = "cannot be exported for LiteRT"  # in the message of `NotConvertible`
 
 
 def distill(plan):
@@ -172,7 +172,7 @@ def export(plan):
             try:
                 stages.run_logged(f"export-{dtype}", "export", flags, run.folder / "export_litert")
             except StageFailed as error:
-                if CANNOT not in str(error):
+                if error.code != NOT_CONVERTIBLE:
                     raise
                 stages.report(f"the student has no LiteRT in {dtype}: {error}")
 

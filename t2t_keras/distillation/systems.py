@@ -5,11 +5,10 @@ engines of CPUs; exports that the run lacks are written. An ensemble, and a run 
 can compute, are measured on TensorFlow.
 """
 
-import os
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import FULL_DISK
+from pipelines.exit_codes import NOT_CONVERTIBLE, REFUSED
 from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.stages.stages import StageFailed, Stages
@@ -18,8 +17,6 @@ from t2t_keras.translating.exports import engine_of, is_export, newest_in, recor
 DTYPES = ("float32", "int8")
 # {engine: files with the weights in its exports}
 FILES = {"litert": "*.tflite", "ctranslate2": "model.bin", "tensorflow": "variables/*"}
-REFUSED = 2  # exit code of a command that cannot do what is asked
-NO_SPACE = [os.strerror(number) for number in FULL_DISK]
 SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "TensorFlow"}
 
 
@@ -125,7 +122,7 @@ def of_run(system, engines, dtypes, folder, notes):
             try:
                 export = exported(system, engine, dtype, folder)
             except StageFailed as error:
-                if error.code != REFUSED or any(text in str(error) for text in NO_SPACE):
+                if error.code not in (REFUSED, NOT_CONVERTIBLE):
                     raise
                 notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
             else:

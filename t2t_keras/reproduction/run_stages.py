@@ -9,11 +9,12 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from pipelines.atomic_files import locked_folder, read_json, write_json
+from pipelines.exit_codes import DIVERGED
 from pipelines.text.sources import digest_of
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
+from t2t_keras.stages.stages import StageFailed
 from t2t_keras.training.checkpoints import Checkpoints
-from t2t_keras.training.finite_checks import DIVERGED
 
 
 class ChosenWeights(NamedTuple):
@@ -99,8 +100,8 @@ def train_unless_it_diverges(stages, run, recipe, data, dev=None):
     """Trains like `train`. Returns whether the training reached its last step or diverged."""
     try:
         train(stages, run, recipe, data, dev)
-    except ValueError as error:
-        if DIVERGED not in str(error):
+    except StageFailed as error:
+        if error.code != DIVERGED:
             raise
         stages.report(str(error))
         return False

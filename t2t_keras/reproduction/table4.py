@@ -15,7 +15,6 @@ import dataclasses
 import operator
 from typing import NamedTuple
 
-from pipelines.atomic_files import read_json, write_json
 from pipelines.preparation.recorded_inputs import digest
 from pipelines.text.file_lists import find_files
 from pipelines.text.sources import digest_of
@@ -36,6 +35,7 @@ from t2t_keras.reproduction.run_stages import (
 from t2t_keras.runs.parsing import gold_words, leaf_symbol, repaired_line, tree_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines, write_lines
+from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import circumstances, number, write_table
 
@@ -96,7 +96,7 @@ def reproduce(plan):
     first = first_recipe(plan, recipe)
     golds = {name: gold_trees(name, files) for name, files in treebanks.items()}
     with output_folder(plan) as folder:
-        trees = training_trees(plan, folder)
+        trees, mix = training_trees(plan, folder)
         if run:
             check_trained_on(plan, run, trees)
         seen = {name: seen_sentences(folder, name, golds[name], trees) for name in golds}
@@ -115,7 +115,7 @@ def reproduce(plan):
             for name in golds
             for search in searches
         ]
-        return write_results(plan, folder, results, first, recipe, run, weights)
+        return write_results(plan, folder, results, first, recipe, run, weights, mix)
 
 
 def mode(plan):
@@ -145,35 +145,30 @@ def check_trained_on(plan, run, trees):
 
 
 def training_trees(plan, folder):
-    """Returns the files to train on: the gold trees, or a file with gold and automatic trees."""
+    """Returns the files to train on, and the numbers of gold and automatic trees in a mix."""
     if not plan.automatic:
-        return plan.train
-    mixed, record = folder / "mixed.trees", folder / "mixed.json"
-    origin = {
-        "gold": digest_of(find_files("train", plan.train)),
-        "automatic": digest_of(find_files("automatic", plan.automatic)),
-        "ratio": plan.ratio,
-    }
-    if (read_json(record) or {}).get("origin") != origin:
-        record.unlink(missing_ok=True)  # the record no longer describes the file
-        gold, automatic = write_mixed(mixed, plan.train, plan.automatic, plan.ratio)
-        write_json(record, {"origin": origin, "gold": gold, "automatic": automatic})
-    return str(mixed)
+        return plan.train, None
+    mixed, texts = folder / "mixed.trees", (plan.train, plan.automatic)
+    digests = [digest_of(find_files(name, getattr(plan, name))) for name in ("train", "automatic")]
+    counts = once(
+        folder / "mixed.json",
+        [*digests, plan.ratio],
+        lambda: write_mixed(mixed, *texts, plan.ratio),
+    )
+    return str(mixed), counts
 
 
 def seen_sentences(folder, name, golds, trees):
     """Returns the indices of the gold trees whose sentences also occur in the training trees."""
     sentences = [" ".join(gold_words(gold)) for gold in golds]
-    record = folder / f"seen-{name}.json"
-    origin = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
-    known = read_json(record) or {}
-    if known.get("origin") != origin:
+    key = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
+
+    def seen():
         scored = set(sentences) - {""}
         common = {" ".join(gold_words(tree)) for tree in read_trees(trees)} & scored
-        seen = [index for index, sentence in enumerate(sentences) if sentence in common]
-        known = {"origin": origin, "seen": seen}
-        write_json(record, known)
-    return set(known["seen"])
+        return [index for index, sentence in enumerate(sentences) if sentence in common]
+
+    return set(once(folder / f"seen-{name}.json", key, seen))
 
 
 def check_unseen(files, golds, seen):
@@ -254,7 +249,7 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
     )
 
 
-def write_results(plan, folder, results, first, recipe, run, weights):
+def write_results(plan, folder, results, first, recipe, run, weights, mix):
     """Writes the table, one line for each search on each treebank; returns it as Markdown.
 
     The paper's own lines follow as references.
@@ -293,12 +288,12 @@ def write_results(plan, folder, results, first, recipe, run, weights):
         "Transformer was trained on some 40,000 of its trees alone or with 17 M automatic ones.",
         f"Trained on {plan.train}; {scored}. Leaves: {leaf_symbol(run, plan.leaves)}.",
     ]
-    if plan.automatic:
-        counts = read_json(folder / "mixed.json")
+    if mix:
+        gold, automatic = mix
         ratio = f" at a ratio of {plan.ratio:g}" if plan.ratio else ""
         notes.append(
-            f"An epoch has {counts['automatic']:,} automatic trees of {plan.automatic} and "
-            f"{counts['gold']:,} gold ones{ratio}; the smaller treebank is repeated."
+            f"An epoch has {automatic:,} automatic trees of {plan.automatic} and {gold:,} gold "
+            f"ones{ratio}; the smaller treebank is repeated."
         )
     if first:
         notes.append(

@@ -2,11 +2,11 @@
 
 import math
 
+from pipelines.exit_codes import DIVERGED
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.training.checkpoints import check_finite, state_of
 
-# The end of the message of a training that diverged, by which other processes recognize it.
-DIVERGED = (
+ADVICE = (
     "Try a smaller training.learning_rate, a longer training.warmup_steps, training.clip_norm=1, "
     "or float32"
 )
@@ -14,6 +14,8 @@ DIVERGED = (
 
 class NonFiniteLoss(ValueError):
     """A loss or a weight became infinite or NaN."""
+
+    exit_code = DIVERGED
 
 
 class FiniteChecks:
@@ -71,7 +73,7 @@ class FiniteChecks:
         newest = "There is no checkpoint yet"
         if steps := self.checkpoints.steps():
             newest = f"The newest checkpoint, from step {steps[-1]:,}, is older"
-        raise NonFiniteLoss(f"{event}. {newest}. {DIVERGED}") from error
+        raise NonFiniteLoss(f"{event}. {newest}. {ADVICE}") from error
 
 
 def shortened(values, most=20):

@@ -11,6 +11,7 @@ from support.runs.reproduced import started_stages, write_lines
 from support.runs.untrained import tiny_experiment
 
 from pipelines.atomic_files import read_json, write_json
+from pipelines.exit_codes import NO_SPACE, NOT_CONVERTIBLE
 from pipelines.toy.grammar import pairs
 from t2t_keras.distillation import distill, distillation_stages
 from t2t_keras.runs import Run
@@ -130,7 +131,7 @@ def test_a_student_that_litert_cannot_compute_is_compared_on_tensorflow(
     reason = "No space left on device" if is_full else "this MoE cannot be exported for LiteRT: …"
 
     def refuse(*_):
-        raise StageFailed(reason, 2)
+        raise StageFailed(reason, NO_SPACE if is_full else NOT_CONVERTIBLE)
 
     monkeypatch.setattr(stages.Stages, "run_logged", refuse)
     plan = SimpleNamespace(folder=tmp_path / "distillation", run=str(run.folder))

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pipelines.exit_codes import NO_SPACE
 from t2t_keras.distillation import systems
 from t2t_keras.distillation.systems import forms_of, systems_of
 from t2t_keras.stages.stages import StageFailed
@@ -72,7 +73,7 @@ def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
 
 def test_an_export_that_fails_for_another_reason_ends_the_comparison(run, tmp_path, monkeypatch):
     def fail(*_):
-        raise StageFailed("No space left on device: model.tflite", 2)
+        raise StageFailed("No space left on device: model.tflite", NO_SPACE)
 
     monkeypatch.setattr(systems, "exported", fail)
     with pytest.raises(ValueError, match="No space left"):

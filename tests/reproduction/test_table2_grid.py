@@ -5,6 +5,7 @@ import math
 import pytest
 from support.runs.reproduced import cells
 
+from pipelines.exit_codes import DIVERGED
 from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.reproduction import Plan, reproduce, run_stages
 from t2t_keras.reproduction.table2 import recipe_of
@@ -19,8 +20,7 @@ from t2t_keras.reproduction.table2_grid import (
 )
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.settings_file import write_settings
-from t2t_keras.stages.stages import Stages
-from t2t_keras.training.finite_checks import DIVERGED
+from t2t_keras.stages.stages import StageFailed, Stages
 from t2t_keras.training.logs.metrics_file import MetricsFile
 
 ROWS = ["ende_base", "ende_moe"]
@@ -109,7 +109,7 @@ def searched(folder, error, monkeypatch):
 
 
 def test_a_choice_that_diverges_loses_and_other_errors_end_the_command(tmp_path, monkeypatch):
-    diverged = ValueError(f"train failed: The loss of step 3 is nan. {DIVERGED}. The full log is …")
+    diverged = StageFailed("train failed: The loss of step 3 is nan.", DIVERGED)
     assert searched(tmp_path / "one", diverged, monkeypatch) == [9.0, math.inf]
     with pytest.raises(ValueError, match="disk"):
         searched(tmp_path / "other", ValueError("The disk is full"), monkeypatch)

@@ -6,6 +6,7 @@ import tempfile
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
+from pipelines.exit_codes import NOT_CONVERTIBLE
 from t2t_keras.checks import check
 from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
@@ -17,6 +18,8 @@ from t2t_keras.quiet_loading import quiet_loading
 
 class NotConvertible(ValueError):
     """LiteRT lacks an operation of a model."""
+
+    exit_code = NOT_CONVERTIBLE
 
 
 def save_litert(folder, model, beam, dtype="float32"):

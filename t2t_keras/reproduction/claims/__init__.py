@@ -1,6 +1,6 @@
 """The paper's claims as experiments: `reproduce(Plan("claims"))`.
 
-Each experiment produces a plot, tables and a few sentences. Each module in `CLAIMS` has a function
+Each experiment produces a plot and tables. Each module in `CLAIMS` has a function
 `finding(toy_runs)` that returns a `Finding`.
 """
 

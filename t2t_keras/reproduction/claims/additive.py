@@ -8,8 +8,9 @@ from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import last, measured_once
+from t2t_keras.reproduction.claims.toy_runs import last
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
+from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -33,7 +34,7 @@ def finding(toy_runs):
         "rounds": ROUNDS,
         "backend": keras.config.backend(),
     }
-    costs = measured_once(toy_runs.plan.folder / "additive.json", settings, measure)
+    costs = once(toy_runs.plan.folder / "additive.json", settings, measure)
     d_model = toy_runs.recipe({}).experiment.model.d_model
     runs = {
         (attention, heads): toy_runs.with_attention(attention, heads)
@@ -46,7 +47,6 @@ def finding(toy_runs):
         "faster and more space-efficient in practice … While for small values of d_k the two "
         "mechanisms perform similarly, additive attention outperforms dot product attention "
         "without scaling for larger values of d_k (§3.2.1)",
-        sentences=f"{of_costs(costs)} {of_runs(runs, d_model)}",
         tables={
             "additive": [cost_row(n, costs) for n in LENGTHS],
             "additive-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
@@ -72,23 +72,6 @@ def measure():
             {**time, "memory": size} for time, size in zip(times, sizes, strict=True)
         ]
     return costs
-
-
-def of_costs(costs):
-    ours, theirs = costs["scaled"][-1], costs["additive"][-1]
-    time, size = (theirs[name] / ours[name] for name in ("training", "memory"))
-    return (
-        f"At n = {LENGTHS[-1]}, a training step of a layer with additive attention takes "
-        f"{time:.1f} times as long as with scaled dot products and {size:.1f} times the memory."
-    )
-
-
-def of_runs(runs, d_model):
-    parts = []
-    for heads in (HEADS[0], HEADS[-1]):
-        figures = [f"{last(runs[name, heads], 'perplexity'):.2f} {name}" for name in SCORES]
-        parts.append(f"{', '.join(figures)} at d_k = {d_model // heads}")
-    return f"The perplexities of trained models are {', and '.join(parts)}."
 
 
 def cost_row(n, costs):

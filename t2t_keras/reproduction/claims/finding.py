@@ -1,4 +1,4 @@
-"""The result of an experiment: sentences, tables and a plot."""
+"""The result of an experiment: tables and a plot."""
 
 import operator
 from collections.abc import Mapping
@@ -15,7 +15,6 @@ class Finding(NamedTuple):
     Args:
         title: the claim in a few words.
         claim: quotation from the paper, with its section.
-        sentences: summary of the measurements, for a reader of the paper.
         tables: {name of the table's files: list of rows}. A row is {column: text of the cell}.
         panels: the `Panel`s of the plot; if empty, there is no plot.
         notes: list of notes on how the result was measured.
@@ -24,7 +23,6 @@ class Finding(NamedTuple):
 
     title: str
     claim: str
-    sentences: str
     tables: dict
     panels: list
     notes: list
@@ -45,6 +43,6 @@ def write_finding(folder, name, finding):
         columns = {column: operator.itemgetter(column) for column in rows[0]}
         tables.append(write_table(folder / table, columns, rows, notes=[]).strip())
     notes = "\n".join(f"- {note}" for note in finding.notes) + "\n"
-    parts = [f"## {finding.title}", f"> {finding.claim}", finding.sentences]
+    parts = [f"## {finding.title}", f"> {finding.claim}"]
     images = [f"![{finding.title}]({picture}.png)" for picture in pictures]
     return "\n\n".join([*parts, *images, *tables, notes])

@@ -1,11 +1,9 @@
 """Many attention heads versus one (§3.2.2): attention weights, and BLEU without each head."""
 
-import statistics
-
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.head_analysis import LOOKED_AT, TRANSLATED, analyse
-from t2t_keras.reproduction.claims.toy_runs import measured_once
+from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -26,7 +24,6 @@ def finding(toy_runs):
         claim="Multi-head attention allows the model to jointly attend to information from "
         "different representation subspaces at different positions. With a single attention head, "
         "averaging inhibits this (§3.2.2)",
-        sentences=f"{of_attention(results)} {of_removal(results)}",
         tables={
             "heads": [
                 row(name, result, sublayer)
@@ -49,7 +46,7 @@ def analysis(toy_runs, heads):
     run = toy_runs.with_attention("scaled", heads)
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "sentences": [LOOKED_AT, TRANSLATED]}
-    return measured_once(run.folder.parent / "heads.json", key, lambda: measure(run, step))
+    return once(run.folder.parent / "heads.json", key, lambda: measure(run, step))
 
 
 def measure(run, step):
@@ -69,42 +66,14 @@ def sublayers(result):
     return list(dict.fromkeys(head["sublayer"] for head in result["heads"]))
 
 
-def of_attention(results):
-    best = {name: max(values(result, "agreement")) for name, result in results.items()}
-    ranges = {
-        name: f"{min(entropies):.2f} to {max(entropies):.2f}"
-        for name, result in results.items()
-        for entropies in [values(result, "entropy")]
-    }
-    many, one = HEADS
-    return (
-        f"With {many}, the entropy of a head's weights is from {ranges[many]} nats, with {one} "
-        f"from {ranges[one]}; the best cross-attention head agrees with the grammar's word links "
-        f"to {best[many]:.2f} and {best[one]:.2f}."
-    )
-
-
-def of_removal(results):
-    losses = {
-        name: [result["bleu"] - score for score in values(result, "bleu")]
-        for name, result in results.items()
-    }
-    many, one = HEADS
-    return (
-        f"The two models have BLEU {results[many]['bleu']:.1f} and {results[one]['bleu']:.1f}; "
-        f"removing one of the {many} heads costs {statistics.median(losses[many]):.1f} BLEU in the "
-        f"median and at most {max(losses[many]):.1f}; removing the only head of a sub-layer costs "
-        f"{statistics.median(losses[one]):.1f} and at most {max(losses[one]):.1f}."
-    )
-
-
 def title_of(sublayer):
     stack, index, kind = sublayer.split("/")
     return f"{'cross' if kind == 'cross_attention' else stack} {int(index) + 1}"
 
 
 def row(name, result, sublayer):
-    cells = {"model": name, "sub-layer": title_of(sublayer)}
+    cells = {"model": name, "BLEU": number(result["bleu"], ".1f")}
+    cells["sub-layer"] = title_of(sublayer)
     for field, form in (("entropy", ".2f"), ("distance", ".1f"), ("agreement", ".2f")):
         found = values(result, field, sublayer)
         cells[field] = " ".join(number(value, form) for value in found)

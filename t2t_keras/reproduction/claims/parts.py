@@ -51,7 +51,6 @@ def finding(toy_runs):
         claim="Residual connection and layer normalization around each of the two sub-layers "
         "(§3.1); the learning rate increases linearly for the first warm-up steps (§5.3); label "
         "smoothing hurts perplexity, but improves accuracy and BLEU score (§5.4)",
-        sentences=sentences(runs),
         tables={"parts": [row(name, run, runs[COMPLETE]) for name, run in runs.items()]},
         panels=[
             Panel(
@@ -67,19 +66,6 @@ def finding(toy_runs):
             "the complete model's schedule.",
             toy_runs.note(),
         ],
-    )
-
-
-def sentences(runs):
-    def figures(name):
-        return f"{last(runs[name], 'perplexity'):.2f} and {last(runs[name], 'bleu'):.1f}"
-
-    names = list(runs)
-    others = ", ".join(f"{figures(name)} {name}" for name in names[1:4])
-    return (
-        f"Perplexity and BLEU of the complete model are {figures(COMPLETE)}; they are {others}. "
-        f"With a constant learning rate, they are {figures(names[4])} after a warm-up and "
-        f"{figures(names[5])} without one."
     )
 
 

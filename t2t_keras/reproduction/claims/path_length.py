@@ -11,9 +11,10 @@ from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.gradient_reach import QUERIES, gradients_over_distance
-from t2t_keras.reproduction.claims.toy_runs import CONFIG, last, measured_once
+from t2t_keras.reproduction.claims.toy_runs import CONFIG, last
 from t2t_keras.reproduction.longest_path import longest_path
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -70,7 +71,6 @@ def finding(toy_runs):
         title="Short paths between distant positions",
         claim="The shorter these paths between any combination of positions in the input and "
         "output sequences, the easier it is to learn long-range dependencies (§4)",
-        sentences=sentences(reach),
         tables={"path_length": rows},
         panels=panels(reach),
         notes=[
@@ -101,7 +101,7 @@ def gradients(run, lines):
     """Returns the result of `gradients_over_distance` for a run. The result is stored."""
     step = run.experiment().training.steps
     key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
-    return measured_once(
+    return once(
         run.folder.parent / "gradients.json",
         key,
         lambda: call_in_child(gradients_over_distance, str(run.folder), step, lines),
@@ -119,22 +119,6 @@ def relative(layers):
 def farthest(layer):
     """Returns the largest distance with a nonzero gradient."""
     return max((distance for distance, value in enumerate(layer) if value > 0), default=0)
-
-
-def sentences(reach):
-    def at(distance):
-        return ", ".join(f"{reach[name][-1][distance]:.2g} ({name})" for name in KINDS)
-
-    ends = {name: farthest(reach[name][-1]) for name in KINDS}
-    zero = ", ".join(f"{end} ({name})" for name, end in ends.items() if end < FARTHEST)
-    near, far = DISTANCES[1], DISTANCES[-1]
-    return (
-        f"After all {LAYERS} layers, the gradient over {near} positions, relative to that at "
-        f"distance 0, is {at(near)}; over {far} positions, it is {at(far)}. "
-        f"{f'It is zero beyond {zero} positions. ' if zero else ''}"
-        "Whether short paths make learning easier is not tested: the sentences of a line do not "
-        "depend on each other."
-    )
 
 
 def row(name, path, layers, run):

@@ -35,7 +35,6 @@ def finding(toy_runs):
         title="Sinusoids beyond the lengths of training",
         claim="We chose the sinusoidal version because it may allow the model to extrapolate to "
         "sequence lengths longer than the ones encountered during training (§3.5)",
-        sentences=sentences(groups),
         tables={"positions": [row(kind, groups[kind]) for kind in KINDS]},
         panels=[
             Panel(
@@ -73,24 +72,6 @@ def by_length(run, text, folder):
     sources, tokenizer = read_lines(source), run.tokenizer().source
     tokens = [" ".join("x" for _ in ids) for ids in tokenizer.encode(sources)]
     return bleu_by_length(tokens, read_lines(output), read_lines(target), ends=ENDS)
-
-
-def sentences(groups):
-    seen = {kind: score_near(found, TRAINED) for kind, found in groups.items()}
-    beyond = {kind: score_near(found, ENDS[-1]) for kind, found in groups.items()}
-
-    def listed(scores):
-        return ", ".join(f"{scores[kind]:.1f} ({name})" for kind, name in KINDS.items())
-
-    return (
-        f"On lines of up to {TRAINED} tokens, the longest in training, BLEU is {listed(seen)}. "
-        f"On the longest lines, of up to {ENDS[-1]} tokens, it is {listed(beyond)}."
-    )
-
-
-def score_near(groups, length):
-    """Returns the score of the last group whose lines have at most `length` tokens."""
-    return [group for group in groups if group.last and group.last <= length][-1].score
 
 
 def row(kind, groups):

@@ -65,7 +65,6 @@ def finding(toy_runs):
         title="Scores are divided by √d_k",
         claim="We suspect that for large values of d_k, the dot products grow large in magnitude, "
         "pushing the softmax function into regions where it has extremely small gradients (§3.2.1)",
-        sentences=f"{of_random_vectors(**measured)} {of_runs(runs, d_model)}",
         tables={
             "scale": [row(d_k, measured) for d_k in WIDTHS],
             "scale-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
@@ -77,27 +76,6 @@ def finding(toy_runs):
             toy_runs.note(),
         ],
     )
-
-
-def of_random_vectors(scaled, unscaled):
-    first, widest = unscaled[WIDTHS[0]], unscaled[WIDTHS[-1]]
-    return (
-        f"From d_k = {WIDTHS[0]} to {WIDTHS[-1]:,}, the variance of undivided scores of random "
-        f"vectors changes from {first.variance:.0f} to {widest.variance:,.0f}, the entropy of "
-        f"their softmax from {first.entropy:.2f} to {widest.entropy:.2f} nats and its gradient "
-        f"from {first.gradient:.3f} to {widest.gradient:.3f}; divided scores keep a variance of 1 "
-        f"and a gradient of {scaled[WIDTHS[-1]].gradient:.3f}."
-    )
-
-
-def of_runs(runs, d_model):
-    parts = [
-        f"{last(runs[size, 'scaled'], 'perplexity'):.2f} with and "
-        f"{last(runs[size, 'unscaled'], 'perplexity'):.2f} without the division for heads of width "
-        f"{d_model // heads}"
-        for size, heads in HEADS.items()
-    ]
-    return f"Trained models reach a perplexity of {', and of '.join(parts)}."
 
 
 def row(d_k, measured):

@@ -41,7 +41,6 @@ def finding(_toy_runs):
         "function because we hypothesized it would allow the model to easily learn to attend by "
         "relative positions, since for any fixed offset k, PE(pos+k) can be represented as a "
         "linear function of PE(pos) (§3.5)",
-        sentences=sentences(encodings, waves, errors, fitted),
         tables={
             "sinusoids-wavelengths": [wave_row(i, waves[i]) for i in PAIRS],
             "sinusoids-shifts": [shift_row(k, errors[k], fitted) for k in DISTANCES],
@@ -136,30 +135,6 @@ def dot_products(encodings):
         }
         for start in STARTS
     }
-
-
-def sentences(encodings, waves, errors, fitted):
-    ratios = np.array(waves[1:]) / np.array(waves[:-1])
-    products = dot_products(encodings)
-    spread = max(
-        max(values) - min(values)
-        for k in range(1, FARTHEST + 1)
-        for values in [[line[k] for line in products.values()]]
-    )
-    line = products[f"pos = {STARTS[-1]:,}"]
-    asymmetry = max(abs(line[k] - line[-k]) for k in range(1, FARTHEST + 1))
-    return (
-        f"The wavelengths grow from {waves[0] / math.pi:.2f}π to {waves[-1] / math.pi:,.0f}π, each "
-        f"by the same factor of {ratios.min():.4f} to {ratios.max():.4f}; 20,000π is the limit of "
-        f"a wide model. PE(pos + k) is a rotation of PE(pos) with an error of at most "
-        f"{max(errors.values()):.1g} for k up to {DISTANCES[-1]:,}, the rounding of float32. A "
-        f"linear map fitted to half of the positions is wrong by at most "
-        f"{max(fitted['sinusoids'].values()):.1g} on the other half; for random vectors, "
-        f"as in an untrained table, by {min(fitted['random vectors'].values()):.2f} "
-        f"and more. The dot product of two positions depends on their distance only: it differs by "
-        f"at most {spread:.1g} between starting positions and by {asymmetry:.1g} between k and −k, "
-        "so it does not tell before from after."
-    )
 
 
 def wave_row(i, wavelength):

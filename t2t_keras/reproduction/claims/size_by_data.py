@@ -32,7 +32,6 @@ def finding(toy_runs):
         title="Bigger models and more text",
         claim="Bigger models are better, and dropout is very helpful in avoiding over-fitting "
         "(§6.2)",
-        sentences=sentences(runs),
         tables={"size_by_data": [row(width, counts[width], runs) for width in WIDTHS]},
         panels=panels(runs),
         notes=[
@@ -74,31 +73,6 @@ def lowest(run):
 
 def highest_bleu(run):
     return max(curve(run, "bleu").values(), default=float("nan"))
-
-
-def best_width(runs, pairs, score, choose):
-    return choose(WIDTHS, key=lambda width: score(runs[width, pairs]))
-
-
-def sentences(runs):
-    parts = []
-    for pairs in PAIRS:
-        perplexity, bleu = (
-            best_width(runs, pairs, score, choose)
-            for score, choose in ((lowest, min), (highest_bleu, max))
-        )
-        parts.append(f"of {pairs:,} pairs, d_model {perplexity} in perplexity and {bleu} in BLEU")
-    few, many = PAIRS[0], PAIRS[-1]
-    small, large = WIDTHS[0], WIDTHS[-1]
-    gains = {n: lowest(runs[small, n]) / lowest(runs[large, n]) for n in (few, many)}
-    rises = {n: last(runs[large, n], "perplexity") / lowest(runs[large, n]) for n in (few, many)}
-    return (
-        f"The best model is, with a text {'; '.join(parts)}. The lowest perplexity of d_model "
-        f"{small} is {gains[few]:.2f} times that of d_model {large} with {few:,} pairs, and "
-        f"{gains[many]:.2f} times with {many:,}. After its lowest value, the perplexity of the "
-        f"largest model rises by a factor of {rises[few]:.2f} with {few:,} pairs and of "
-        f"{rises[many]:.2f} with {many:,}."
-    )
 
 
 def row(width, thousands, runs):

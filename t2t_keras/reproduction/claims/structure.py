@@ -16,8 +16,9 @@ from t2t_keras.reproduction.claims.relation_analysis import (
     analyse,
     commonest_gender,
 )
-from t2t_keras.reproduction.claims.toy_runs import last, measured_once
+from t2t_keras.reproduction.claims.toy_runs import last
 from t2t_keras.reproduction.texts import encoded_toy_documents
+from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 from t2t_keras.visualization.word_lines import Drawing, word_lines
@@ -29,7 +30,6 @@ TRAINED = 40  # maximum of the minimum number of words of a training document
 SHORTEST = 8  # minimum number of words of a training document
 MAX_LENGTH = 128  # maximum tokens of a training document; a few are longer and left out
 WIDTH = 0.7  # width of a layer's group of heads in a panel, in units of the x axis
-FOUND = 0.5  # a head finds a relation if its largest weight is at the related word this often
 
 
 def finding(toy_runs):
@@ -42,7 +42,7 @@ def finding(toy_runs):
         "checkpoint": run.evaluations(required=True)[-1],
         "documents": [DOCUMENTS, WORDS, PRONOUNS],
     }
-    result = measured_once(
+    result = once(
         run.folder.parent / "relations.json",
         key,
         lambda: call_in_child(analyse, str(run.folder), settings.training.steps),
@@ -52,8 +52,10 @@ def finding(toy_runs):
         claim="Not only do individual attention heads clearly learn to perform different tasks, "
         "many appear to exhibit behavior related to the syntactic and semantic structure of the "
         "sentences (§4); the appendix shows long-distance dependencies and anaphora",
-        sentences=f"{of_relations(result['rows'])} {of_pronouns(result)}",
-        tables={"structure": [row(name, result["rows"][name]) for name in ROWS]},
+        tables={
+            "structure": [row(name, result["rows"][name]) for name in ROWS],
+            "structure-pronouns": [pronouns_row(result)],
+        },
         panels=panels(result),
         pictures={"structure-heads": lambda path: word_lines(path, drawings(result))},
         notes=[
@@ -87,47 +89,24 @@ def changes_of(toy_runs):
     }
 
 
-def of_relations(rows):
-    def figures(name):
-        found = rows[name]
-        return (
-            f"{name}: {found['share']:.2f} of the weight ({found['largest']:.0%} of the links; a "
-            f"fixed distance {found['fixed']:.0%}, chance {found['chance']:.2f})"
-        )
-
-    better = [name for name in ROWS if rows[name]["largest"] > rows[name]["fixed"]]
-    found = [name for name in better if rows[name]["largest"] >= FOUND]
-    return (
-        f"For {len(better)} of {len(ROWS)} kinds of links, the largest weight of the best head is "
-        f"on the linked word more often than any fixed distance would be; for {len(found)}, it is "
-        f"there at least half of the time. {'; '.join(map(figures, DRAWN))}."
-    )
-
-
-def of_pronouns(result):
-    pronouns, (layer, head) = result["pronouns"], antecedent_head(result)
-    own = f"encoder/{layer}/self_attention"
-    worst, worst_head, lowest = min(
-        (
-            (name, i, share)
-            for name, shares in pronouns["without"].items()
-            for i, share in enumerate(shares)
+def pronouns_row(result):
+    pronouns, rows = result["pronouns"], result["rows"]
+    layer, head = next(rows[name]["head"] for name, key in ROWS.items() if key == ("antecedent", 1))
+    without = {
+        f"{title_of(name)}, head {index + 1}": share
+        for name, shares in pronouns["without"].items()
+        for index, share in enumerate(shares)
+    }
+    worst = min(without, key=without.get)
+    return {
+        "documents": str(pronouns["cases"]),
+        "right pronoun": number(pronouns["right"], ".0%"),
+        "always one gender": number(commonest_gender(), ".0%"),
+        "without the antecedents' head": number(
+            pronouns["without"][f"encoder/{layer}/self_attention"][head], ".0%"
         ),
-        key=lambda each: each[2],
-    )
-    return (
-        f"The model prefers the right German pronoun in {pronouns['right']:.0%} of "
-        f"{pronouns['cases']} documents (always the same gender: at most "
-        f"{commonest_gender():.0%}), and in "
-        f"{pronouns['without'][own][head]:.0%} without the encoder's head that is best for "
-        f"antecedents. The head without which it is right least often, {lowest:.0%}, is head "
-        f"{worst_head + 1} of {title_of(worst)}."
-    )
-
-
-def antecedent_head(result):
-    (name,) = [name for name, key in ROWS.items() if key == ("antecedent", 1)]
-    return result["rows"][name]["head"]
+        "without the most important head": f"{without[worst]:.0%} ({worst})",
+    }
 
 
 def row(name, found):

@@ -2,7 +2,6 @@
 
 import functools
 
-from pipelines.atomic_files import read_json, write_json
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
 from t2t_keras.reproduction.run_stages import train
@@ -104,20 +103,3 @@ def last(run, metric):
     """Returns the value of a metric in a run's last evaluation; NaN if training diverged."""
     value = run.evaluations(required=True)[-1].get(metric)
     return float("nan") if value is None else value
-
-
-def measured_once(path, key, measure):
-    """Returns the result of `measure()`, or the stored result of an earlier call.
-
-    Args:
-        path: path of the JSON file that stores the key and the result.
-        key: all values that the result depends on, in JSON types. A stored result with
-            a different key is replaced.
-        measure: function without arguments that returns JSON types.
-    """
-    earlier = read_json(path, {})
-    if earlier.get("key") == key:
-        return earlier["result"]
-    result = measure()
-    write_json(path, {"key": key, "result": result})
-    return result

@@ -5,7 +5,8 @@ from unittest import mock
 from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.claims.toy_runs import ToyRuns, curve, last, measured_once
+from t2t_keras.reproduction.claims.toy_runs import ToyRuns, curve, last
+from t2t_keras.stages.once import once
 
 
 def test_overrides_apply_to_all_variants_but_leave_their_difference():
@@ -57,7 +58,7 @@ def test_a_measurement_is_repeated_only_for_a_different_key(tmp_path):
     path, results = tmp_path / "kept.json", iter([[1], [2]])
 
     def measured(key):
-        return measured_once(path, key, lambda: next(results))
+        return once(path, key, lambda: next(results))
 
     assert measured({"n": [1, 2]}) == [1]
     assert measured({"n": [1, 2]}) == [1]
