@@ -27,7 +27,6 @@ from absl import flags
 from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, opened_run, shared_flags
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.output_files import check_output_folder
 
 TO, WEIGHTS, _ = shared_flags("to", "weights", "trust")
@@ -117,11 +116,3 @@ def draw_curves(folders, output):
     with full_disk_named(output):
         curves(output / "curves.png", runs)
     print(output / "curves.png")
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -11,10 +11,12 @@ so that a temporary slowdown of the machine affects all of them.
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks import data, decode, serve, train
-from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
+from t2t_keras.cli.flags.config_flag import config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory
+
+LOAD_CONFIG = config_loader("base")
 
 SUBJECTS = {"train": train, "decode": decode, "data": data, "serve": serve}
 
@@ -35,11 +37,3 @@ def main(arguments):
         keep_cpu_memory()  # as t2t-train does
     load_backend(on_jax=subject is train)
     subject.measure()
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

@@ -38,7 +38,6 @@ from t2t_keras.cli.flags.shared_flags import (
     opened_run,
     refuse_unused,
 )
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
@@ -199,11 +198,3 @@ def evaluate_trees(arguments):
         result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, **options)
         file.writelines(f"{line}\n".encode() for line in result.parses)
     show_brackets(result, files)
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

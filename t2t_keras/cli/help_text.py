@@ -98,8 +98,7 @@ def text_width():
 def command_flags():
     """Returns the flags of the command, which are those that files of this package define."""
     modules = flags.FLAGS.flags_by_module_dict().items()
-    # The name of a file that Python runs as a module is that of the command.
-    ours = [each for name, each in modules if name.startswith("t2t_keras.") or name == sys.argv[0]]
+    ours = [each for name, each in modules if name.startswith("t2t_keras.")]
     return [flag for each in ours for flag in each if not isinstance(flag, Answer)]
 
 

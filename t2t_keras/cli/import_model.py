@@ -23,7 +23,7 @@ from absl import flags
 
 from pipelines.printable import printable
 from t2t_keras.cli.flags.shared_flags import opened_run, shared_flags, trust_given
-from t2t_keras.cli.main import run, will_resume
+from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT, _ = shared_flags("export", "trust")
@@ -125,11 +125,3 @@ SPLIT = {
     "sentencepiece": "by SentencePiece",
     "subwords": "by tensor2tensor's sub-words",
 }
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -5,6 +5,7 @@ A command's module has no heavy imports at its top. Its `main` checks the argume
 """
 
 import contextlib
+import importlib
 import logging as python_logging
 import os
 import re
@@ -39,10 +40,18 @@ COUNTERPARTS = {
     "dev_source": "valid_src",
     "dev_target": "valid_tgt",
 }
+MODULES = {"import": "import_model"}  # {command: its module, if the name is different}
 RESUMES = False  # whether the same command would resume this one
 
 
-def run(main, load_config=lambda arguments: None):
+def entry():
+    """Runs the command that the program is named after, such as t2t-train."""
+    name = Path(sys.argv[0]).stem.removeprefix("t2t-")
+    module = importlib.import_module(f"t2t_keras.cli.{MODULES.get(name, name)}")
+    run(module.main, getattr(module, "LOAD_CONFIG", lambda arguments: None))
+
+
+def run(main, load_config):
     """Runs `main` as a command. A user error ends it with one message and exit code 2.
 
     Args:

@@ -34,12 +34,14 @@ from pipelines.preparation.source_table import SOURCES
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.flags.config_flag import CONFIG, loaded, refuse_config, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, loaded, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.plugins import load_plugins
+
+LOAD_CONFIG = config_loader("base")
 
 SOURCE = flags.DEFINE_string(
     "source",
@@ -257,11 +259,3 @@ def find_source(folder):
     if SCORES.value:
         return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
     return source
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

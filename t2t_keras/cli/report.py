@@ -17,7 +17,7 @@ from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import only_with, opened_run, shared_flags
-from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.main import one_run
 from t2t_keras.cli.text_files.output_files import check_outputs
 
 WEIGHTS, *_ = shared_flags("weights", "to", "trust")
@@ -54,11 +54,3 @@ def main(arguments):
         test_set = {"sources": sources, "references": references, "name": name}
     options = {"limit": LIMIT.value, "examples": EXAMPLES.value, "weights": WEIGHTS.value}
     print(trained.report(path=OUTPUT.value, **test_set, **options, **search_changes()))
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -34,11 +34,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from t2t_keras.cli.flags.config_flag import loaded, run_with_config
+from t2t_keras.cli.flags.config_flag import config_loader, loaded
 from t2t_keras.cli.flags.field_flags import define_flag
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
+
+LOAD_CONFIG = config_loader("base")
 
 
 def purpose_of(field):
@@ -83,11 +85,3 @@ def main(arguments):
     )
     print(reproduce(plan), end="")
     print(f"{plan.table}: written to {plan.folder}", file=sys.stderr)
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

@@ -42,7 +42,6 @@ from absl import flags
 
 from t2t_keras.cli.flags.engine_flags import IMPORTS
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
@@ -162,11 +161,3 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
         raise ValueError(f"line {first + numbers[error.index] + 1:,}: {error}") from error
     is_page = document and document.is_page
     return document.page(results) if is_page else model.formatted(of_lines, results)
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()
