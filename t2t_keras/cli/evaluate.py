@@ -141,7 +141,7 @@ def check_text_flags(arguments, settings):
     unused = [flag for flag in (LOWERCASE, TOKENIZE) if flag.name not in obeyed]
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
     inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
-    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()}, arguments)
+    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()})
 
 
 def reference_files():
@@ -189,7 +189,7 @@ def evaluate_trees(arguments):
         parses = read_lines(PARSES.value)
         show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), parses), files)
         return
-    check_outputs(OUTPUT.value, {"treebank": treebank}, arguments)
+    check_outputs(OUTPUT.value, {"treebank": treebank})
     if is_export(arguments[0]):
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
     run = opened_run(arguments[0])

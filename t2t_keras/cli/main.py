@@ -71,7 +71,6 @@ def run(main, load_config):
         signal.signal(signal.SIGINT, interrupted)
         define_answers(sys.modules[main.__module__].__doc__)
         with errors_reported():
-            streams.check_output()
             sys.argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:])]
             others, config = without_config(sys.argv)
             arguments = parsed(others)
@@ -181,16 +180,15 @@ class Formatter(python_logging.Formatter):
         return f"{record.levelname}: {line}" if important else line
 
 
-def one_run(arguments):
-    """Returns the only positional argument, which is a run's folder."""
-    if len(arguments) != 1:
-        raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
-    return arguments[0]
+def positional(arguments, count=1, takes="one run's folder"):
+    """Returns the positional arguments, of which there must be `count`; `takes` describes them."""
+    if len(arguments) != count:
+        raise ValueError(f"takes {takes}. Received: {' '.join(arguments) or 'none'}")
+    return arguments
 
 
 def no_arguments(arguments):
-    if arguments:
-        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    positional(arguments, 0, "flags only")
 
 
 def will_resume():

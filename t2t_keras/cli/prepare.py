@@ -38,7 +38,6 @@ from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, loaded, refus
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.plugins import load_plugins
 
 LOAD_CONFIG = config_loader("base")
@@ -250,7 +249,7 @@ def find_source(folder):
         source = own_source(SOURCE.value)
     elif PAIRS.value == "-":
         with open(f"{folder}/standard input", "wb") as copy:
-            shutil.copyfileobj(standard_input(), copy)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         source = SOURCES["pairs"](copy.name, name="standard input")
     else:
         flag, others = next(each for each in SOURCE_FLAGS if each[0].value)

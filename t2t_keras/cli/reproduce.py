@@ -36,7 +36,7 @@ from pathlib import Path
 
 from t2t_keras.cli.flags.config_flag import config_loader, loaded
 from t2t_keras.cli.flags.field_flags import define_flag
-from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.main import positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
 
@@ -59,12 +59,8 @@ FLAGS_OF_PLAN = [
 
 def main(arguments):
     command = Path(sys.argv[0]).name
-    if len(arguments) != 1:
-        raise ValueError(
-            "takes one table: table1, table2, table3 or table4, or: claims. "
-            f"Received: {' '.join(arguments) or 'none'}"
-        )
-    (table,) = arguments
+    takes = "one table: table1, table2, table3 or table4, or: claims"
+    (table,) = positional(arguments, 1, takes)
     if table != "table1":  # it has no stages
         will_resume()
     for argument in loaded().given:

@@ -83,7 +83,7 @@ def check_arguments(arguments):
             f"Received: {', '.join(given)}"
         )
     inputs = {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)}
-    check_outputs(OUTPUT.value, inputs, [*arguments, *split_list(REVERSE.value or "")])
+    check_outputs(OUTPUT.value, inputs)
 
 
 def check_directions(arguments, reverse):

@@ -196,12 +196,7 @@ def warn_of_random_weights(init):
 
 
 def next_commands(folder, data):
-    """Returns lines with the commands that use a finished run.
-
-    Args:
-        folder: the run's folder.
-        data: the setting `data.folder`.
-    """
+    """Returns lines with the commands that use a finished run, trained on the given data."""
     run, given = shlex.quote(folder), "type a sentence, or give a file with < text > translations"
     lines = {
         f"t2t-translate {run}": f"translate: {given}",

@@ -70,10 +70,7 @@ def config_loader(default=None, shown=None, begin=lambda: None):
 def load_config(arguments, default=None, imports=()):
     """Loads the config, changes its settings, and makes it the value of `CONFIG`.
 
-    Args:
-        arguments: --config=NAME_OR_FILE[:VARIANT] and overrides. The last --config counts.
-        default: the config if none is named.
-        imports: paths of further plug-in files.
+    The arguments are --config=NAME_OR_FILE[:VARIANT], of which the last one counts, and overrides.
     """
     global LOADED
     names = [argument for argument in arguments if argument.startswith("--config=")]
