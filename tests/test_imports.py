@@ -18,7 +18,7 @@ from t2t_keras import cli
         (["-m", "t2t_keras.client"], False),
         ([], False),
         (["/usr/local/bin/t2t-train", "--help"], True),
-        (["-u", "-B", "-m", "t2t_keras.cli.train", "x.py"], True),
+        (["-u", "-B", "-m", "t2t_keras.cli", "train", "x.py"], True),
     ],
 )
 def test_a_command_prepares_its_process(monkeypatch, arguments, expected):

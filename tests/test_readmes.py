@@ -166,10 +166,8 @@ RUNNABLE = re.compile(r"^<!-- runnable -->\n\n((?: {4}.*\n)+)", re.M)
 def test_runnable_shell_blocks_run(path, block, workplace, tmp_path):
     """Each command is the module of the checkout, in a folder with the files that it names."""
     for name in {command for command, _ in commands_in(block)}:
-        module = {"import": "import_model"}.get(
-            name.removeprefix("t2t-"), name.removeprefix("t2t-")
-        )
-        program = f'#!/bin/sh\nexec "{sys.executable}" -m t2t_keras.cli.{module} "$@"\n'
+        command = name.removeprefix("t2t-")
+        program = f'#!/bin/sh\nexec "{sys.executable}" -m t2t_keras.cli {command} "$@"\n'
         (tmp_path / name).write_text(program)
         (tmp_path / name).chmod(0o755)
     for name in ("test.out", "other.out"):

@@ -12,7 +12,7 @@ def is_command():
     words = iter(sys.orig_argv[1:])
     program = next((word for word in words if word == "-m" or not word.startswith("-")), "")
     if program == "-m":
-        return next(words, "").startswith("t2t_keras.cli.")
+        return next(words, "") == "t2t_keras.cli"
     return os.path.basename(program).startswith("t2t-")
 
 

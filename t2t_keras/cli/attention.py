@@ -27,7 +27,7 @@ from absl import flags
 from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, opened_run, shared_flags
-from t2t_keras.cli.main import run
+from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_output_folder
 
 TO, WEIGHTS, _ = shared_flags("to", "weights", "trust")
@@ -59,11 +59,9 @@ def main(arguments):
         return
     if CURVES.value and not arguments:
         raise ValueError("--curves takes the folders of one or several runs. Received: none")
-    if not CURVES.value and len(arguments) != 2:
-        raise ValueError(
-            "takes a run's folder and one sentence in quotation marks, or --curves and folders. "
-            f"Received: {' '.join(arguments) or 'none'}"
-        )
+    if not CURVES.value:
+        takes = "a run's folder and one sentence in quotation marks, or --curves and folders"
+        positional(arguments, 2, takes)
     check_output_folder(OUTPUT.value)
     (draw_curves if CURVES.value else draw_attention)(arguments, Path(OUTPUT.value))
 
@@ -117,11 +115,3 @@ def draw_curves(folders, output):
     with full_disk_named(output):
         curves(output / "curves.png", runs)
     print(output / "curves.png")
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -14,7 +14,7 @@ import contextlib
 from absl import flags
 
 from t2t_keras.cli.flags.shared_flags import opened_run, shared_flags
-from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.main import positional
 
 EXPORT, *_ = shared_flags("export", "imports", "trust")
 
@@ -22,7 +22,7 @@ LAST = flags.DEFINE_integer("last", 5, "Number of last checkpoints to average.",
 
 
 def main(arguments):
-    trained = opened_run(one_run(arguments))
+    trained = opened_run(*positional(arguments))
     before = {}
     with contextlib.suppress(ValueError):  # a damaged file is replaced
         before = trained.averaged.record() or {}
@@ -35,11 +35,3 @@ def main(arguments):
         )
     if EXPORT.value:
         trained.renew_exports(print)
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -11,35 +11,27 @@ so that a temporary slowdown of the machine affects all of them.
 
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.benchmarks import data, decode, serve, train
-from t2t_keras.cli.flags.config_flag import refuse_config, run_with_config
+from t2t_keras.cli.flags.config_flag import config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
+from t2t_keras.cli.main import positional
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory
+
+LOAD_CONFIG = config_loader("base")
 
 SUBJECTS = {"train": train, "decode": decode, "data": data, "serve": serve}
 
 
 def main(arguments):
-    if len(arguments) != 1:
-        raise ValueError(
-            f"takes one subject: {', '.join(SUBJECTS)}. Received: {' '.join(arguments) or 'none'}"
-        )
-    check_choice("SUBJECT", arguments[0], SUBJECTS)
-    subject = SUBJECTS[arguments[0]]
+    (name,) = positional(arguments, 1, f"one subject: {', '.join(SUBJECTS)}")
+    check_choice("SUBJECT", name, SUBJECTS)
+    subject = SUBJECTS[name]
     own = {flag.name for flag in subject.FLAGS}
     others = [flag for each in SUBJECTS.values() for flag in each.FLAGS if flag.name not in own]
-    refuse_unused(others, f"on {arguments[0]}")
+    refuse_unused(others, f"on {name}")
     if subject in (decode, serve):
-        refuse_config(f"on {arguments[0]}")
+        refuse_config(f"on {name}")
     if subject is train:
         keep_cpu_memory()  # as t2t-train does
     load_backend(on_jax=subject is train)
     subject.measure()
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

@@ -10,8 +10,6 @@ folders. The script is static, so it answers at once. Print it again after an up
 import sys
 from pathlib import Path
 
-from t2t_keras.cli.main import run
-
 SHELLS = ("bash", "zsh")
 
 
@@ -22,11 +20,3 @@ def main(arguments):
         )
     scripts = Path(__file__).parent / "completion_scripts"
     sys.stdout.write((scripts / f"t2t.{arguments[0]}").read_text(encoding="utf-8"))
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

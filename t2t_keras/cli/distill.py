@@ -23,12 +23,14 @@ import shlex
 import sys
 from pathlib import Path
 
-from t2t_keras.cli.flags.config_flag import CONFIG, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag, help_of
 from t2t_keras.cli.flags.shared_flags import shared_flag, trust_given
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.distillation.plan import settings
+
+LOAD_CONFIG = config_loader()
 
 FLAGS_OF_PLAN = [
     define_flag(field, field.default, help_of(field.metadata["description"]))
@@ -57,11 +59,3 @@ def main(arguments):
 
     words = shlex.join([command, *sys.argv[1:]])
     print(distill(arguments, CONFIG.value, given.pop("run"), command=words, **given), end="")
-
-
-def entry():
-    run_with_config(main)
-
-
-if __name__ == "__main__":
-    entry()

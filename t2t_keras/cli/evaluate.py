@@ -38,7 +38,6 @@ from t2t_keras.cli.flags.shared_flags import (
     opened_run,
     refuse_unused,
 )
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
@@ -142,7 +141,7 @@ def check_text_flags(arguments, settings):
     unused = [flag for flag in (LOWERCASE, TOKENIZE) if flag.name not in obeyed]
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
     inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
-    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()}, arguments)
+    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()})
 
 
 def reference_files():
@@ -190,7 +189,7 @@ def evaluate_trees(arguments):
         parses = read_lines(PARSES.value)
         show_brackets(evaluate_lines(list(read_trees(TREEBANK.value)), parses), files)
         return
-    check_outputs(OUTPUT.value, {"treebank": treebank}, arguments)
+    check_outputs(OUTPUT.value, {"treebank": treebank})
     if is_export(arguments[0]):
         raise ValueError(f"--treebank takes a run, no export. Received: {arguments[0]}")
     run = opened_run(arguments[0])
@@ -199,11 +198,3 @@ def evaluate_trees(arguments):
         result = run.evaluate_parses(TREEBANK.value, WEIGHTS.value, **options)
         file.writelines(f"{line}\n".encode() for line in result.parses)
     show_brackets(result, files)
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -30,7 +30,7 @@ from t2t_keras.cli.flags.shared_flags import (
     refuse_unused,
     shared_flags,
 )
-from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_output_folder
 from t2t_keras.export.formats import FORMATS
 from t2t_keras.translating.exports import versions_in
@@ -87,7 +87,7 @@ not_with(RENEW, *RENEWED, why=", which repeats the options of each export")
 
 
 def main(arguments):
-    folder = one_run(arguments)
+    (folder,) = positional(arguments)
     row, options = FORMATS[FORMAT.value], search_changes()
     if not RENEW.value:
         obeyed = (*row.options, *(["dtype"] if row.dtypes else []))
@@ -129,11 +129,3 @@ def advice(folder):
         yield "It has no model for LiteRT, which lacks operations of this one"
     name = hub_name(folder.resolve().name)
     yield f"Publish it: hf upload ORG/{name} {shlex.quote(str(folder))} ."
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -31,12 +31,7 @@ COMMON = (
 
 
 class Answer(flags.BooleanFlag):
-    """A flag that prints a text and ends the command.
-
-    Args:
-        name, short_name, purpose: see `flags.BooleanFlag`.
-        text: function that returns the text.
-    """
+    """A flag that prints the text that a function returns, and ends the command."""
 
     def __init__(self, name, short_name, purpose, text):
         super().__init__(name, False, purpose, short_name=short_name)
@@ -71,12 +66,7 @@ def version_of(package):
 
 
 def help_text(docstring, width=None):
-    """Returns the text of --help for the command whose flags are defined.
-
-    Args:
-        docstring: the docstring of the command's file.
-        width: columns. None: `text_width()`.
-    """
+    """Returns the text of --help for the command whose flags are defined."""
     width = width or text_width()
     lines = [*docstring_lines(docstring, width)]
     defined = {flag.name: flag for flag in command_flags()}
@@ -98,8 +88,7 @@ def text_width():
 def command_flags():
     """Returns the flags of the command, which are those that files of this package define."""
     modules = flags.FLAGS.flags_by_module_dict().items()
-    # The name of a file that Python runs as a module is that of the command.
-    ours = [each for name, each in modules if name.startswith("t2t_keras.") or name == sys.argv[0]]
+    ours = [each for name, each in modules if name.startswith("t2t_keras.")]
     return [flag for each in ours for flag in each if not isinstance(flag, Answer)]
 
 

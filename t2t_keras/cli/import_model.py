@@ -23,7 +23,7 @@ from absl import flags
 
 from pipelines.printable import printable
 from t2t_keras.cli.flags.shared_flags import opened_run, shared_flags, trust_given
-from t2t_keras.cli.main import run, will_resume
+from t2t_keras.cli.main import positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
 
 EXPORT, _ = shared_flags("export", "trust")
@@ -65,11 +65,7 @@ TARGET_SPACE = flags.DEFINE_integer(
 
 
 def main(arguments):
-    if len(arguments) != 1:
-        raise ValueError(
-            "takes one folder or file of another system, or hf:ORG/NAME. Received: "
-            f"{' '.join(arguments) or 'none'}"
-        )
+    positional(arguments, 1, "one folder or file of another system, or hf:ORG/NAME")
     if not RUN.value:
         raise ValueError("--run: give the folder of the new run")
     from t2t_keras.runs.importing.model_source import check_new, find_model
@@ -125,11 +121,3 @@ SPLIT = {
     "sentencepiece": "by SentencePiece",
     "subwords": "by tensor2tensor's sub-words",
 }
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -5,6 +5,7 @@ A command's module has no heavy imports at its top. Its `main` checks the argume
 """
 
 import contextlib
+import importlib
 import logging as python_logging
 import os
 import re
@@ -41,10 +42,18 @@ COUNTERPARTS = {
     "dev_source": "valid_src",
     "dev_target": "valid_tgt",
 }
+MODULES = {"import": "import_model"}  # {command: its module, if the name is different}
 RESUMES = False  # whether the same command would resume this one
 
 
-def run(main, load_config=lambda arguments: None):
+def entry():
+    """Runs the command that the program is named after, such as t2t-train."""
+    name = Path(sys.argv[0]).stem.removeprefix("t2t-")
+    module = importlib.import_module(f"t2t_keras.cli.{MODULES.get(name, name)}")
+    run(module.main, getattr(module, "LOAD_CONFIG", lambda arguments: None))
+
+
+def run(main, load_config):
     """Runs `main` as a command. A user error ends it with one message and an exit code.
 
     Args:
@@ -64,7 +73,6 @@ def run(main, load_config=lambda arguments: None):
         signal.signal(signal.SIGINT, interrupted)
         define_answers(sys.modules[main.__module__].__doc__)
         with errors_reported():
-            streams.check_output()
             sys.argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:])]
             others, config = without_config(sys.argv)
             arguments = parsed(others)
@@ -176,16 +184,15 @@ class Formatter(python_logging.Formatter):
         return f"{record.levelname}: {line}" if important else line
 
 
-def one_run(arguments):
-    """Returns the only positional argument, which is a run's folder."""
-    if len(arguments) != 1:
-        raise ValueError(f"takes one run's folder. Received: {' '.join(arguments) or 'none'}")
-    return arguments[0]
+def positional(arguments, count=1, takes="one run's folder"):
+    """Returns the positional arguments, of which there must be `count`; `takes` describes them."""
+    if len(arguments) != count:
+        raise ValueError(f"takes {takes}. Received: {' '.join(arguments) or 'none'}")
+    return arguments
 
 
 def no_arguments(arguments):
-    if arguments:
-        raise ValueError(f"takes flags only. Received: {' '.join(arguments)}")
+    positional(arguments, 0, "flags only")
 
 
 def will_resume():

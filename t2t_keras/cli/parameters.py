@@ -8,10 +8,12 @@ t2t-parameters --config=base --diagram=base.png        also draws it, as in Figu
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, refuse_config, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
 from t2t_keras.cli.main import no_arguments
 from t2t_keras.cli.process.backend import load_backend
+
+LOAD_CONFIG = config_loader()
 
 DIAGRAM = flags.DEFINE_string(
     "diagram",
@@ -92,11 +94,3 @@ def print_table3():
             printed = table3.PRINTED_MILLIONS[row]
             line += f"{printed:>9}{printed - printed_base:>+9}"
         print(line, flush=True)
-
-
-def entry():
-    run_with_config(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -34,12 +34,13 @@ from pipelines.preparation.source_table import SOURCES
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.flags.config_flag import CONFIG, loaded, refuse_config, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, loaded, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
-from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.plugins import load_plugins
+
+LOAD_CONFIG = config_loader("base")
 
 SOURCE = flags.DEFINE_string(
     "source",
@@ -248,7 +249,7 @@ def find_source(folder):
         source = own_source(SOURCE.value)
     elif PAIRS.value == "-":
         with open(f"{folder}/standard input", "wb") as copy:
-            shutil.copyfileobj(standard_input(), copy)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         source = SOURCES["pairs"](copy.name, name="standard input")
     else:
         flag, others = next(each for each in SOURCE_FLAGS if each[0].value)
@@ -257,11 +258,3 @@ def find_source(folder):
     if SCORES.value:
         return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
     return source
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

@@ -17,7 +17,7 @@ from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import only_with, opened_run, shared_flags
-from t2t_keras.cli.main import one_run, run
+from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_outputs
 
 WEIGHTS, *_ = shared_flags("weights", "to", "trust")
@@ -38,12 +38,12 @@ only_with([SOURCE], LIMIT, EXAMPLES, WEIGHTS, *SEARCH_FLAGS)
 
 
 def main(arguments):
-    folder = one_run(arguments)
+    (folder,) = positional(arguments)
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
     inputs = {flag.name: flag.value for flag in (SOURCE, REFERENCE)}
-    check_outputs(output, inputs, [folder])
+    check_outputs(output, inputs)
     trained = opened_run(folder)
     from t2t_keras.runs.text_files import read_parallel
 
@@ -54,11 +54,3 @@ def main(arguments):
         test_set = {"sources": sources, "references": references, "name": name}
     options = {"limit": LIMIT.value, "examples": EXAMPLES.value, "weights": WEIGHTS.value}
     print(trained.report(path=OUTPUT.value, **test_set, **options, **search_changes()))
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

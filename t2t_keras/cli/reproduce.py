@@ -34,11 +34,13 @@ import shlex
 import sys
 from pathlib import Path
 
-from t2t_keras.cli.flags.config_flag import loaded, run_with_config
+from t2t_keras.cli.flags.config_flag import config_loader, loaded
 from t2t_keras.cli.flags.field_flags import define_flag
-from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.main import positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
+
+LOAD_CONFIG = config_loader("base")
 
 
 def purpose_of(field):
@@ -57,12 +59,8 @@ FLAGS_OF_PLAN = [
 
 def main(arguments):
     command = Path(sys.argv[0]).name
-    if len(arguments) != 1:
-        raise ValueError(
-            "takes one table: table1, table2, table3 or table4, or: claims. "
-            f"Received: {' '.join(arguments) or 'none'}"
-        )
-    (table,) = arguments
+    takes = "one table: table1, table2, table3 or table4, or: claims"
+    (table,) = positional(arguments, 1, takes)
     if table != "table1":  # it has no stages
         will_resume()
     for argument in loaded().given:
@@ -83,11 +81,3 @@ def main(arguments):
     )
     print(reproduce(plan), end="")
     print(f"{plan.table}: written to {plan.folder}", file=sys.stderr)
-
-
-def entry():
-    run_with_config(main, default="base")
-
-
-if __name__ == "__main__":
-    entry()

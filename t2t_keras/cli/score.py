@@ -30,7 +30,6 @@ from absl import flags
 from pipelines.text.file_lists import split_list
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.line_blocks import Input, opened_input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
 
@@ -84,7 +83,7 @@ def check_arguments(arguments):
             f"Received: {', '.join(given)}"
         )
     inputs = {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)}
-    check_outputs(OUTPUT.value, inputs, [*arguments, *split_list(REVERSE.value or "")])
+    check_outputs(OUTPUT.value, inputs)
 
 
 def check_directions(arguments, reverse):
@@ -199,11 +198,3 @@ def show_total(total, kept):
             f"{perplexity(total['log_p'], total['tokens']):.4f}",
             file=sys.stderr,
         )
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -31,7 +31,7 @@ import socket
 from absl import flags, logging
 
 from t2t_keras.cli.flags.shared_flags import define_list, refuse_unused, shared_flags, trust_given
-from t2t_keras.cli.main import run, show_info
+from t2t_keras.cli.main import show_info
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.serving.limits import Limits
 
@@ -167,11 +167,3 @@ def listening(host, port):
         raise ValueError(
             f"cannot listen on --host={host} --port={port}: {reason}. --port=0 chooses a free port"
         ) from error
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

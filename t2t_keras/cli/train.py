@@ -22,7 +22,7 @@ from pathlib import Path
 
 from absl import flags, logging
 
-from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, loaded, run_with_config
+from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, config_loader, loaded
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
@@ -196,12 +196,7 @@ def warn_of_random_weights(init):
 
 
 def next_commands(folder, data):
-    """Returns lines with the commands that use a finished run.
-
-    Args:
-        folder: the run's folder.
-        data: the setting `data.folder`.
-    """
+    """Returns lines with the commands that use a finished run, trained on the given data."""
     run, given = shlex.quote(folder), "type a sentence, or give a file with < text > translations"
     lines = {
         f"t2t-translate {run}": f"translate: {given}",
@@ -250,10 +245,8 @@ def check_plugins():
         load_plugins_of(run.folder)
 
 
-def entry():
-    shown = "the run's own settings if it exists; otherwise 'finetune' with --init, or 'quickstart'"
-    run_with_config(main, default_config, shown, check_plugins)
-
-
-if __name__ == "__main__":
-    entry()
+LOAD_CONFIG = config_loader(
+    default_config,
+    "the run's own settings if it exists; otherwise 'finetune' with --init, or 'quickstart'",
+    check_plugins,
+)

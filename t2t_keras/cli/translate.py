@@ -35,30 +35,24 @@ finished block of --lines lines. With --apache_beam, it keeps the finished files
 is the width of the beam search.)
 """
 
+import dataclasses
 import functools
 import importlib.metadata
+from typing import Any, NamedTuple
 
 from absl import flags
 
-from t2t_keras.cli.flags.engine_flags import IMPORTS
+from pipelines.atomic_files import json_digest
+from t2t_keras.cli.flags.engine_flags import IMPORTS, opened_model
+from t2t_keras.cli.flags.field_flags import define_flags
+from t2t_keras.cli.flags.search_flags import search_changes
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
-from t2t_keras.cli.main import run
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
-from t2t_keras.cli.text_files.translation_lines import JSON, SCORES
+from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
-from t2t_keras.cli.translation_model import (
-    ALIGNMENTS,
-    CONFIDENCE,
-    GLOSSARY,
-    MARKUP,
-    N_BEST,
-    PREFIX,
-    PREFIXES,
-    REQUIRE,
-    load_model,
-)
+from t2t_keras.translating.request import SEARCH, Request
 
 INPUT = flags.DEFINE_string(
     "input", None, "Text file to translate, or several with --apache_beam. Default: standard input."
@@ -68,6 +62,33 @@ OUTPUT = flags.DEFINE_string(
 )
 LINES = flags.DEFINE_integer(
     "lines", 5000, "Number of input lines that are sorted and batched by length together.", 1
+)
+N_BEST = flags.DEFINE_integer("n_best", None, "Translations per input line. Default: 1.")
+# The fields of a request that apply to all lines. Other commands define --to as well.
+OF_ALL_LINES = define_flags(
+    Request,
+    leave_out=(*SEARCH, "to"),
+    notes={
+        "alignments": "They follow a tab, or are in the objects of --json.",
+        "confidence": "Needs --json.",
+    },
+)
+ALIGNMENTS, CONFIDENCE = OF_ALL_LINES["alignments"], OF_ALL_LINES["confidence"]
+MARKUP, PREFIX = OF_ALL_LINES["markup"], OF_ALL_LINES["prefix"]
+PREFIXES = flags.DEFINE_string(
+    "prefixes", None, "Text file with a prefix for the translation of each input line."
+)
+GLOSSARY = flags.DEFINE_string(
+    "glossary",
+    None,
+    "Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file. "
+    "Where the source phrase occurs, the target phrase is its translation.",
+)
+REQUIRE = flags.DEFINE_string(
+    "require",
+    None,
+    "Text file with a line for each input line: phrases that its translation must contain, "
+    "separated by tabs.",
 )
 
 only_with([APACHE_BEAM], BEAM_OPTIONS)
@@ -82,10 +103,11 @@ def main(arguments):
     values = {flag.name: flag.value for flag in (N_BEST, SCORES, JSON, LINES)}
     values["version"] = importlib.metadata.version("t2t-keras")
     if APACHE_BEAM.value:
-        translate_on_beam(arguments, INPUT.value, OUTPUT.value, values)
+        files = INPUT.value, OUTPUT.value, GLOSSARY.value
+        translate_on_beam(arguments, *files, values, load_model)
         return
     inputs = {flag.name: flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)}
-    check_outputs(OUTPUT.value, inputs, arguments)
+    check_outputs(OUTPUT.value, inputs)
     with opened_input(INPUT.value) as source:
         beside = lines_beside()
         check_counts(beside, source.count)
@@ -93,6 +115,41 @@ def main(arguments):
         blocks = blocks_of(source, beside, model, document_for(source, model))
         command = model.identity | values | beside
         write_blocks(blocks, OUTPUT.value, command, source, "translating", "lines")
+
+
+class TranslationModel(NamedTuple):
+    """Runs or an export, ready to translate."""
+
+    translator: Any
+    options: dict  # fields of the `Request` of every line
+    lines: int  # number of translations per line
+    formatted: Any  # function of texts and the `Translation`s of each; returns the output in bytes
+    identity: dict  # all that the translations depend on besides the texts, in JSON types
+
+
+def load_model(folders):
+    """Returns the `TranslationModel` of an export, a run or an ensemble, with checked options."""
+    from t2t_keras.translating.required_phrases import loaded_glossary
+
+    changes = search_changes()
+    translator, identity = opened_model(folders, method=changes.get("method"))
+    engine = translator.engine
+    given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
+    options = {"n_best": N_BEST.value, **changes}
+    options |= {name: value for name, value in given.items() if value is not None}
+    if GLOSSARY.value:
+        options["glossary"] = loaded_glossary(GLOSSARY.value, engine)
+    own = {"prefixes": ["a"]} if PREFIXES.value else {}
+    own |= {"require": [["a"]]} if REQUIRE.value else {}
+    config = translator.check(options, **own)
+    style = {"scores": SCORES.value, "as_json": JSON.value, "alignments": ALIGNMENTS.value}
+    formatted = functools.partial(lines_of, count=config.n_best, **style)
+    identity |= given | {"search": dataclasses.asdict(config)}
+    identity["glossary"] = GLOSSARY.value and json_digest(options["glossary"].targets)
+    identity["split"] = given["split"] or engine.split
+    if (ALIGNMENTS.value or MARKUP.value) and engine.alignment:
+        identity["alignment"] = dataclasses.asdict(engine.alignment)
+    return TranslationModel(translator, options, config.n_best, formatted, identity)
 
 
 def lines_beside():
@@ -146,10 +203,9 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
 
     Args:
         lines, first: the lines, and the index of the first one.
-        texts, numbers: texts of a document that begin in these lines, and the index of each
-            text's first line in the block. Without a document, None, and the indices of all lines.
+        texts, numbers: texts of a document that begin in these lines, and the index of each text's
+            first line in the block. Without a document, None, and the indices of all lines.
         own: the options of each text.
-        model, document, on_progress: see `blocks_of` and `Translator.translations`.
     """
     from t2t_keras.runs.text_files import line_text
     from t2t_keras.translating.request import TextError
@@ -162,11 +218,3 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
         raise ValueError(f"line {first + numbers[error.index] + 1:,}: {error}") from error
     is_page = document and document.is_page
     return document.page(results) if is_page else model.formatted(of_lines, results)
-
-
-def entry():
-    run(main)
-
-
-if __name__ == "__main__":
-    entry()

@@ -11,10 +11,10 @@ from absl import flags
 from pipelines.atomic_files import check_links, locked_folder
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
+from t2t_keras.cli.flags.engine_flags import TO
 from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.text_files.output_files import check_outputs
-from t2t_keras.cli.translation_model import GLOSSARY, TO, load_model
 
 APACHE_BEAM = flags.DEFINE_bool(
     "apache_beam",
@@ -27,13 +27,13 @@ BEAM_OPTIONS = define_list(
 )
 
 
-def translate_on_beam(arguments, patterns, folder, values):
+def translate_on_beam(arguments, patterns, folder, glossary, values, load_model):
     """Translates the files that `patterns` match to files in a folder, with an export.
 
     `values` are those of the flags that the output depends on besides the flags of the model.
     """
     export = export_in(arguments)
-    sources = files_to_translate(arguments, patterns, folder)
+    sources = files_to_translate(patterns, folder, glossary)
     with contextlib.ExitStack() as stack:
         if flags.FLAGS["verbosity"].value < 1:  # Beam logs everything that a machine lacks
             logging.disable(logging.ERROR)
@@ -69,7 +69,7 @@ def export_in(arguments):
     return newest_in(arguments[0]).absolute()
 
 
-def files_to_translate(arguments, patterns, folder):
+def files_to_translate(patterns, folder, glossary):
     """Returns the absolute paths of the input files, after checking them and the output folder."""
     if not patterns or not folder:
         raise ValueError(
@@ -95,5 +95,5 @@ def files_to_translate(arguments, patterns, folder):
                 f"--output={folder} is among the input files, {item}: its files would be "
                 "translated the next time. Give a different folder"
             )
-    check_outputs(outputs, {"glossary": GLOSSARY.value, "input": names.values()}, arguments)
+    check_outputs(outputs, {"glossary": glossary, "input": names.values()})
     return [*names.values()]

@@ -182,7 +182,7 @@ def start_command(command, arguments, log):
     """Starts `t2t-COMMAND` from the package that this process uses."""
     return subprocess.Popen(
         # With -P, files in the user's folder cannot shadow modules.
-        [sys.executable, "-P", "-m", "t2t_keras.cli.process.stage_process", command, *arguments],
+        [sys.executable, "-P", "-m", "t2t_keras.cli", command, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

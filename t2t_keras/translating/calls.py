@@ -13,23 +13,15 @@ BATCH_TOKENS = {"log_p": 2048, "attention": 1024, "all_attention": 1024}
 
 
 class Call(NamedTuple):
-    """Rows for a method of an engine.
-
-    Args:
-        engine: the engine.
-        method: "search", "log_p", "attention" or "all_attention".
-        columns: {name: list with an item for each row}. "search" has the columns "source",
-            "index" and, if rows have them, "prefix" and "phrases". The other methods have "source"
-            and "target". Both are ids including the end token.
-        before, total: number of rows in earlier searches for the same texts, and in all searches
-            for these texts.
-    """
+    """Rows for a method of an engine: "search", "log_p", "attention" or "all_attention"."""
 
     engine: Any
     method: str
+    # {name: list with an item for each row}: "source", "index" and, if rows have them, "prefix" and
+    # "phrases" of searches; "source" and "target", ids with the end tokens, of other methods.
     columns: dict
-    before: int = 0
-    total: int = 0
+    before: int = 0  # rows in earlier searches for the same texts
+    total: int = 0  # rows in all searches for these texts
 
     @property
     def key(self):
@@ -53,9 +45,6 @@ def computed(engine, method, columns):
 
     The result is the `Hypotheses` of the row, log P of its target tokens, attention weights
     `[target, source]`, or the weights of all heads; see `Engine.all_attention`.
-
-    Args:
-        engine, method, columns: see `Call`.
     """
     if method == "search":
         hypotheses = engine.search(rows_of(columns, engine.longest))
@@ -86,11 +75,10 @@ def rows_of(columns, longest=None):
 def driven(steps, on_progress=lambda done, total: None):
     """Runs a generator of `Call`s to its end and returns its return value.
 
-    Args:
-        steps: the generator. For each `Call`, it is sent a list with the result of each row.
-        on_progress: called with the finished share of all rows, as a number of rows, and the number
-            of all rows, in searches only. A row counts by its length: the longest come first, and
-            the time left is estimated from the share.
+    For each `Call`, the generator is sent a list with the result of each row. In searches,
+    `on_progress` is called with the finished share of all rows, as a number of rows, and the number
+    of all rows. A row counts by its length: the longest come first, and the time left is estimated
+    from the share.
     """
     results = None
     try:
@@ -103,12 +91,7 @@ def driven(steps, on_progress=lambda done, total: None):
 
 
 def answered(call, on_progress):
-    """Returns a list with the result of each row of a `Call`.
-
-    Args:
-        call: the `Call`.
-        on_progress: see `driven`.
-    """
+    """Returns a list with the result of each row of a `Call`; for `on_progress` see `driven`."""
     results, done = [None] * len(call.columns["source"]), 0
     tokens = BATCH_TOKENS.get(call.method, call.engine.batch_tokens)
     lengths = call.lengths()

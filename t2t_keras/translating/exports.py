@@ -28,8 +28,7 @@ def write_version(folder, write, facts):
 
     Args:
         folder: parent of the numbered versions.
-        write: function that takes the new folder and writes the version's files. It may return
-            further facts.
+        write: writes the version's files into the new folder. It may return further facts.
         facts: the record, a dict in JSON types.
     """
     with locked_folder(folder):

@@ -23,21 +23,14 @@ MOST_PIECES = 8, 4  # maximum pieces that a term replaces: 8, and 4 for each of 
 
 
 class Draft(NamedTuple):
-    """A translation without the terms.
+    """A translation without the terms."""
 
-    Args:
-        index: index of the job.
-        text, job: the `Text` and the `Job`, with the terms.
-        translation: the `Translation`.
-        source, target: ids of the sentence and of the translation.
-    """
-
-    index: int
+    index: int  # of the job
     text: Any
-    job: Any
+    job: Any  # with the terms
     translation: Any
-    source: np.ndarray
-    target: np.ndarray
+    source: np.ndarray  # ids of the sentence
+    target: np.ndarray  # ids of the translation
 
     def sources(self):
         """Returns the source and, for each source word of each term, the source without it."""
@@ -70,15 +63,9 @@ class Place(NamedTuple):
 def with_terms(engine, texts, jobs, results, is_long):
     """Puts terms into translations, as a generator of `Call`s; see `Translator.steps`.
 
-    Args:
-        engine: the engine that computes log P and attention.
-        texts, jobs: the `Text`s and `Job`s.
-        results: for each job, its `Translation`s without terms.
-        is_long: function that takes a part and returns whether it is too long to be aligned.
-
-    Returns:
-        For each job with terms, its `Translation`s with terms, best first; none if the terms have
-        no clear places. For each other job, its `Translation`s as they are.
+    `results` are the `Translation`s of each job without terms. A part that `is_long` is not
+    aligned. Returns the `Translation`s with terms of each job, best first; none if the terms have
+    no clear places. Those of jobs without terms stay as they are.
     """
     drafts = [
         Draft(index, texts[job.text_index], job, each, *each.parts[0])
@@ -124,10 +111,8 @@ def rewritten(engine, drafts):
 def ids_with_terms(draft, log_p, weights):
     """Returns the ids of a translation with the terms, or None if they have no clear places.
 
-    Args:
-        draft: the `Draft`.
-        log_p: log P of each token of the translation, for each of `draft.sources()`.
-        weights: attention weights `[target, source]`, or None.
+    `log_p` has a row for each of `draft.sources()`. `weights` is attention `[target, source]` or
+    None.
     """
     tokenizer, job, target = draft.text.tokenizer.target, draft.job, draft.target
     units = units_of(tokenizer, target)
@@ -148,14 +133,11 @@ def ids_with_terms(draft, log_p, weights):
 
 
 def scores_of(terms, units, log_p, weights):
-    """Returns how strongly each unit depends on each source word of each term, or None for a term.
+    """Returns, for each term, scores `[words, units]`, or None if no unit clearly depends on it.
 
-    The score is the fall of log P of the unit without the word, weighted by attention. A term has
-    None if no unit clearly depends on it: words that the rest predicts well depend little on it.
-    Arguments as in `ids_with_terms`.
-
-    Returns:
-        For each term, scores `[words, units]` or None.
+    A score is how strongly a unit depends on a source word of the term: the fall of log P of the
+    unit without the word, weighted by attention. Words that the rest predicts well depend little on
+    it. Arguments as in `ids_with_terms`.
     """
     drops, found = log_p[:1] - log_p[1:], []
     for term in terms:
@@ -176,13 +158,7 @@ def places_of(job, units, scores, target, ends_word):
     """Returns the `Place`s of a job's terms, or None if a term has no clear place.
 
     A term that already stands in its place has no `Place`. Terms with the same place share it.
-
-    Args:
-        job: the `Job`.
-        units: the `Unit`s of the translation.
-        scores: see `scores_of`.
-        target: ids of the translation.
-        ends_word: see `occurrences`.
+    `scores` are those of `scores_of`; for `ends_word`, see `occurrences`.
     """
     if any(each is None for each in scores):
         return None
@@ -220,10 +196,7 @@ def places_of(job, units, scores, target, ends_word):
 def written(units, owners, by_unit, spans):
     """Returns the units of a term where it already stands in its place, or an empty list.
 
-    Args:
-        units, owners: see `places_of`.
-        by_unit: score of each unit.
-        spans: the occurrences of the term.
+    `by_unit` is the score of each unit, and `spans` are the occurrences of the term.
     """
     found = [
         [index for index, unit in enumerate(units) if unit.start < stop and unit.stop > start]
@@ -235,15 +208,10 @@ def written(units, owners, by_unit, spans):
 
 
 def span_of(anchor, scores, units, free):
-    """Returns the range of units that a term replaces.
+    """Returns the range of units that a term replaces, given its scores `[words, units]`.
 
-    Each source word of the term adds the unit that depends on it most, if it is near the anchor.
-
-    Args:
-        anchor: index of the free unit with the highest score.
-        scores: scores of the term; see `scores_of`.
-        units: the `Unit`s.
-        free: booleans: whether each unit may be replaced.
+    Each source word of the term adds the unit that depends on it most, if it is near the anchor,
+    the free unit with the highest score. `free` says of each unit whether it may be replaced.
     """
 
     def joins(unit):

@@ -18,10 +18,7 @@ def whole(text):
 def with_codes(sentences, split_code):
     """Puts a language code before each sentence that has none: the last code earlier in the text.
 
-    Args:
-        sentences: the sentences of a text.
-        split_code: function that takes a sentence and returns the language code at its beginning,
-            or "", and the rest.
+    `split_code` returns the language code at the beginning of a sentence, or "", and the rest.
     """
     code, coded = "", []
     for sentence in sentences:
@@ -58,10 +55,7 @@ def is_wide(character):
 def parts_of(ids, source, longest):
     """Splits the ids of a sentence into parts of at most `longest` ids, as long as possible.
 
-    Args:
-        ids: ids of the sentence. A sentence without text has no parts.
-        source: the tokenizer of the source language; see `Translator`.
-        longest: maximum number of ids in a part.
+    A sentence without text has no parts. `source` is the tokenizer of the source language.
     """
     lead, ids = np.split(ids, [source.lead(ids)])
     room = longest - len(lead)

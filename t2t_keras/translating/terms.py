@@ -11,38 +11,24 @@ from t2t_keras.translating.words import located, word_pieces
 
 
 class Term(NamedTuple):
-    """A phrase of a glossary that applies to a sentence.
+    """A phrase of a glossary that applies to a sentence."""
 
-    Args:
-        words: for each source word of the phrase, the indices of its pieces in the sentence.
-        ids: the target phrase.
-    """
-
-    words: tuple
-    ids: tuple
+    words: tuple  # for each source word, the indices of its pieces in the sentence
+    ids: tuple  # the target phrase
 
 
 class Unit(NamedTuple):
-    """A word of a translation, without the punctuation around it.
+    """A word of a translation, without the punctuation around it."""
 
-    Args:
-        start, stop: indices of its pieces.
-        stretch: index of the stretch of words without punctuation that contains it.
-    """
-
-    start: int
+    start: int  # index of its first piece
     stop: int
-    stretch: int
+    stretch: int  # index of the stretch of words without punctuation that contains it
 
 
 def terms_of(ids, matches, source, encoded):
-    """Returns the `Term`s of a sentence, from left to right.
+    """Returns the `Term`s of a sentence, from left to right, given its ids and `Matches`.
 
-    Args:
-        ids: ids of the sentence.
-        matches: its `Matches`.
-        source: the tokenizer of the source language.
-        encoded: function that takes a target phrase and returns its ids.
+    `source` is the tokenizer, and `encoded` returns the ids of a target phrase.
     """
     words = piece_spans(source, ids, matches.text) if matches.found else []
     terms = []
@@ -75,12 +61,7 @@ def piece_spans(tokenizer, ids, text):
 
 
 def units_of(tokenizer, ids):
-    """Returns the `Unit`s of a translation. If a word contains wide letters, each piece is a unit.
-
-    Args:
-        tokenizer: the tokenizer of the target language.
-        ids: ids of the translation.
-    """
+    """Returns the `Unit`s of a translation. If a word has wide letters, each piece is a unit."""
     texts, sizes, is_word = word_pieces(tokenizer, ids)
     pieces = [piece.replace(SPACE_SIGN, "") for piece in tokenizer.pieces(ids)]
     is_byte = np.isin(ids, tokenizer.byte_ids)
@@ -109,10 +90,7 @@ def units_of(tokenizer, ids):
 def occurrences(ids, phrase, ends_word):
     """Returns the (start, stop) of each occurrence of a phrase in a translation, without overlap.
 
-    Args:
-        ids: ids of the translation.
-        phrase: ids of the phrase.
-        ends_word: booleans: whether each id of the translation ends the word before it.
+    `ends_word` says of each id of the translation whether it ends the word before it.
     """
     ids, phrase, found, start = list(ids), list(phrase), [], 0
     while start + len(phrase) <= len(ids):
@@ -126,11 +104,6 @@ def occurrences(ids, phrase, ends_word):
 
 
 def contains(ids, phrases, ends_word):
-    """Returns whether a translation contains each phrase as often as it is listed.
-
-    Args:
-        ids, ends_word: see `occurrences`.
-        phrases: list of phrases.
-    """
+    """Returns whether a translation contains each phrase as often as it is listed."""
     counts = collections.Counter(map(tuple, phrases))
     return all(len(occurrences(ids, each, ends_word)) >= count for each, count in counts.items())

@@ -82,10 +82,7 @@ class Job(NamedTuple):
 def texts_of(requests, engine, tokenizer_for):
     """Returns the `Text` of each `Request`.
 
-    Args:
-        requests: list of `Request`s.
-        engine: the engine.
-        tokenizer_for: function that takes a request's `to` and returns the tokenizer.
+    `tokenizer_for` is a function that takes a request's `to` and returns the tokenizer.
     """
     glossaries, encoders, texts = {}, {}, []
     for index, request in enumerate(requests):

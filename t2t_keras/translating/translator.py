@@ -297,10 +297,7 @@ def ids_of(results, wanted):
 def finished(text, parts, sizes):
     """Returns the `Translation` of a text, with its markup.
 
-    Args:
-        text: the `Text`.
-        parts: the `Translation` of each part.
-        sizes: number of parts of each sentence.
+    `sizes` are the numbers of parts of each sentence.
     """
     parts, sentences = iter(parts), []
     for size in sizes:

@@ -12,17 +12,11 @@ LOST = 64  # maximum characters between a word and the previous word
 
 
 class WordPieces(NamedTuple):
-    """The pieces of a text, grouped by word. Marks and spaces between words are separate groups.
+    """The pieces of a text, grouped by word. Marks and spaces between words are separate groups."""
 
-    Args:
-        texts: the text of each group.
-        sizes: array with the number of pieces in each group.
-        is_word: array of booleans: whether a group is a word.
-    """
-
-    texts: list
-    sizes: Any
-    is_word: Any
+    texts: list  # of each group
+    sizes: Any  # array with the number of pieces in each group
+    is_word: Any  # array of booleans: whether a group is a word
 
     @property
     def words(self):
@@ -31,12 +25,7 @@ class WordPieces(NamedTuple):
 
 
 def word_pieces(tokenizer, ids):
-    """Returns the `WordPieces` of a text.
-
-    Args:
-        tokenizer: the tokenizer of the language.
-        ids: ids of a text, with or without the end token.
-    """
+    """Returns the `WordPieces` of a text, given its ids with or without the end token."""
     groups = words(tokenizer, ids)
     sizes = np.array([size for _, size in groups], "int64")
     firsts = np.asarray(ids)[np.cumsum(sizes) - sizes]
@@ -75,16 +64,11 @@ def located(text, words):
 
 
 class Words(NamedTuple):
-    """The words of a text and of its translation, and the links between them.
+    """The words of a text and of its translation, and the links between them."""
 
-    Args:
-        source, target: texts of the words.
-        pairs: sorted (source word, target word) indices. None: the words are not aligned.
-    """
-
-    source: list
+    source: list  # texts of the words
     target: list
-    pairs: list | None = None
+    pairs: list | None = None  # sorted indices of linked words. None: they are not aligned
 
 
 def words_of(tokenizer, source, target, weights=None, log_p=None):
@@ -119,13 +103,9 @@ def linked(weights):
 
 
 def between_words(tokenizer, source, target, weights):
-    """Converts weights between pieces to weights `[..., target words, source words]`.
+    """Converts weights `[..., target, source]` to `[..., target words, source words]`.
 
-    Args:
-        tokenizer: the vocabulary's tokenizer.
-        source: ids, including the end token.
-        target: ids, including the end token unless the output was cut off.
-        weights: `[..., target, source]`.
+    The ids include the end token, unless the output was cut off.
     """
     read, written = word_pieces(tokenizer.source, source), word_pieces(tokenizer.target, target)
     return between(read, written, weights)
@@ -144,12 +124,7 @@ def weights_by_order(source, target):
 
 
 def confidence_of(words, log_p):
-    """Returns the confidence of each word: the smallest probability of its pieces.
-
-    Args:
-        words: the `WordPieces` of a translation.
-        log_p: log P of each piece.
-    """
+    """Returns the confidence of each word of `WordPieces`: its pieces' smallest probability."""
     if not len(words.sizes):
         return []
     starts = np.cumsum(words.sizes) - words.sizes

@@ -115,7 +115,6 @@ MISTAKES = {
     "{0}/run --source={0}/one --reference={0}/source": "same number of lines",
     f"{RUN} --against={{0}}/one": "reference and --against must have the same number",
     f"{RUN} --output={{0}}/source": "--output and --source are the same file",
-    f"{RUN} --output={{0}}/run/config.json": "and a file of the run are the same file",
     f"{RUN} --output={{0}}/none/out": "No such file or directory",
     f"{FILE} --source={{0}}/source": "--source has no effect with --hypotheses",
     f"{FILE} --reference={{0}}/one": "must have the same number of lines. Received: 40 and",

@@ -1,6 +1,7 @@
 """--help of every command: readable on 80 columns, and its examples are commands."""
 
 import copy
+import importlib
 import re
 import shlex
 import sys
@@ -43,7 +44,7 @@ def test_help_fits_the_terminal_and_has_the_flags_of_the_command_alone(command):
 def test_each_example_is_a_command(command):
     """Its flags exist, their values are allowed, and so are the settings that it changes."""
     name, module = command
-    main = sys.modules["t2t_keras.cli.main"]
+    main = importlib.import_module("t2t_keras.cli.main")
     blocks = re.split(r"\n\s*\n", module.__doc__.replace("\\\n", ""))
     lines = "\n".join(block for block in blocks if EXAMPLES.match(block)).splitlines()
     assert lines

@@ -54,7 +54,7 @@ def test_an_installed_command_prints_the_help_of_its_module():
 
 
 def test_version_names_what_computes_without_loading_it():
-    process = [sys.executable, "-X", "importtime", "-m", "t2t_keras.cli.train", "--version"]
+    process = [sys.executable, "-X", "importtime", "-m", "t2t_keras.cli", "train", "--version"]
     result = subprocess.run(process, capture_output=True, text=True, check=True)
     versions = [importlib.metadata.version(name) for name in ("tensorflow", "keras")]
     python = ".".join(map(str, sys.version_info[:3]))

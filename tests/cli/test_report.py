@@ -42,7 +42,6 @@ MISTAKES = {
     "{0} --source={0}/report.html --reference={0}/test.de": (
         "--output and --source are the same file"
     ),
-    "{0} --output={0}/config.json": "--output and a file of the run are the same file",
     "{0} --output={0}": "a folder",
     f"{TEST_SET} --output={{0}}/none/page": "No such file or directory",
 }

@@ -168,8 +168,6 @@ MISTAKES = {
     "{0}/run --source={0}/test.en --target={0}/one --output={0}/one": (
         "--output and --target are the same file"
     ),
-    "{0}/run --output={0}/run/config.json": "and a file of the run are the same file",
-    "{0}/run --output={0}/reverse/config.json --reverse={0}/reverse": "a file of the run are the",
     "{0}/run --output={0}": "Is a directory",
     "{0}/run --pieces": "--pieces has no effect without --json",
     "{0}/run --reverse={0}/run --pairs={0}/test.tsv": "in the other direction, de-en",

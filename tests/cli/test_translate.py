@@ -194,7 +194,6 @@ def test_samples_depend_on_the_seed_and_the_line_not_on_the_block(run):
 
 MISTAKES = {
     "{0} --input={1}/text --output={1}/./text": "--output and --input are the same file",
-    "{0} --output={0}/config.json": "a file of the run are the same file",
     "{0} --output={1}/none/out": "No such file",
     "{0} --prefix=a --prefixes={1}/text": "--prefix has no effect with --prefixes",
     "{0} --prefixes={1}/two": "2 lines for 1 input lines",

@@ -15,7 +15,7 @@ from t2t_keras.training.checkpoints import model_state
 
 def identity(*arguments):
     """Returns the identity of the `TranslationModel` that t2t-translate loads."""
-    with parsed_flags("translation_model", *arguments) as module:
+    with parsed_flags("translate", *arguments) as module:
         folders = [str(each) for each in arguments if not str(each).startswith("--")]
         return module.load_model(folders).identity
 
@@ -74,7 +74,7 @@ def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_pat
 
 
 def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):
-    with parsed_flags("translation_model", "--split=off", "--confidence") as module:
+    with parsed_flags("translate", "--split=off", "--confidence", "--json") as module:
         names = {"split", "prefix", "markup", "alignments", "confidence"}
         assert module.OF_ALL_LINES.keys() == names, "the others are files, or have their own flag"
         options = module.load_model([run.folder]).options

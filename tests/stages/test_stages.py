@@ -180,7 +180,7 @@ def test_a_stage_is_a_command_of_this_package_that_does_not_begin_after_its_pare
     log = tmp_path / "log"
     with open(log, "wb") as file:
         assert start_command("completion", ["fish"], file).wait() == 2
-    assert last_message(log) == "completion.py: takes a shell: bash or zsh. Received: fish"
+    assert last_message(log) == "t2t-completion: takes a shell: bash or zsh. Received: fish"
     monkeypatch.setattr(os, "getpid", lambda: 1)
     with open(log, "wb") as file:
         assert start_command("completion", ["fish"], file).wait() == 1

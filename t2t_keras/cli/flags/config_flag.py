@@ -13,7 +13,6 @@ from absl import flags
 
 from t2t_keras.checks import nearest
 from t2t_keras.cli.flags.shared_flags import load_imports, refuse_unused, shared_flag, trust_given
-from t2t_keras.cli.main import run
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.config_files import find_config, shipped_configs
 
@@ -49,11 +48,10 @@ def loaded():
     return LOADED
 
 
-def run_with_config(main, default=None, shown=None, begin=lambda: None):
-    """Runs `main` as a command that accepts `--config`.
+def config_loader(default=None, shown=None, begin=lambda: None):
+    """Returns the `LOAD_CONFIG` of a command that accepts `--config`; see `run` in `main.py`.
 
     Args:
-        main: function of the positional arguments.
         default: value of `--config` when it is not given, or a function that returns this value.
         shown: the default in --help. None: `default`.
         begin: called before plug-in files and configs are loaded. The other flags are parsed.
@@ -66,16 +64,13 @@ def run_with_config(main, default=None, shown=None, begin=lambda: None):
         imports = load_imports(IMPORTS.value)
         load_config(arguments, default() if callable(default) else default, imports)
 
-    run(main, load)
+    return load
 
 
 def load_config(arguments, default=None, imports=()):
     """Loads the config, changes its settings, and makes it the value of `CONFIG`.
 
-    Args:
-        arguments: --config=NAME_OR_FILE[:VARIANT] and overrides. The last --config counts.
-        default: the config if none is named.
-        imports: paths of further plug-in files.
+    The arguments are --config=NAME_OR_FILE[:VARIANT], of which the last one counts, and overrides.
     """
     global LOADED
     names = [argument for argument in arguments if argument.startswith("--config=")]

@@ -20,8 +20,7 @@ def opened_model(folders, to=TO, method=None):
         method: see `open_engine`.
 
     Returns:
-        Its `Translator`, and the engine, the type of its weights, their digests and the tag in JSON
-        types.
+        Its `Translator`, and all that its results depend on, in JSON types.
     """
     from t2t_keras.runs.open_engine import open_engine
     from t2t_keras.translating.exports import for_other_programs, is_export

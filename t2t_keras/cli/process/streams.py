@@ -8,19 +8,9 @@ import os
 import signal
 import sys
 
-# {closed standard stream: mode in which it is opened again}, so that a file opened later does not
-# take its descriptor. Input cannot be read, output cannot be written, and messages are dropped.
-CLOSED = {0: os.O_WRONLY, 1: os.O_RDONLY, 2: os.O_WRONLY}
-
 
 def begin():
     """Prepares the process. Further calls prepare streams that were replaced in the meantime."""
-    for descriptor, mode in CLOSED.items():
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, mode)  # takes the lowest free number
-            os.set_inheritable(descriptor, True)
     if os.path.expanduser("~") == "~":  # the user has no home folder
         os.environ["HOME"] = "/tmp"  # as in Keras. Other libraries would fail or write to "./~"
     use_utf8()
@@ -32,25 +22,11 @@ def use_utf8():
 
     So the command's messages do not mix with messages that libraries write to descriptor 2.
     """
-    if sys.stdout is not None:
-        # File names that are not UTF-8 are written as they are.
-        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
-    if sys.stderr is None or sys.stderr.fileno() == 2:
+    # File names that are not UTF-8 are written as they are.
+    sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if sys.stderr.fileno() == 2:
         options = {"buffering": 1, "encoding": "utf-8", "errors": "backslashreplace"}
         sys.stderr = os.fdopen(os.dup(2), "w", **options)
-
-
-def check_output():
-    """Raises `ValueError` if standard output is closed."""
-    if sys.stdout is None:
-        raise ValueError("standard output is closed. Redirect it to a file or to /dev/null")
-
-
-def standard_input():
-    """Returns standard input as a binary file."""
-    if sys.stdin is None:
-        raise ValueError("standard input is closed. Redirect it from a file")
-    return sys.stdin.buffer
 
 
 def interrupted(promise=""):

@@ -12,23 +12,16 @@ from pipelines.atomic_files import check_links, full_disk_named, locked_folder, 
 from pipelines.progress import Progress
 from pipelines.text.opened_text import opened, text_in, writable
 from t2t_keras.cli.main import will_resume
-from t2t_keras.cli.process.streams import standard_input
 from t2t_keras.cli.text_files.output_files import output_to
 from t2t_keras.runs.block_file import BlockFile, appearing
 
 
 class Input(NamedTuple):
-    """The lines of a file or of standard input.
+    """The lines of a file or of standard input."""
 
-    Args:
-        lines: an iterator of lines in bytes. Standard input is not read before the first of them.
-        count: their number. None: the input cannot be read twice, such as a pipe.
-        interactive: whether a user types them.
-    """
-
-    lines: Any
-    count: int | None
-    interactive: bool
+    lines: Any  # an iterator of bytes. Standard input is not read before the first of them
+    count: int | None  # None: the input cannot be read twice, such as a pipe
+    interactive: bool  # whether a user types the lines
 
     def blocks(self, size):
         """Yields lists of `size` lines, or of one line if a user types them."""
@@ -43,7 +36,7 @@ def opened_input(path):
         with opened(path) as file:
             yield Input(file, line_count(file), False)
         return
-    file = standard_input()
+    file = sys.stdin.buffer
     if file.isatty() or not file.seekable():
         yield Input(later(file), None, file.isatty())
         return
@@ -71,8 +64,7 @@ def write_blocks(blocks, path, command, source, task, unit):
     Args:
         blocks: tuples of the number of lines in a block, its input in bytes, and a function of (a
             function that is told how many lines are done) that returns its output in bytes.
-        path: the file to write, see `opened_output`.
-        command: everything that affects the output besides the input, in JSON types.
+        path, command: the file, and all that affects the output besides the input.
         source: the `Input`.
         task, unit: see `Progress`.
     """

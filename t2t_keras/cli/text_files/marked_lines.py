@@ -12,21 +12,15 @@ NOT_UTF8 = re.compile("[\udc80-\udcff]")  # malformed bytes as decoded by "surro
 class MarkedLines:
     """Divides the lines of a document, and writes the translated page.
 
-    Args:
-        markup: "html" or "xml".
-        is_page: whether the output is also a page, not objects or columns. Then a sentence may span
-            lines, and bytes that are not UTF-8, line ends and a byte order mark are kept.
+    If the output is no page, but objects or columns, sentences end with their lines. On a page,
+    bytes that are not UTF-8, line ends and a byte order mark are kept.
     """
 
     def __init__(self, markup, is_page):
         self.document, self.is_page, self.is_xml = Document(markup), is_page, markup == "xml"
 
     def divided(self, lines):
-        """Returns texts of the next lines as lists of pieces, and each text's first line.
-
-        Args:
-            lines: bytes.
-        """
+        """Returns texts of the next lines as lists of pieces, and each text's first line."""
         texts, numbers = self.texts_of_page(lines) if self.is_page else self.texts_by_line(lines)
         if self.is_xml and (name := self.document.tokenizer.elements.mismatched):
             print(f"WARNING: </{name}> does not match the element before it", file=sys.stderr)

@@ -13,15 +13,8 @@ from pathlib import Path
 from pipelines.atomic_files import atomic_file, unfinished_name
 from pipelines.text.opened_text import compressing
 
-# Patterns of the files of runs and exports that other commands read.
-READ_LATER = (
-    *("config.json", "metrics.jsonl", "training.jsonl", "alignment.json"),
-    *("*.npz", "*.keras", "saved_model.pb"),
-    *("vocabulary/*", "checkpoints/*", "variables/*", "assets/*", "export*/**/*", "[0-9]*/**/*"),
-)
 
-
-def check_outputs(outputs, inputs, folders=(), name="output"):
+def check_outputs(outputs, inputs, name="output"):
     """Rejects an output that is the same file as an input, even under a different name.
 
     A pipe, a terminal or another device may be both input and output.
@@ -29,19 +22,18 @@ def check_outputs(outputs, inputs, folders=(), name="output"):
     Args:
         outputs: a path, a list of paths, or None.
         inputs: {flag: outputs of the same form}.
-        folders: runs and exports, whose files are inputs.
         name: the flag of the outputs.
     """
-    read = {identity(path): "a file of the run" for path in files_of(folders)}
+    read = {}
     for flag, files in inputs.items():
-        read |= dict.fromkeys(map(identity, listed(files)), f"--{flag}")
+        read |= dict.fromkeys(map(identity, listed(files)), flag)
     read.pop(None, None)
     for path in listed(outputs):
         for key in map(identity, (path, unfinished_name(path))):
             if key in read:
                 raise ValueError(
-                    f"--{name} and {read[key]} are the same file, {path}: it would be overwritten. "
-                    "Give a different output"
+                    f"--{name} and --{read[key]} are the same file, {path}: it would be "
+                    "overwritten. Give a different output"
                 )
 
 
@@ -58,11 +50,6 @@ def identity(file):
     except (OSError, ValueError):  # the file does not exist, or its name is not allowed
         return None
     return (status.st_dev, status.st_ino) if stat.S_ISREG(status.st_mode) else None
-
-
-def files_of(folders):
-    """Returns the paths of all files in runs and exports that match `READ_LATER`."""
-    return [path for folder in folders for form in READ_LATER for path in Path(folder).glob(form)]
 
 
 def check_output_folder(folder):

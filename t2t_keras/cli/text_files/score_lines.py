@@ -51,12 +51,7 @@ def json_number(value):
 
 
 def show_brackets(result, files=None):
-    """Prints the scores of a `ParseEvaluation`.
-
-    Args:
-        result: a `ParseEvaluation`.
-        files: None: a table is printed. Otherwise, an object with the names of the files.
-    """
+    """Prints the scores of a `ParseEvaluation`: a table, or an object with the names of `files`."""
     from t2t_keras.evaluation.bracketing import SHORT
 
     rows = {

@@ -16,14 +16,9 @@ def lines_of(texts, results, **style):
 
 
 def formatted(text, translations, scores, as_json, alignments, count):
-    """Returns the output lines for one input line, without line breaks.
+    """Returns the output lines for one input line, which are `count` without JSON.
 
     In lines with several columns, tabs in a translation become spaces.
-
-    Args:
-        text, translations: the input line and its `Translation`s, best first.
-        scores, as_json, alignments: values of --scores, --json and --alignments.
-        count: number of lines for each input line without --json.
     """
     from t2t_keras.translating.sentences import on_one_line
 

@@ -21,12 +21,8 @@ def loaded_models(path, layout, longest=None, threads=None):
     """Returns the `LiteRTModel`s of a flatbuffer: for few rows and, if different, for many rows.
 
     Several threads halve the time of a long step, but double the time of a short one. So a small
-    model is loaded twice: with one thread for few rows, and with a thread per core for many rows.
-
-    Args:
-        path: path of the flatbuffer.
-        layout, longest: see `LiteRTModel`.
-        threads: maximum number of threads. None: one for each core.
+    model is loaded twice: with one thread for few rows, and with a thread per core, or at most
+    `threads`, for many rows.
     """
     threads = threads or cores()
     contents = path.read_bytes()
@@ -78,16 +74,7 @@ class LiteRTModel:
 
 
 class Decoding:
-    """A batch that is being decoded. Between steps, its cache is in the inputs of the program.
-
-    Args:
-        program: the `LoadedProgram` of a step.
-        layout: see `LiteRTModel`.
-        beams: hypotheses per sentence.
-        memory: {name: array}.
-        sentences: number of sentences.
-        room: capacity of the cache, in tokens.
-    """
+    """A batch that is being decoded. Between steps, its cache is in the inputs of the program."""
 
     def __init__(self, program, layout, beams, memory, sentences, room):
         self.program, self.beams, self.memory = program, beams, memory
@@ -172,15 +159,9 @@ class Decoding:
 
 
 def programs_in(contents, threads=1):
-    """Returns {signature: `LoadedProgram`} for a flatbuffer.
+    """Returns {signature: `LoadedProgram`} for the bytes of a flatbuffer.
 
-    Args:
-        contents: contents of the file, as bytes. With a path, LiteRT would map the file into
-            memory, and crash if the file is changed in place.
-        threads: number of threads that compute a program.
-
-    Raises:
-        ValueError: LiteRT is not installed, or cannot load the file.
+    With a path, LiteRT would map the file into memory, and crash if the file is changed in place.
     """
     try:
         from ai_edge_litert.interpreter import Interpreter
@@ -214,11 +195,6 @@ class LoadedProgram:
 
     The public methods of `ai_edge_litert` either work only for the first signature of a file, or
     copy all inputs on each call. So this class calls the private methods that they call.
-
-    Args:
-        interpreter: the `Interpreter`.
-        name: name of the signature.
-        workspace: the `Workspace` of the interpreter.
     """
 
     def __init__(self, interpreter, name, workspace):

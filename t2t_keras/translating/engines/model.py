@@ -102,12 +102,8 @@ def weights_digest(model):
 def graph_search(model, config, method, xla=False):
     """Returns a function that takes `Rows` and returns `Hypotheses`, computed in a graph.
 
-    Args:
-        model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`.
-        method: the search method.
-        xla: whether XLA compiles the search as one program for each batch shape. Otherwise, it runs
-            in stages, with one graph for all batch shapes.
+    With `xla`, XLA compiles the search as one program for each batch shape. Otherwise, it runs in
+    stages, with one graph for all batch shapes.
     """
     specs = {"prefix": IDS, "phrases": tf.TensorSpec([None, None, None], tf.int32)}
 

@@ -22,24 +22,18 @@ ENDS_A_WORD = re.compile(r"[,.;:!?)\]»”’'\"…、。，]*(?:\s|\Z)")
 
 
 class Unit(NamedTuple):
-    """A part of a source or target word. No mark divides a unit of a source word.
+    """A part of a source or target word. No mark divides a unit of a source word."""
 
-    Args:
-        start, end: offsets in the text.
-        role: "core", or "before" or "after" for the punctuation around a word.
-    """
-
-    start: int
+    start: int  # offset in the text
     end: int
-    role: str
+    role: str  # "core", or "before" or "after" for the punctuation around a word
 
 
 def marked_text(segment, translation, source_words, target_words, pairs, escape=str):
-    """Returns a translation with the marks of its source.
+    """Returns a translation with the marks of its source, a `Segment`.
 
     Args:
-        segment: a `Segment` with marks; see `pipelines.markup.marked_text`.
-        translation: the translation of the text.
+        segment, translation: the `Segment`, which has marks, and the translation of its text.
         source_words, target_words: the words to which the indices in `pairs` refer.
         pairs: (source word, target word) indices. If empty, words are linked in order.
         escape: function that escapes text between marks.
@@ -49,13 +43,7 @@ def marked_text(segment, translation, source_words, target_words, pairs, escape=
 
 
 def divided(text, span, cuts):
-    """Returns the `Unit`s of a word.
-
-    Args:
-        text: the text that contains the word.
-        span: the word's start and end.
-        cuts: offsets at which the word is divided, in order.
-    """
+    """Returns the `Unit`s of the word at a span of a text, which is divided at sorted offsets."""
     start, end = span
     core = CORE.search(text, start, end)
     inner = core.span() if core else (start, end)
@@ -120,12 +108,10 @@ class Placement:
         return self.arrange(self.segment.marks, (0, len(self.units)), whole)
 
     def arrange(self, marks, room, source):
-        """Places sibling marks.
+        """Places sibling marks, which are in the order of the source.
 
-        Args:
-            marks: the marks, in the order of the source.
-            room: start and end of the units that the marks may enclose.
-            source: start and end of the source units that contain the marks.
+        `room` is the start and end of the units that the marks may enclose, and `source` of the
+        source units that contain them.
         """
         ranges = [self.source_range(mark) for mark in marks]
         spans = [None] * len(marks)
@@ -235,13 +221,7 @@ def outside(at, taken):
 
 
 class Writer:
-    """Writes a translation with its marks.
-
-    Args:
-        text: the translation.
-        units: the `Unit`s of the translation.
-        escape: see `marked_text`.
-    """
+    """Writes a translation, which consists of `Unit`s, with its marks."""
 
     def __init__(self, text, units, escape):
         self.text, self.units, self.escape = text, units, escape

@@ -10,16 +10,10 @@ from t2t_keras.translating.words import joined_words
 
 
 class MarkedText(NamedTuple):
-    """A text with markup, ready to translate.
+    """A text with markup, ready to translate."""
 
-    Args:
-        pieces: strings that are kept, and `Segment`s that are translated.
-        segments: (sentences, separators between them) for each `Segment`.
-        markup: see `Request`.
-    """
-
-    pieces: list
-    segments: list
+    pieces: list  # strings that are kept, and `Segment`s that are translated
+    segments: list  # (sentences, separators between them) for each `Segment`
     markup: str
 
     @property
@@ -34,9 +28,8 @@ class MarkedText(NamedTuple):
     def marked(self, translations, kept):
         """Returns the text of a translation with the markup of its source.
 
-        Args:
-            translations: the `Translation` of each sentence, with aligned words if there are marks.
-            kept: for each sentence, phrases that its translation must contain.
+        There is a `Translation` for each sentence, with aligned words if there are marks, and in
+        `kept` the phrases that it must contain.
         """
         texts = [
             without_placeholders(on_one_line(each.text), sentence, phrases)
@@ -68,13 +61,9 @@ class MarkedText(NamedTuple):
 
 
 def marked_text_of(text, markup, split):
-    """Returns the `MarkedText` of a text.
+    """Returns the `MarkedText` of a string, or of the pieces of a line of a document.
 
-    Args:
-        text: a string, or the pieces of a line from `Document.pieces_of`.
-        markup: see `Request`.
-        split: function that takes a text and returns its sentences and the separators between
-            them.
+    `split` takes a text and returns its sentences and the separators between them.
     """
     pieces = text
     if isinstance(text, str):  # the translation of white space is empty, as without markup

@@ -1,54 +1,17 @@
-"""The process of a command: closed streams, encodings, an early Ctrl-C. Each test starts one."""
+"""The process of a command: encodings, an early Ctrl-C. Each test starts one."""
 
 import os
 import subprocess
 import sys
 
-import pytest
 from support.processes.commands import ROOT
 
 
-def started(name, *arguments, streams="", **environment):
-    """Runs `t2t-NAME`.
-
-    Args:
-        streams: redirections of the shell, such as "<&-".
-        environment: further variables. None removes one.
-    """
-    command = [sys.executable, "-m", f"t2t_keras.cli.{name}", *arguments]
+def started(name, *arguments, **environment):
+    """Runs `t2t-NAME` with further variables. None removes one."""
+    command = [sys.executable, "-m", "t2t_keras.cli", name, *arguments]
     variables = {key: value for key, value in {**os.environ, **environment}.items() if value}
-    shell = ["sh", "-c", f'exec "$@" {streams}', "sh"]
-    return subprocess.run([*shell, *command], cwd=ROOT, env=variables, capture_output=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "argument", "streams", "closed"),
-    [
-        ("parameters", "--config=base", ">&-", b"standard output"),
-        ("translate", "no_such_run", "<&-", b"standard input"),
-    ],
-)
-def test_a_closed_stream_is_refused_before_the_work(name, argument, streams, closed):
-    result = started(name, argument, streams=streams)
-    assert result.returncode == 2
-    assert result.stderr.startswith(b"%s.py: %s is closed. " % (name.encode(), closed))
-    assert result.stderr.count(b"\n") == 1
-
-
-def test_no_file_takes_the_place_of_a_closed_stream(tmp_path):
-    code = """
-import os, sys
-sys.orig_argv[1:] = ["-m", "t2t_keras.cli.train"]
-import t2t_keras.cli
-file = open(sys.argv[1], "w")
-print("to standard error", file=sys.stderr)
-os.write(2, b"of a library")
-file.write(str(file.fileno() > 2))
-"""
-    program = [sys.executable, "-c", code, str(tmp_path / "file")]
-    shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
-    assert subprocess.run([*shell, *program], cwd=ROOT).returncode == 0
-    assert (tmp_path / "file").read_text() == "True"
+    return subprocess.run(command, cwd=ROOT, env=variables, capture_output=True)
 
 
 def test_text_is_written_in_utf_8_whatever_the_locale():
@@ -58,7 +21,7 @@ def test_text_is_written_in_utf_8_whatever_the_locale():
     assert "translation, tab, 0-0 1-2 …" in help_text.stdout.decode()
     error = started("translate", b"--n\xff\xc3\xa4", PYTHONIOENCODING="ascii").stderr
     assert error.startswith(
-        "translate.py: Unknown command line flag 'n\\udcffä'. See translate".encode()
+        "t2t-translate: Unknown command line flag 'n\\udcffä'. See t2t-".encode()
     )
 
 
@@ -77,4 +40,4 @@ def test_ctrl_c_during_the_first_import_ends_with_a_message(tmp_path):
     (tmp_path / "absl.py").write_text(pressed)
     result = started("translate", "--help", PYTHONPATH=str(tmp_path))
     assert result.returncode == 130
-    assert result.stderr == b"\ntranslate.py: interrupted\n"
+    assert result.stderr == b"\nt2t-translate: interrupted\n"

@@ -7,7 +7,6 @@ import pytest
 from t2t_keras.cli.text_files.output_files import (
     check_output_folder,
     check_outputs,
-    files_of,
     output_to,
 )
 
@@ -36,15 +35,6 @@ def test_other_files_and_devices_are_allowed(text):
     check_outputs(outputs, {"input": text, "missing": text.with_name("missing")})
     check_outputs(None, {"input": text})
     check_outputs("/dev/null", {"input": "/dev/null"})
-
-
-def test_the_files_of_a_run_are_inputs_and_other_files_in_its_folder_are_not(tmp_path):
-    names = ["config.json", "vocabulary/tokenizer.json", "export/1/saved_model.pb", "test.out"]
-    for name in names:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    files = {str(path.relative_to(tmp_path)) for path in files_of([tmp_path]) if path.is_file()}
-    assert files == set(names) - {"test.out"}
 
 
 def test_a_folder_that_cannot_be_written_is_refused(text):

@@ -47,7 +47,7 @@ def command(
     file_size=None,
     environment=None,
 ):
-    """Runs `t2t-NAME` as `python -m t2t_keras.cli.NAME` does.
+    """Runs `t2t-NAME`.
 
     Args:
         stdin: text. None: an open pipe without a writer.
@@ -236,6 +236,10 @@ def become(argv, module):
     try:
         if module.endswith(".py"):
             runpy.run_path(module, run_name="__main__")
+        elif module.startswith("t2t_keras.cli."):
+            from t2t_keras.cli.main import entry
+
+            entry()
         else:
             runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as exit:

@@ -8,4 +8,4 @@ def main(arguments):
 
 
 if __name__ == "__main__":
-    run(main)
+    run(main, lambda arguments: None)

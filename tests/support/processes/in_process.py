@@ -80,7 +80,7 @@ def ended(name, *arguments, stdin=""):
     argv = [f"{name}.py", *map(str, arguments)]
     streams = {}
     with contextlib.ExitStack() as patches, tempfile.TemporaryDirectory() as folder:
-        module = patches.enter_context(parsed_flags(name))
+        patches.enter_context(parsed_flags(name))
         for stream, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
             path = Path(folder) / stream
             path.write_text(stdin, encoding="utf-8")
@@ -92,7 +92,7 @@ def ended(name, *arguments, stdin=""):
         patches.enter_context(absl_help())
         code = 0
         try:
-            module.entry()
+            importlib.import_module("t2t_keras.cli.main").entry()
         except SystemExit as exit:
             code = exit.code if isinstance(exit.code, int) else int(exit.code is not None)
         finally:

@@ -1,7 +1,6 @@
 """Runs t2t-train as a machine of a job, with an invented BLEU: `machine_process TF_CONFIG …`."""
 
 import os
-import runpy
 import sys
 
 BLEU = 7.5
@@ -19,4 +18,7 @@ if __name__ == "__main__":
     from t2t_keras.training.hardware.machines import Machines
 
     send, Machines.of_chief = Machines.of_chief, of_chief
-    runpy.run_module("t2t_keras.cli.train", run_name="__main__", alter_sys=True)
+    sys.argv[0] = "train.py"
+    from t2t_keras.cli.main import entry
+
+    entry()

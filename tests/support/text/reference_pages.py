@@ -12,6 +12,7 @@ from support.processes.in_process import parsed_flags
 from support.text.completion_scripts import bash_script, zsh_script
 
 from t2t_keras.cli.help_text import COMMON, choices_of, command_flags, default_of, purpose_of
+from t2t_keras.cli.main import MODULES
 from t2t_keras.cli.settings_text import groups_of, settings_in
 from t2t_keras.experiment import Experiment
 from t2t_keras.models import MODELS
@@ -34,10 +35,7 @@ def written(name):
 def modules_of_commands():
     """Returns {name of a command without t2t-: name of its module}."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    return {
-        name.removeprefix("t2t-"): function.partition(":")[0].rpartition(".")[2]
-        for name, function in scripts.items()
-    }
+    return {name: MODULES.get(name, name) for name in (each[len("t2t-") :] for each in scripts)}
 
 
 def bash_page():

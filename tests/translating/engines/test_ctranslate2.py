@@ -22,7 +22,7 @@ def test_evaluating_loads_neither_tensorflow_nor_keras(folder, without_backends,
     (tmp_path / "source").write_text(LINES)
     (tmp_path / "reference").write_text(LINES)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference", "output")]
-    words = [sys.executable, "-m", "t2t_keras.cli.evaluate", folder, "--beam=3", *files]
+    words = [sys.executable, "-m", "t2t_keras.cli", "evaluate", folder, "--beam=3", *files]
     result = subprocess.run(words, **without_backends)
     assert result.stdout.startswith("BLEU"), result.stderr
     expected = load_translator(folder).translate(LINES.splitlines(), beam=3)

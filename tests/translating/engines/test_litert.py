@@ -133,7 +133,7 @@ def test_a_run_with_its_export_is_used_without_tensorflow_and_keras(
     texts.write_text(LINES)
 
     def light(name, *arguments):
-        words = [sys.executable, "-m", f"t2t_keras.cli.{name}", run.folder, *arguments]
+        words = [sys.executable, "-m", "t2t_keras.cli", name, run.folder, *arguments]
         result = subprocess.run(words, **without_backends)
         assert result.returncode == 0, result.stderr
         assert "XNNPACK" not in result.stderr, "LiteRT's notes are held back"
