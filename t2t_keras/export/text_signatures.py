@@ -68,12 +68,10 @@ class TextSignatures(tf.Module):
     def parts(self, texts):
         """Splits texts into parts that are short enough. Returns each part's ids and text index."""
         start, ids = self.source.start, self.source.tokenizer.tokenize(texts)
-        room = self.longest - 1 - len(start)
-        if not self.source.has_lead:
-            ids, text_of = parts(ids, self.begins_word, room)
-            return complete(ids, start), text_of
-        lead, ids = split_at(ids, self.source.tokenizer.leads(ids))
-        ids, text_of = parts(ids, self.begins_word, room - lead.row_lengths())
+        has_lead, none = self.source.has_lead, tf.zeros([ids.nrows()], tf.int32)
+        lead, ids = split_at(ids, self.source.tokenizer.leads(ids) if has_lead else none)
+        room = self.longest - 1 - len(start) - lead.row_lengths()
+        ids, text_of = parts(ids, self.begins_word, room)
         return complete(tf.concat([tf.gather(lead, text_of), ids], axis=1), start), text_of
 
     def translate_with_options(self, text, *options):

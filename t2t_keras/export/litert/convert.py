@@ -6,8 +6,6 @@ import tempfile
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
-from t2t_keras.checks import check
-from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
@@ -52,9 +50,6 @@ def save_portable(folder, model, config, dtype="float32"):
     Raises:
         ValueError: see `save_litert`.
     """
-    allowed = "a method without random numbers, such as 'beam', in a portable file"
-    check(not needs_draws(config), "method", config.method, allowed)
-    check(not config.constrain, "constrain", config.constrain, "left out of a portable file")
     write(folder / PORTABLE_MODEL, model, {"translate": portable_program(model, config)}, dtype)
 
 
