@@ -79,13 +79,7 @@ def save_ctranslate2(
 
 
 def specification(specs, model, alignment):
-    """Returns CTranslate2's specification of the model.
-
-    Args:
-        specs: the module `ctranslate2.specs`.
-        model: a `Transformer`.
-        alignment: an `AlignmentHead`.
-    """
+    """Returns the specification of a model, given the module `ctranslate2.specs`."""
     config = model.config
     # A model of a plug-in file may compute something else, even if it derives from `Transformer`.
     parts = config, model.encoder.blocks[0], model.decoder.blocks[0]
@@ -153,12 +147,9 @@ def positions(layer, config):
 
 
 def set_attention(spec, residual, first=0):
-    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one.
+    """Sets the projections of a sub-layer, whose head `first` becomes the first one.
 
-    Args:
-        spec: CTranslate2's specification of the sub-layer.
-        residual: the sub-layer.
-        first: index of the head that becomes the first one.
+    If d_k and d_v differ, zeros pad the smaller one.
     """
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)

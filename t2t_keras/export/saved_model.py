@@ -143,12 +143,7 @@ def graph(function, *signature):
 
 
 def graph_with_defaults(signatures, config):
-    """Returns the graph of the signature with options. The defaults are part of the signature.
-
-    Args:
-        signatures: the `TextSignatures`.
-        config: the `SearchConfig`.
-    """
+    """Returns the graph of the signature with options. The defaults are part of the signature."""
     defaults = default_options(config)
     specs = [tf.TensorSpec([None], each.dtype, name) for name, each in defaults.items()]
 
@@ -164,12 +159,9 @@ def graph_with_defaults(signatures, config):
 
 
 def write(folder, endpoints, *tracked):
-    """Saves only the signatures. Saving the functions too would trace them again.
+    """Saves only signatures, {name: result of `graph`}. Saving functions would trace them again.
 
-    Args:
-        folder: path of the new folder.
-        endpoints: {name: result of `graph`}.
-        *tracked: further objects with variables or tables that the graphs use.
+    `tracked` are further objects with variables or tables that the graphs use.
     """
     # A `tf.function` has defaults for its inputs, but is traced when it is saved.
     graphs = {

@@ -70,13 +70,7 @@ def write(path, model, programs, dtype):
 
 
 def flatbuffer_of(programs, variables, dtype="float32"):
-    """Returns a flatbuffer with a signature for each program. It contains each weight once.
-
-    Args:
-        programs: {name: `Program`}.
-        variables: the `tf.Variable`s that the programs use.
-        dtype: type of the weights, "float32" or "int8".
-    """
+    """Returns a flatbuffer with a signature for each program. It contains each variable once."""
     return joined([converted(name, programs[name], variables, dtype) for name in programs])
 
 

@@ -101,13 +101,7 @@ class TensorFlowServing:
             return web.Response(body=body, content_type="application/json")
 
     async def predicted(self, name, form, values, model, connection):
-        """Returns the body of an answer.
-
-        Args:
-            name, form, values: see `query_of`.
-            model: the `ServedModel` of a version that is in use.
-            connection: the `Connection` of the request.
-        """
+        """Returns the body of the answer to `query_of` a request to a `ServedModel` in use."""
         signatures = self.signatures(model)
         if name not in signatures:
             raise Refusal(
