@@ -27,8 +27,14 @@ ACTIVATIONS = {
     "gelu_tanh": "GELUTanh",
     "gelu_sigmoid": "GELUSigmoid",
 }
-# Positional encodings that consist of a table of vectors, which are added to the embeddings.
-TABULATED = ("sinusoidal", "concatenated", "hugging_face", "learned")
+# {setting of a model: the values that CTranslate2 computes}
+COMPUTED = {
+    "activation": (*ACTIVATIONS,),
+    "positions": ("sinusoidal", "concatenated", "hugging_face", "learned"),  # tables of vectors
+    "attention": ("scaled",),
+    **dict.fromkeys(("residual", "layer_norm"), (True,)),
+    **dict.fromkeys(("neighbourhood", "decoder_neighbourhood"), (None,)),
+}
 PURPOSE = "Exporting for CTranslate2"
 NEVER = -1e4  # logit bias that prevents an id from being written; fits in float16
 
@@ -63,7 +69,7 @@ def save_ctranslate2(
     refuse_quantized(model, "An export for CTranslate2")
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     spec = specification(ctranslate2.specs, model, alignment or AlignmentHead())
-    register_vocabularies(spec, model.config, pieces, source_pieces, source_begin)
+    register_vocabularies(spec, model.config, pieces, source_pieces or pieces, source_begin)
     spec.validate()
     if quantization == "bfloat16":  # CTranslate2's own rounding to bfloat16 needs PyTorch
         round_to_bfloat16(spec)
@@ -73,41 +79,25 @@ def save_ctranslate2(
 
 
 def specification(specs, model, alignment):
-    """Returns CTranslate2's specification of the model.
-
-    Args:
-        specs: the module `ctranslate2.specs`.
-        model: a `Transformer`.
-        alignment: an `AlignmentHead`.
-    """
+    """Returns the specification of a model, given the module `ctranslate2.specs`."""
     config = model.config
-    allowed = "those of a Transformer: CTranslate2 has no other models from source to target"
     # A model of a plug-in file may compute something else, even if it derives from `Transformer`.
-    check(type(config) is TransformerConfig, "config", type(config).__name__, allowed)
-    allowed = f"one of {', '.join(map(repr, TABULATED))} in a model for CTranslate2"
-    check(config.positions in TABULATED, "positions", config.positions, allowed)
-    allowed = "'scaled' in a model for CTranslate2"
-    check(config.attention == "scaled", "attention", config.attention, allowed)
-    for stack, block in ((model.encoder, EncoderBlock), (model.decoder, DecoderBlock)):
-        given = type(stack.blocks[0])
-        check(
-            given is block, "block", given.__name__, f"{block.__name__} in a model for CTranslate2"
-        )
-    for name in ("residual", "layer_norm"):
-        value = getattr(config, name)
-        check(value, name, value, "True in a model for CTranslate2")
-    for name in ("neighbourhood", "decoder_neighbourhood"):
-        restricted = getattr(config, name)
-        check(restricted is None, name, restricted, "None in a model for CTranslate2")
-    check_choice("activation", config.activation, ACTIVATIONS)
+    parts = config, model.encoder.blocks[0], model.decoder.blocks[0]
+    for part, known in zip(parts, (TransformerConfig, EncoderBlock, DecoderBlock), strict=True):
+        allowed = f"one with a {known.__name__}: CTranslate2 has no other models"
+        check(type(part) is known, "model", type(part).__name__, allowed)
+    for name, choices in COMPUTED.items():
+        value, allowed = getattr(config, name), " or ".join(map(repr, choices))
+        check(value in choices, name, value, f"{allowed} in a model for CTranslate2")
     alignment.check(config)
+    alignment_layer = alignment.layer_of(config.decoder_layers)
     spec = specs.TransformerSpec.from_config(
         config.layers,
         config.num_heads,
         pre_norm=config.pre_norm,
         activation=specs.Activation[ACTIVATIONS[config.activation]],
         # `return_attention` returns the mean of a layer's first heads.
-        alignment_layer=alignment.layer_of(config.decoder_layers),
+        alignment_layer=alignment_layer,
         alignment_heads=config.num_heads if alignment.head is None else 1,
     )
     spec.config.layer_norm_epsilon = config.norm_epsilon
@@ -127,15 +117,15 @@ def specification(specs, model, alignment):
     for stack, stack_spec in ((model.encoder, encoder), (model.decoder, decoder)):
         if config.pre_norm:
             set_norm(stack_spec.layer_norm, stack.final_norm)
-        for layer, (block, block_spec) in enumerate(
-            zip(stack.blocks, stack_spec.layer, strict=True)
-        ):
+        for layer, block in enumerate(stack.blocks):
+            block_spec, feed_forward = stack_spec.layer[layer], block.feed_forward.sublayer
             set_attention(block_spec.self_attention, block.self_attention)
             if stack is model.decoder:
-                aligns = layer == alignment.layer_of(config.decoder_layers)
-                first = alignment.head if aligns and alignment.head is not None else 0
+                first = (layer == alignment_layer and alignment.head) or 0
                 set_attention(block_spec.attention, block.cross_attention, first)
-            set_feed_forward(block_spec.ffn, block.feed_forward)
+            set_norm(block_spec.ffn.layer_norm, block.feed_forward.norm)
+            set_linear(block_spec.ffn.linear_0, *weights_of(feed_forward.inner))
+            set_linear(block_spec.ffn.linear_1, *weights_of(feed_forward.outer))
     return spec
 
 
@@ -157,12 +147,9 @@ def positions(layer, config):
 
 
 def set_attention(spec, residual, first=0):
-    """Sets the projections of a sub-layer. If d_k and d_v differ, zeros pad the smaller one.
+    """Sets the projections of a sub-layer, whose head `first` becomes the first one.
 
-    Args:
-        spec: CTranslate2's specification of the sub-layer.
-        residual: the sub-layer.
-        first: index of the head that becomes the first one.
+    If d_k and d_v differ, zeros pad the smaller one.
     """
     attention = residual.sublayer
     set_norm(spec.layer_norm, residual.norm)
@@ -195,12 +182,6 @@ def widened_heads(x, heads, width, first):
     return np.pad(split, widths).reshape(*x.shape[:-1], heads * width)
 
 
-def set_feed_forward(spec, residual):
-    set_norm(spec.layer_norm, residual.norm)
-    set_linear(spec.linear_0, *weights_of(residual.sublayer.inner))
-    set_linear(spec.linear_1, *weights_of(residual.sublayer.outer))
-
-
 def set_norm(spec, norm):
     spec.gamma, spec.beta = array(norm.gamma), array(norm.beta)
 
@@ -222,12 +203,8 @@ def array(x):
 
 def register_vocabularies(spec, config, pieces, source_pieces, source_begin):
     """Sets the text of each id and the special tokens."""
-    check_pieces("pieces", pieces, config.vocab_size)
-    if source_pieces is None:
-        source_pieces = pieces
-    check_pieces("source_pieces", source_pieces, config.source_vocab_size or config.vocab_size)
-    named = (BEGIN, END, UNKNOWN) if source_begin else (END, UNKNOWN)
-    for id in named:  # CTranslate2 has one name for both sides
+    for id in (BEGIN, END, UNKNOWN) if source_begin else (END, UNKNOWN):
+        # CTranslate2 has one name for both sides.
         allowed = f"{pieces[id]!r}, as in `pieces`"
         check(source_pieces[id] == pieces[id], f"source_pieces[{id}]", source_pieces[id], allowed)
     spec.register_source_vocabulary(list(source_pieces))
@@ -237,14 +214,6 @@ def register_vocabularies(spec, config, pieces, source_pieces, source_begin):
     spec.config.unk_token = pieces[UNKNOWN]
     spec.config.add_source_bos = source_begin
     spec.config.add_source_eos = config.source_end
-
-
-def check_pieces(name, pieces, size):
-    if len(pieces) != size or len(set(pieces)) != size:
-        raise ValueError(
-            f"`{name}` must be {size} distinct strings, one for each id. "
-            f"Received: {len(pieces)} strings, {len(set(pieces))} of them distinct"
-        )
 
 
 def round_to_bfloat16(spec):

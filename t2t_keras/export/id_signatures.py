@@ -43,7 +43,6 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         alignment: the `AlignmentHead` that aligns words. None: the default head.
     """
     method, longest = method_of(model, config, trees), model.longest
-    has_options = config.method == "beam"
     options = BeamSearch(model, config, trees)
 
     def search(source):
@@ -63,9 +62,6 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
     def attention(source, target):
         return {"weights": attention_between(model, source, target, alignment)}
 
-    def of_all_heads(source, target):
-        return all_attention(model, source, target)
-
     @tf.function(jit_compile=True, autograph=False)
     def small_search(source):
         room = ops.shape(source)[1] + ROOM
@@ -79,14 +75,14 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         Ids.LOG_P: (log_p, SOURCE, TARGET),
         Ids.SMALL: (small_search, SOURCE),
     }
-    if has_options:
+    if config.method == "beam":
         functions[Ids.OPTIONS] = (with_options, SOURCE, PREFIX, *OPTIONS)
-    if has_options and follows is not None and trees is None:
-        constrained = ConstrainedBeamSearch(model, config, follows)
-        phrases = rows("phrases", axes=3)
-        functions[Ids.PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
+        if follows is not None and trees is None:
+            constrained = ConstrainedBeamSearch(model, config, follows)
+            phrases = rows("phrases", axes=3)
+            functions[Ids.PHRASES] = (with_phrases, SOURCE, PREFIX, phrases, *OPTIONS)
     if any(model.config.attention_layers):
-        functions[Ids.ALL_ATTENTION] = (of_all_heads, SOURCE, TARGET)
+        functions[Ids.ALL_ATTENTION] = (lambda *pair: all_attention(model, *pair), SOURCE, TARGET)
     if model.config.attention_layers[2]:
         functions[Ids.ATTENTION] = (attention, SOURCE, TARGET)
     return {

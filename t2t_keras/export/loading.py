@@ -22,20 +22,14 @@ FORBIDDEN = frozenset(
 
 
 def load(folder):
-    """Loads a SavedModel after registering the text operations that it may contain.
-
-    Raises:
-        ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
-    """
+    """Loads a SavedModel after `checked_graph`, and registers the text operations it may have."""
     checked_graph(folder)
     importlib.import_module("tensorflow_text")  # registers its operations when imported
     try:
         with plain_path(folder) as path, quiet_loading():
             return tf.saved_model.load(path)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise damaged(folder, error) from error
-    except tf.errors.OpError as error:
-        raise damaged(folder, error.message) from error
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, tf.errors.OpError) as error:
+        raise damaged(folder, getattr(error, "message", error)) from error
 
 
 def checked_graph(folder):

@@ -6,8 +6,8 @@ import inspect
 import keras
 import tensorflow as tf
 
-from t2t_keras.checks import check, check_choice
-from t2t_keras.decoding.search import method_of, needs_draws
+from t2t_keras.checks import check_choice
+from t2t_keras.decoding.search import method_of
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.search_in_stages import search_in_stages
@@ -39,7 +39,6 @@ def save_text_model(
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
         alignment, trees, follows: see `id_signatures`.
     """
-    check_search(model, config)
     weights = CompactWeights(model, dtype)
     ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
@@ -66,7 +65,6 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     Args:
         folder, model, config, dtype, trees: see `save_text_model`.
     """
-    check_search(model, config)
     method = method_of(model, config, trees)
 
     def translate(source):
@@ -75,14 +73,6 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
 
     with_weights = CompactWeights(model, dtype).used_by(translate)
     write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
-
-
-def check_search(model, config):
-    """Rejects a search or a model that cannot be exported."""
-    allowed = "a method without random numbers, such as 'beam': a SavedModel cannot sample"
-    check(not needs_draws(config), "method", config.method, allowed)
-    dtype, allowed = model.dtype_policy.name, "float32: see `CompactWeights` for smaller weights"
-    check(dtype == "float32", "model.dtype_policy", dtype, allowed)
 
 
 class CompactWeights(tf.Module):
@@ -153,12 +143,7 @@ def graph(function, *signature):
 
 
 def graph_with_defaults(signatures, config):
-    """Returns the graph of the signature with options. The defaults are part of the signature.
-
-    Args:
-        signatures: the `TextSignatures`.
-        config: the `SearchConfig`.
-    """
+    """Returns the graph of the signature with options. The defaults are part of the signature."""
     defaults = default_options(config)
     specs = [tf.TensorSpec([None], each.dtype, name) for name, each in defaults.items()]
 
@@ -174,12 +159,9 @@ def graph_with_defaults(signatures, config):
 
 
 def write(folder, endpoints, *tracked):
-    """Saves only the signatures. Saving the functions too would trace them again.
+    """Saves only signatures, {name: result of `graph`}. Saving functions would trace them again.
 
-    Args:
-        folder: path of the new folder.
-        endpoints: {name: result of `graph`}.
-        *tracked: further objects with variables or tables that the graphs use.
+    `tracked` are further objects with variables or tables that the graphs use.
     """
     # A `tf.function` has defaults for its inputs, but is traced when it is saved.
     graphs = {

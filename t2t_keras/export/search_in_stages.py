@@ -45,16 +45,9 @@ def search_in_stages(method, source, longest=None, extras=None):
 
 
 def without_finished(method, rows, state, results):
-    """Moves finished sentences from a state to the results.
+    """Moves finished sentences from a state to the results, whose rows they have.
 
-    Args:
-        method: a search, from `method_of`.
-        rows: the row of the results for each sentence of the state.
-        state: the state of the search.
-        results: the `Hypotheses` of all sentences.
-
-    Returns:
-        The rows and the state of the unfinished sentences, and the results.
+    Returns the rows and the state of the unfinished sentences, and the results.
     """
     unfinished = method.unfinished(state)
     ended, going = (tf.where(mask)[:, 0] for mask in (~unfinished, unfinished))

@@ -20,7 +20,7 @@ def parts(ids, begins_word, room):
     Args:
         ids: ragged token ids of the texts.
         begins_word: for each id, whether it begins a word.
-        room: maximum number of tokens in a part: one number, or one for each text.
+        room: maximum number of tokens in a part, for each text.
 
     Returns:
         The ragged ids of the parts, and the index of each part's text. An empty text has no parts.
@@ -29,13 +29,11 @@ def parts(ids, begins_word, room):
     word_starts = tf.cast(tf.where(tf.gather(begins_word, flat))[:, 0], tf.int32)
     word_starts = tf.concat([[-1], word_starts], axis=0)
 
-    rooms = tf.broadcast_to(room, [ids.nrows()])
-
     def texts_of(cuts):
         return tf.searchsorted(starts[:-1], cuts[:-1], side="right") - 1
 
     def too_long(cuts):
-        return cuts[1:] - cuts[:-1] > tf.gather(rooms, texts_of(cuts))
+        return cuts[1:] - cuts[:-1] > tf.gather(room, texts_of(cuts))
 
     def any_too_long(cuts):
         return tf.reduce_any(too_long(cuts))
@@ -43,7 +41,7 @@ def parts(ids, begins_word, room):
     def cut(cuts):
         """Splits each part that is too long into two, as late as possible."""
         begin = tf.boolean_mask(cuts[:-1], too_long(cuts))
-        last = begin + tf.gather(rooms, tf.boolean_mask(texts_of(cuts), too_long(cuts)))
+        last = begin + tf.gather(room, tf.boolean_mask(texts_of(cuts), too_long(cuts)))
         index = tf.searchsorted(word_starts, last, side="right") - 1
         word = tf.gather(word_starts, index)
         new_cuts = tf.where(word > begin, word, last)

@@ -68,12 +68,10 @@ class TextSignatures(tf.Module):
     def parts(self, texts):
         """Splits texts into parts that are short enough. Returns each part's ids and text index."""
         start, ids = self.source.start, self.source.tokenizer.tokenize(texts)
-        room = self.longest - 1 - len(start)
-        if not self.source.has_lead:
-            ids, text_of = parts(ids, self.begins_word, room)
-            return complete(ids, start), text_of
-        lead, ids = split_at(ids, self.source.tokenizer.leads(ids))
-        ids, text_of = parts(ids, self.begins_word, room - lead.row_lengths())
+        has_lead, none = self.source.has_lead, tf.zeros([ids.nrows()], tf.int32)
+        lead, ids = split_at(ids, self.source.tokenizer.leads(ids) if has_lead else none)
+        room = self.longest - 1 - len(start) - lead.row_lengths()
+        ids, text_of = parts(ids, self.begins_word, room)
         return complete(tf.concat([tf.gather(lead, text_of), ids], axis=1), start), text_of
 
     def translate_with_options(self, text, *options):
@@ -100,13 +98,9 @@ class TextSignatures(tf.Module):
         return self.translated(ids, text_of, tf.shape(text)[0], search, config.beam)
 
     def translated(self, ids, text_of, count, search, n):
-        """Returns the joined translations of parts.
+        """Returns the joined translations of the parts of `count` texts.
 
-        Args:
-            ids, text_of: see `parts`.
-            count: number of texts.
-            search: function of (row indices, source ids) that returns tokens and scores.
-            n: number of translations of each part.
+        `search` takes row indices and source ids, and returns n tokens and scores for each row.
         """
 
         def translate(rows):
@@ -139,11 +133,7 @@ class TextSignatures(tf.Module):
         return {"log_probabilities": log_p}
 
     def score_pieces(self, text, translation):
-        """Returns log P of each piece of a `translation` of `text`, given the pieces before it.
-
-        `target_pieces` [batch, pieces] end with the end token and are padded with "";
-        `log_probabilities` are 0 there.
-        """
+        """Returns log P of each piece of a `translation` of `text`; padding is "" and 0."""
         source, target = self.short_pair(text, translation)
         return {
             "target_pieces": pieces_of(target, self.target_pieces),
@@ -151,22 +141,16 @@ class TextSignatures(tf.Module):
         }
 
     def attention(self, text, translation):
-        """Returns the attention weights of a model that reads `text` and writes `translation`.
+        """Returns pieces, and the weights `encoder`, `decoder` and `cross` as far as they exist.
 
-        `source_pieces` and `target_pieces` are padded with "". The weights `encoder`, `decoder`
-        and `cross` are [batch, layers, heads, queries, keys]. In `decoder` and `cross`, row i
-        contains the weights with which target piece i is written. The columns of `decoder` are the
-        begin token and the earlier target pieces. A kind that the model does not have is absent.
+        They are [batch, layers, heads, queries, keys]. In `decoder` and `cross`, row i contains the
+        weights with which target piece i is written.
         """
         source, target = self.short_pair(text, translation)
         return self.pieces(source, target) | self.ids[Ids.ALL_ATTENTION](source, target)
 
     def align(self, text, translation):
-        """Returns the attention weights by which the words of `translation` are aligned.
-
-        `weights` [batch, target pieces, source pieces] are those of the chosen layer and head. The
-        pieces are as in `attention`.
-        """
+        """Returns pieces, and the `weights` [batch, target, source] of the alignment head."""
         source, target = self.short_pair(text, translation)
         return self.pieces(source, target) | self.ids[Ids.ATTENTION](source, target)
 
@@ -220,15 +204,7 @@ def pieces_of(ids, pieces):
 
 
 def option_checks(config, prefix, beam, n_best, **others):
-    """Returns assertions that a search with these options is possible.
-
-    TensorFlow Serving does not check them.
-
-    Args:
-        config: the `SearchConfig` of the export.
-        prefix, beam, n_best: tensors with one value per text.
-        **others: the values of further options, which must be at least 0.
-    """
+    """Returns assertions about the options of texts, which TensorFlow Serving does not check."""
     bounds = {"beam": (beam, 1, config.beam, config.beam), "n_best": (n_best, 1, beam, "the beam")}
     bounds |= {name: (each, 0, MOST[name], f"{MOST[name]:g}") for name, each in others.items()}
     checks = [

@@ -7,6 +7,7 @@ would delay other requests, so it runs in a thread.
 
 import asyncio
 import contextlib
+import functools
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,7 +47,7 @@ class Answering:
 
     def __init__(self, models, limits, batcher, detector_for, split=None):
         self.models, self.limits, self.batcher, self.split = models, limits, batcher, split
-        self.detector_for, self.detectors = detector_for, {}  # {codes: what detects them}
+        self.detector_for = functools.lru_cache(1)(detector_for)
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="steps")
         self.turns = weakref.WeakValueDictionary()  # {client: its `asyncio.Lock`}
 
@@ -180,13 +181,11 @@ class Answering:
         """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""
         targets = self.targets()
         codes = tuple(sorted(targets))
-        if codes not in self.detectors:
-            try:
-                self.detectors = {codes: self.detector_for(codes)}
-            except ValueError as error:
-                raise Refusal(400, f"{error}. Without it, give the source language") from error
-        detect = self.detectors[codes], " ".join(texts), is_html
-        found = await self.run(connection.client, False, *detect)
+        try:
+            detector = self.detector_for(codes)
+        except ValueError as error:
+            raise Refusal(400, f"{error}. Without it, give the source language") from error
+        found = await self.run(connection.client, False, detector, " ".join(texts), is_html)
         # As in LibreTranslate, some language is always named.
         return found or [(next(code for code in targets if targets[code]), 0.0)]
 

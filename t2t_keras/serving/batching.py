@@ -22,14 +22,7 @@ CLIENT_SHARE = 4  # a client's maximum rows in flight, as a multiple of the free
 
 
 class Job:
-    """Rows of one call that go into one batch.
-
-    Args:
-        call: a `Call` with these rows.
-        kind: the key of jobs that may share a batch with this one.
-        client: key of the client.
-        width: width of the widest row.
-    """
+    """Rows of one call that go into one batch, which jobs of the same kind may share."""
 
     def __init__(self, call, kind, client, width):
         self.call, self.kind, self.client, self.width = call, kind, client, width

@@ -28,19 +28,6 @@ def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, byte
     assert 0 < difference.max() < 0.05 * expected.std()
 
 
-def test_float32_uses_the_models_own_weights():
-    model = tiny_model()
-    weights = CompactWeights(model, "float32")
-    assert not weights.stored
-    inputs = tensors(pairs())
-    np.testing.assert_array_equal(weights.used_by(model)(inputs), model(inputs))
-
-
-def test_an_unknown_dtype_is_refused():
-    with pytest.raises(ValueError, match=r"must be one of .*'int8' \(did you mean 'int8'\?\)"):
-        CompactWeights(tiny_model(), "int4")
-
-
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")
 def test_exports_that_quantize_refuse_a_quantized_model(tmp_path):
     model = tiny_model(num_layers=1)

@@ -5,8 +5,7 @@ import pytest
 import tensorflow as tf
 from support.models.helpers import tiny_model
 
-from t2t_keras.export.saved_model import graph, write
-from t2t_keras.export.signature_names import OPTIONS as OPTIONS_SIGNATURE
+from t2t_keras.export.saved_model import write
 
 
 @pytest.mark.long
@@ -25,16 +24,3 @@ def test_a_full_disk_is_an_error_of_the_system(tmp_path, monkeypatch):
     monkeypatch.setattr(tf.saved_model, "save", full_disk)
     with pytest.raises(OSError, match=r"model could not be written: No space left on device"):
         write(tmp_path / "model", {})
-
-
-def test_the_signature_with_options_is_traced_once(tmp_path):
-    numbers, traces = tf.TensorSpec([None], tf.int32), []
-
-    def double(text):
-        traces.append(text)
-        return {"double": 2 * text}
-
-    write(tmp_path / "model", {OPTIONS_SIGNATURE: graph(double, numbers)})
-    assert len(traces) == 1
-    signature = tf.saved_model.load(tmp_path / "model").signatures[OPTIONS_SIGNATURE]
-    assert signature(text=tf.constant([4]))["double"].numpy() == [8]

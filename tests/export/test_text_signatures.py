@@ -62,11 +62,6 @@ def test_long_texts_are_divided_as_in_python_and_every_part_begins_as_its_text()
     ids, text_of = signatures.parts(tf.constant(texts))
     assert [(n, *p) for n, p in zip(text_of.numpy(), ids.to_list(), strict=True)] == expected
     assert max(map(len, expected)) == 12, "the index of the text, ten ids, the end"
-    plain = language._replace(has_lead=False)
-    signatures = TextSignatures(Model(), {}, config, plain, plain)
-    ids, text_of = signatures.parts(tf.constant(texts[:10]))
-    divided = zip(text_of.numpy(), ids.to_list(), strict=True)
-    assert [(n, *part) for n, part in divided] == [each for each in expected if each[0] < 10]
 
 
 def test_batches_hold_the_longest_rows_first_and_results_keep_their_order():

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-from types import SimpleNamespace
 
 import pytest
 from support.serving.served_engine import Client, EchoEngine, predictions
@@ -51,12 +50,6 @@ def test_texts_may_have_as_many_sentences_as_a_request_has_rows(option):
     assert error.value.status == 413
 
 
-def test_too_many_sentences_are_refused_before_they_are_encoded(monkeypatch):
-    monkeypatch.setattr(module, "encoded_sentences", None)
-    with pytest.raises(Refusal, match="have 30,000 sentences"):
-        predictions({"text": "No. A dog. " * 15_000})
-
-
 @pytest.mark.parametrize("option", [{}, {"markup": "html"}, {"glossary": f"{'x' * 99}\tdog"}])
 def test_the_limit_of_a_text_is_one_of_each_sentence(option):
     text = SENTENCE * 80 + "X" * 30
@@ -71,26 +64,6 @@ def test_the_limit_of_a_text_is_one_of_each_sentence(option):
         with pytest.raises(Refusal, match=message) as error:
             predictions({"text": "A dog."}, row, max_text_bytes=30)
         assert error.value.status == 413
-
-
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"text": "a", "glossary": "\n".join(f"{n}\tb" for n in range(1000))},
-        {"text": "<b></b>a " * 430, "markup": "html"},
-    ],
-)
-def test_the_memory_of_glossaries_and_markup_counts(row):
-    held = []
-
-    async def ask():
-        client = Client(EchoEngine())
-        await client(row, GLOSSARY, connection=SimpleNamespace(client="a", hold=held.append))
-        await client.close()
-
-    asyncio.run(ask())
-    assert held[0] >= 500_000
-    assert sum(held[1:]) > 0, "results count, too"
 
 
 def test_an_unknown_signature_is_not_found():

@@ -45,7 +45,7 @@ def serve(tmp_path):
             sock = socket.create_server(("127.0.0.1", 0))
             find = functools.partial(versions_in, tmp_path)
             source = ModelSource("backwards", find, lambda folder: engine or EchoEngine())
-            server = Server([source], Limits(**limits), None)
+            server = Server([source], Limits(**limits), tuple)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
             running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))
             await ready.wait()

@@ -57,13 +57,6 @@ def test_a_model_that_cannot_search_for_phrases_has_no_glossary(terms):
         ServedModel(Lacking(), glossary=terms)
 
 
-def test_equal_glossaries_are_read_once():
-    model, glossary = ServedModel(EchoEngine()), "\n".join(f"a{n}\tb" for n in range(50))
-    options = {"text": "a", "glossary": glossary}
-    requests = [model.request(each) for each in (options, {"text": "a"}, options)]
-    assert requests[0].glossary is requests[2].glossary and requests[1].glossary is None
-
-
 def test_markup_counts_as_memory_and_a_glossary_of_all_rows_once():
     row = {"text": "a", "glossary": {"dog": "Hund"}}
     assert memory_of([row]) == memory_of([row, row | {"text": "b"}]) == 15 * PARSED

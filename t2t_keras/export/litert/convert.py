@@ -7,8 +7,6 @@ import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
 
 from pipelines.exit_codes import NOT_CONVERTIBLE
-from t2t_keras.checks import check
-from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
@@ -55,9 +53,6 @@ def save_portable(folder, model, config, dtype="float32"):
     Raises:
         ValueError: see `save_litert`.
     """
-    allowed = "a method without random numbers, such as 'beam', in a portable file"
-    check(not needs_draws(config), "method", config.method, allowed)
-    check(not config.constrain, "constrain", config.constrain, "left out of a portable file")
     write(folder / PORTABLE_MODEL, model, {"translate": portable_program(model, config)}, dtype)
 
 
@@ -78,13 +73,7 @@ def write(path, model, programs, dtype):
 
 
 def flatbuffer_of(programs, variables, dtype="float32"):
-    """Returns a flatbuffer with a signature for each program. It contains each weight once.
-
-    Args:
-        programs: {name: `Program`}.
-        variables: the `tf.Variable`s that the programs use.
-        dtype: type of the weights, "float32" or "int8".
-    """
+    """Returns a flatbuffer with a signature for each program. It contains each variable once."""
     return joined([converted(name, programs[name], variables, dtype) for name in programs])
 
 

@@ -25,24 +25,14 @@ SPARE = 2  # additional candidates, because padding and begin tokens may be amon
 
 
 class Program(NamedTuple):
-    """A function of named arrays.
-
-    Args:
-        function: takes the arrays as keyword arguments and returns {name: array}.
-        inputs: {name: `tf.TensorSpec`}.
-    """
+    """A function from arrays, given as keyword arguments, to {name: array}."""
 
     function: object
-    inputs: dict
+    inputs: dict  # {name: `tf.TensorSpec`}
 
 
 def programs_of(model, beam):
-    """Returns {name: `Program`} of a model.
-
-    Args:
-        model: a `SequenceModel` or an `Ensemble`.
-        beam: beam width of the search step. A step for greedy search is added.
-    """
+    """Returns {name: `Program`} of a `SequenceModel` or `Ensemble`, with steps for 1 and `beam`."""
     ids = tf.TensorSpec([1, None], tf.int32)
     found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
     for width in sorted({1, beam}):
@@ -61,12 +51,7 @@ def first_model(model):
 
 
 def portable_program(model, config):
-    """Returns the `Program` of a whole search, for programs without NumPy and this package.
-
-    Args:
-        model: see `programs_of`.
-        config: a `SearchConfig` without a constraint to trees.
-    """
+    """Returns the `Program` of a whole search, for programs without NumPy and this package."""
     method, longest = method_of(model, config), model.longest
 
     def search(source):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from pipelines.atomic_files import check_links
 from pipelines.tokenizers.tags import tag_before
-from t2t_keras.checks import check_choice, nearest
+from t2t_keras.checks import check, check_choice, nearest
+from t2t_keras.decoding.search import needs_draws
 from t2t_keras.decoding.search_config import as_recorded
 from t2t_keras.export.formats import FORMATS
 from t2t_keras.runs.exports.fitting import NoExport, fitting, stale
@@ -78,6 +79,10 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
     dtype = dtype or FORMATS[format].dtypes[0]
     config = run.search(**search).with_results(n_best)
     config.validate()
+    allowed = "a method without random numbers, such as 'beam': an export cannot sample"
+    check(not needs_draws(config), "method", config.method, allowed)
+    allows_trees = not config.constrain or format not in ("litert", "portable")
+    check(allows_trees, "constrain", config.constrain, "left out: LiteRT knows no trees")
     model, steps, file = run.loaded_with_file(weights)
     tokenizer, choice = run.tokenizer(), run.alignment_choice()
     options = {"languages": languages, "n_best": n_best, "dtype": dtype, **search}

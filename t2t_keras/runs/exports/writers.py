@@ -5,7 +5,6 @@ A writer may return further facts for the record of the version.
 
 from pipelines.tokenizers import graphs_of, save_tokenizer
 from t2t_keras.checks import check
-from t2t_keras.decoding.search import needs_draws
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.litert.convert import save_litert, save_portable
 from t2t_keras.export.saved_model import save_ids_model, save_text_model
@@ -47,9 +46,6 @@ def write_ids_model(prepared, folder):
 def write_litert(prepared, folder):
     """Writes a model for `LiteRTEngine`, and returns the layout of its programs."""
     run, model, config, dtype = prepared
-    check(not config.constrain, "constrain", config.constrain, "left out: LiteRT knows no trees")
-    allowed = "a method without random numbers, such as 'beam', in an export"
-    check(not needs_draws(config), "method", config.method, allowed)
     save_tokenizer(run.tokenizer(), folder / "vocabulary")
     return {"layout": save_litert(folder, model, config.beam, dtype)}
 

@@ -6,7 +6,7 @@ alternatives of HTML are additions.
 
 import re
 
-from t2t_keras.serving.apis.json_values import check_rows, json_response
+from t2t_keras.serving.apis.json_values import check_rows
 from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
@@ -32,6 +32,7 @@ FIELDS = {
     },
     "api_key": {"description": "if the server requires one", "type": ["string", "null"]},
 }
+FIELDS_OF_DETECT = {name: FIELDS[name] for name in ("q", "api_key")}
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
@@ -51,21 +52,16 @@ class LibreTranslate:
     def routes(self):
         computes = {"media": (JSON, *FORMS), "key": FIELD, "computes": True}
         translates = self.translate, "Translates a text, or a list of texts", TRANSLATED
-        fields, detects = {name: FIELDS[name] for name in ("q", "api_key")}, "Detects the language"
         translates += FIELDS, REQUIRED
+        detects = self.detect, "Detects the language", DETECTED, FIELDS_OF_DETECT, ("q",)
         languages = "The languages, and those that each is translated into"
+        settings = "Settings for user interfaces", self.settings_for("de")
         return [
             Route("translate", "POST", "/translate", *translates, **computes),
             Route("translate_by_get", "GET", "/translate", *translates, **computes),
-            Route(
-                *("detect", "POST", "/detect", self.detect, detects, DETECTED, fields, ("q",)),
-                **computes,
-            ),
+            Route("detect", "POST", "/detect", *detects, **computes),
             Route("languages", "GET", "/languages", self.languages, languages, LANGUAGES),
-            Route(
-                *("settings", "GET", "/frontend/settings", self.settings),
-                *("Settings for user interfaces", self.settings_for("de")),
-            ),
+            Route("settings", "GET", "/frontend/settings", self.settings, *settings),
             disabled("translate_file", "Files translation"),
             disabled("suggest", "Suggestions"),
         ]
@@ -88,7 +84,7 @@ class LibreTranslate:
             answer = {name: values[0] for name, values in answer.items()}
         if ignored := sorted(values.keys() - KNOWN):
             answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
-        return json_response(answer)
+        return answer
 
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
@@ -103,23 +99,19 @@ class LibreTranslate:
         values = await self.checked_fields(request)
         texts, _ = texts_in(values, self.limits)
         found = await self.answering.detect(texts, request[CONNECTION])
-        return json_response(
-            [{"confidence": confidence, "language": code} for code, confidence in found]
-        )
+        return [{"confidence": confidence, "language": code} for code, confidence in found]
 
     async def languages(self, request):
         self.models.check_started()
         targets = self.models.targets()
-        return json_response(
-            [
-                {"code": code, "name": name_of(code), "targets": sorted({code, *targets[code]})}
-                for code in sorted(targets, key=name_of)
-            ]
-        )
+        return [
+            {"code": code, "name": name_of(code), "targets": sorted({code, *targets[code]})}
+            for code in sorted(targets, key=name_of)
+        ]
 
     async def settings(self, request):
         pairs = [each for _, each in self.models.languages if each] or [("", "")]
-        return json_response(self.settings_for(pairs[0][1]))
+        return self.settings_for(pairs[0][1])
 
     def settings_for(self, target):
         """Returns the settings, given the code of the first model's target language."""

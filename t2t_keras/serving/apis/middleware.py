@@ -78,7 +78,8 @@ class Middleware:
             return self.options(request)
         if self.keys and route.key == HEADER:
             self.keys.check(request)
-        return await route.handler(request)
+        found = await route.handler(request)
+        return found if isinstance(found, web.Response) else json_response(found)
 
     def options(self, request):
         """Answers OPTIONS, and a browser that asks whether a page may send a request."""

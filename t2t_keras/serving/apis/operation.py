@@ -3,9 +3,10 @@
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.routes import HEADER, Route, document
 from t2t_keras.serving.page.page import page
+
+HEALTHY = {"status": "ok"}
 
 
 class Operation:
@@ -17,34 +18,26 @@ class Operation:
         self.all_routes = []  # set when all routes are known
 
     def routes(self):
-        health, metrics = "Whether requests are served", CONTENT_TYPE_LATEST.partition(";")[0]
-        ok, described = {"status": "ok"}, {"openapi": "3.1.0"}
+        health, described = "Whether requests are served", {"openapi": "3.1.0"}
+        metrics = "Metrics for Prometheus", CONTENT_TYPE_LATEST.partition(";")[0]
         return [
             Route("page", "GET", "/", self.page, "The web page", "text/html"),
-            Route("health", "GET", "/healthz", self.healthz, health, "text/plain"),
-            Route("health_of_libretranslate", "GET", "/health", self.health, health, ok),
-            Route(
-                *("metrics", "GET", "/metrics", self.show_metrics),
-                *("Metrics for Prometheus", metrics),
-                key=HEADER,
-            ),
+            Route("health", "GET", "/healthz", self.health, health, "text/plain"),
+            Route("health_of_libretranslate", "GET", "/health", self.health, health, HEALTHY),
+            Route("metrics", "GET", "/metrics", self.show_metrics, *metrics, key=HEADER),
             Route("openapi", "GET", "/openapi.json", self.openapi, "This document", described),
         ]
 
     async def page(self, request):
         return web.Response(text=page(self.models.languages, self.limits), content_type="text/html")
 
-    async def healthz(self, request):
-        self.models.check_started()
-        return web.Response(text="ok\n")
-
     async def health(self, request):
         self.models.check_started()
-        return json_response({"status": "ok"})
+        return HEALTHY if request.path == "/health" else web.Response(text="ok\n")
 
     async def show_metrics(self, request):
         return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     async def openapi(self, request):
         known = self.models.all, self.models.targets(), self.needs_key
-        return json_response(document(self.all_routes, *known))
+        return document(self.all_routes, *known)

@@ -39,7 +39,8 @@ class Route(NamedTuple):
         name: unique name, which is also the operationId.
         method: "GET", which also answers HEAD, or "POST".
         path: path with parameters in braces, as in OpenAPI.
-        handler: coroutine function that takes aiohttp's request and returns the response.
+        handler: coroutine function that takes aiohttp's request. It returns a value for JSON, or a
+            response.
         summary: description.
         answer: an example of the JSON in an answer, or the media type of other answers. None: all
             answers are errors.

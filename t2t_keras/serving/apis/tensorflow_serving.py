@@ -10,7 +10,6 @@ from aiohttp import web
 
 from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.serving.answering import are_short
-from t2t_keras.serving.apis.json_values import json_response
 from t2t_keras.serving.apis.requests import CONNECTION, body_of
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.apis.tensorflow_serving_rows import (
@@ -72,7 +71,7 @@ class TensorFlowServing:
 
     async def status(self, request):
         model, number = self.addressed(request)
-        return json_response(model.status(number))
+        return model.status(number)
 
     async def metadata(self, request):
         model, number = self.addressed(request)
@@ -80,12 +79,10 @@ class TensorFlowServing:
         signatures = self.signatures(version.model).items()
         described = {name: metadata_of(each) for name, each in signatures}
         number = str(version.number)
-        return json_response(
-            {
-                "model_spec": {"name": model.name, "signature_name": "", "version": number},
-                "metadata": {"signature_def": {"signature_def": described}},
-            }
-        )
+        return {
+            "model_spec": {"name": model.name, "signature_name": "", "version": number},
+            "metadata": {"signature_def": {"signature_def": described}},
+        }
 
     def signatures(self, model):
         """Returns {name: `Signature`} of a `ServedModel`."""
@@ -101,13 +98,7 @@ class TensorFlowServing:
             return web.Response(body=body, content_type="application/json")
 
     async def predicted(self, name, form, values, model, connection):
-        """Returns the body of an answer.
-
-        Args:
-            name, form, values: see `query_of`.
-            model: the `ServedModel` of a version that is in use.
-            connection: the `Connection` of the request.
-        """
+        """Returns the body of the answer to `query_of` a request to a `ServedModel` in use."""
         signatures = self.signatures(model)
         if name not in signatures:
             raise Refusal(

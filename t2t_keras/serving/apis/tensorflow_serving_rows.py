@@ -138,9 +138,8 @@ def translated(rows, results, width):
     """Returns {output: a value for each row} of a signature that translates.
 
     Args:
-        rows: the fields of each `Request`.
-        results: the `Translation`s of each, best first.
-        width: number of translations in the answer. None: one, which is no list.
+        rows, results: the fields of each `Request`, and its `Translation`s, best first.
+        width: see `Signature`.
     """
     count = width or 1
 
@@ -185,13 +184,7 @@ def asks(row, output):
 
 
 def compared(signature, tokenizer, sources, targets, results):
-    """Returns {output: a value for each row} of a signature about pairs.
-
-    Args:
-        signature: its name.
-        tokenizer: the tokenizer.
-        sources, targets, results: see `Answering.pairs`.
-    """
+    """Returns {output: a value for each row} of a signature about pairs; see `Answering.pairs`."""
     if signature == "score":
         sums = [np.sum(each, dtype="float64") for each in results]
         return {"log_probabilities": np.array(sums, "float32")}
@@ -216,9 +209,7 @@ def pieces_of(language, ids):
 def as_json_in(form, columns):
     """Returns an answer in the form of its request, as JSON in bytes.
 
-    Args:
-        form: "instances" or "inputs".
-        columns: function that returns {output: a value for each row}.
+    `columns` is a function that returns {output: a value for each row}.
     """
     values = columns()
     if len(values) == 1:

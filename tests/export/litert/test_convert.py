@@ -130,12 +130,6 @@ def test_a_portable_file_has_the_whole_search_for_batches_of_any_size(tmp_path):
         np.testing.assert_allclose(found["scores"], scores, atol=1e-4)
 
 
-@pytest.mark.parametrize("settings", [{"method": "sample"}, {"constrain": "tree"}])
-def test_what_a_portable_file_cannot_do_is_refused(settings, tmp_path):
-    with pytest.raises(ValueError, match=f"`{next(iter(settings))}` must be .* a portable file"):
-        save_portable(tmp_path, tiny_model(num_layers=1), SearchConfig(**settings))
-
-
 def doubled(matrix, steps):
     """Returns a program with a matrix and a loop."""
 

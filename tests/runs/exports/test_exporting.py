@@ -75,6 +75,7 @@ def test_exports_are_written_inside_the_run_by_default(copied, empty_models, mon
         ("", {"n_best": 9}, r"`n_best` must be at most the beam width"),
         ("", {"weights": "oldest"}, r"no weights 'oldest'"),
         ("", {"method": "sample"}, "cannot sample"),
+        ("", {"format": "portable", "constrain": "tree"}, "LiteRT knows no trees"),
         ("", {"licence": "mit"}, "has no option 'licence'. It has: dtype, to, languages"),
         ("", {"dtype": "float16"}, "`dtype` must be one of 'float32', 'bfloat16', 'int8'"),
         ("model.h5", {"format": "keras"}, r"must name a file that ends in .keras"),

@@ -46,7 +46,7 @@ def test_the_page_is_used_by_keyboard_and_shows_attention_and_errors(page):
         for text, message in {
             "  ": "There is nothing to translate",
             "x" * 5000: "has 5,000 bytes; at most 4,000 are allowed",
-            "dog " * 150: "at most 500 are allowed",  # is translated, but without attention
+            "dog " * 300: "at most 256 tokens",  # is translated, but without attention
             "fail": "The server failed to answer this request. The server's log tells the reason.",
         }.items():
             page.fill_in("text", text)

@@ -125,7 +125,7 @@ class Client:
         limits = Limits(**limits)
         self.batcher = Batcher(limits, Metrics())
         self.version = Version(1, ServedModel(engine, glossary=glossary))
-        self.answering = Answering(None, limits, self.batcher, None, split)
+        self.answering = Answering(None, limits, self.batcher, tuple, split)
         self.api = TensorFlowServing(self.answering)
 
     async def __call__(self, *rows, signature=OPTIONS, client="a", connection=None):
