@@ -28,19 +28,12 @@ class ScoredPairs:
         if min_score is None and not 0 < best <= 1:
             raise ValueError(f"`best` must be above 0 and at most 1. Received: best={best}")
         self.source, self.lines = source, Lines("scores", scores)
+        self.languages = getattr(source, "languages", None)
+        self.files = getattr(source, "files", [])  # of the text, if it is from files
         values, self.min_score = array.array("d", self.scores()), min_score
         if min_score is None:
             kept = math.ceil(round(best * len(values), 6))  # 0.07 * 100 is a little more than 7
             self.min_score = sorted(values, reverse=True)[kept - 1] if kept else math.inf
-
-    @property
-    def languages(self):
-        return getattr(self.source, "languages", None)
-
-    @property
-    def files(self):
-        """The files of the text, if it is from files."""
-        return getattr(self.source, "files", [])
 
     def __iter__(self):
         missing = object()

@@ -108,21 +108,20 @@ def trees_of(lines, path):
                     f"{token!r} is outside of all trees. A tree begins with an opening bracket and "
                     "ends with the matching one"
                 )
-            label, siblings = open_trees[-1]
-            if token != ")" and label is None and not siblings:
-                open_trees[-1][0] = token
-                continue
             child = token
             if token == ")":
-                if not siblings:
+                label, children = open_trees.pop()
+                if not children:
                     raise wrong(f"the constituent ({label or ''}) is empty")
-                child = Tree(label or "", siblings)
-                open_trees.pop()
+                child = Tree(label or "", children)
                 if not open_trees:
                     yield child
                     continue
-                label, siblings = open_trees[-1]
+            elif open_trees[-1] == [None, []]:
+                open_trees[-1][0] = token
+                continue
             # A constituent has either child trees or one word.
+            label, siblings = open_trees[-1]
             if siblings and (isinstance(child, str) or isinstance(siblings[0], str)):
                 raise wrong(
                     f"in ({label or ''} …), a word must be the only child of its tag, as in "
