@@ -91,13 +91,7 @@ def form_of(start, forms):
 
 
 class Decompressed(io.RawIOBase):
-    """The contents of a compressed file. Every kind of damage raises the same error.
-
-    Args:
-        file: a file that decompresses, such as a `gzip.GzipFile`.
-        compressed: the compressed file that `file` reads.
-        name: name of the compressed file in messages.
-    """
+    """The contents of a compressed file, read by `file`. All damage raises the same error."""
 
     def __init__(self, file, compressed, name):
         self.file, self.compressed, self.name = file, compressed, name

@@ -79,12 +79,7 @@ def parse(text):
 
 
 def trees_of(lines, path):
-    """Yields the trees in lines of text.
-
-    Args:
-        lines: an iterable of lines in bytes.
-        path: name of the file, for messages.
-    """
+    """Yields the trees in lines of bytes. `path` is the name of the file, for messages."""
     open_trees = []  # [label, children] of each constituent that is not closed yet
     first_line = 0  # number of the line where the outermost open constituent begins
     for number, line in enumerate(lines, start=1):
@@ -316,7 +311,7 @@ def write_mixed(path, gold, automatic, ratio=None):
 
 
 def amounts(gold, automatic, ratio):
-    """Returns the number of trees of each treebank in the mixture, given their sizes."""
+    """Returns the numbers of trees in the mixture, given the sizes of the treebanks."""
     if ratio is None:
         return gold, automatic
     if automatic >= ratio * gold:

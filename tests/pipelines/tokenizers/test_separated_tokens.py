@@ -33,6 +33,6 @@ def test_separate_vocabularies_are_saved_in_two_folders(tmp_path):
     assert isinstance(loaded, SeparateTokenizers) and loaded.contents() == both.contents()
     for ours, theirs in ((loaded.source, both.source), (loaded.target, both.target)):
         assert ours.files() == theirs.files() and ours.normalization == PLAIN
-    (tmp_path / "target" / "tokens.json").unlink()
+    (tmp_path / "target" / "pieces.json").unlink()
     with pytest.raises(ValueError, match=r"target holds no readable vocabulary"):
         load_tokenizer(tmp_path)
