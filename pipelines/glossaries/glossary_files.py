@@ -79,7 +79,7 @@ def entries_in_csv(text, delimiters, languages):
         reason = "" if languages else " (the model does not record its languages)"
         raise LineError(
             number,
-            f"must have two columns, or be a header that names the columns {names}{reason}. "
+            f"must name the columns {names}{reason}, or have two columns of phrases. "
             f"Received: {', '.join(first)[:80]}",
         )
     if columns == ():

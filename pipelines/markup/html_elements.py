@@ -126,11 +126,7 @@ class OpenElements:
         self.stack.append(OpenElement(name, choice and name not in RAW, keeps_lines))
 
     def close(self, name):
-        """Closes the element of an end tag and the elements inside it.
-
-        Returns:
-            The `OpenElement`, or None for a stray end tag.
-        """
+        """Closes and returns the element of an end tag, or returns None for a stray end tag."""
         limits = limits_of(name) if self.is_html else ()
         if name != self.innermost:
             self.mismatched = self.mismatched or name

@@ -5,7 +5,7 @@ import itertools
 from typing import NamedTuple
 
 from pipelines.markup.html_elements import BLOCKS
-from pipelines.markup.markup_tokens import IN_LINE, IN_TEXT, MarkupTokenizer
+from pipelines.markup.markup_tokens import IN_TEXT, MarkupTokenizer
 
 MARKUP = ("html", "xml", "placeholders")
 DEEPEST = 50  # maximum nesting of elements in a segment; deeper elements divide the text
@@ -59,35 +59,20 @@ class Segment(NamedTuple):
     after: str = ""
 
 
-def pieces_of(text, markup):
-    """Divides a text with markup.
-
-    Args:
-        text: a string.
-        markup: "html", "xml" or "placeholders".
-
-    Returns:
-        A list of `Segment`s to translate and strings to keep unchanged.
-    """
-    return Document(markup, IN_TEXT).pieces_of(text)
-
-
-class Document:
+class Document(MarkupTokenizer):
     """A document with markup that is read in parts of one or more lines.
 
     Comments, tags and elements may span parts, so how one is divided depends on earlier ones.
-
-    Args:
-        markup, pattern: see `MarkupTokenizer`.
     """
 
-    def __init__(self, markup, pattern=IN_LINE):
-        self.tokenizer = MarkupTokenizer(markup, pattern)
-
     def pieces_of(self, part):
-        """Divides the next part, like `pieces_of`."""
-        tokens = self.tokenizer.tokens(part)
-        return divided(inline_tokens(tokens, self.tokenizer.markup), ("divider",))
+        """Returns `Segment`s to translate and strings to keep unchanged for the next part."""
+        return divided(inline_tokens(self.tokens(part), self.markup), ("divider",))
+
+
+def pieces_of(text, markup):
+    """Returns `Segment`s to translate and strings to keep unchanged of a text with markup."""
+    return Document(markup, IN_TEXT).pieces_of(text)
 
 
 def divided(tokens, kinds):

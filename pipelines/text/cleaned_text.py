@@ -20,12 +20,10 @@ LONGEST = 300  # characters of a text that are stored
 
 
 def write_part(verdicts, cleaned, index, progress=None):
-    """Writes the pairs kept out of the next `PART` pairs, and facts about all of them.
+    """Writes the kept pairs of a part in the folder `cleaned`, and facts about all of its pairs.
 
     Args:
-        verdicts: an iterator over `Judged`s.
-        cleaned: the folder of the parts.
-        index: index of the part.
+        verdicts: the `Judged`s of the next `PART` pairs.
         progress: a `Progress` that counts the pairs read, or None.
     """
     counts, words, characters = Counter(read=0, kept=0), Counter(), Counter()
@@ -118,12 +116,9 @@ def parts_in(cleaned):
 
 
 def sampled_lines(cleaned, pairs, config):
-    """Yields the lines of a random sample of the pairs: all sources, then all targets.
+    """Yields the lines of a random sample of all `pairs` kept: all sources, then all targets.
 
-    Args:
-        cleaned: the folder of the parts.
-        pairs: number of pairs in all parts.
-        config: a `VocabularyConfig` with the sample's size and seed.
+    The `VocabularyConfig` has the sample's size and seed.
     """
     chosen = np.ones(pairs, bool)
     if pairs > config.sample_pairs:

@@ -109,10 +109,7 @@ class Judged(NamedTuple):
 def judged(pairs, cleaning, first=1):
     """Yields a `Judged` for each pair, by the rules for single pairs.
 
-    Args:
-        pairs: an iterable of pairs, see `judge`.
-        cleaning: a `Cleaning`.
-        first: number of the first pair in the corpus.
+    `first` is the number of the first pair in the corpus.
     """
     rules = cleaning.rules()
     for number, pair in enumerate(pairs, first):
@@ -130,14 +127,7 @@ def without_duplicates(verdicts):
 
 
 def judge(pair, rules, normalization, number=1):
-    """Returns the `Judged` of a pair.
-
-    Args:
-        pair: (source, target) in bytes, possibly followed by whether its score is high enough.
-        rules: the result of `Cleaning.rules`.
-        normalization: the `Normalization` of every text.
-        number: number of the pair in the corpus, for messages.
-    """
+    """Returns the `Judged` of (source, target) or (source, target, whether the score is high)."""
     decoded = [side.decode("utf-8", "replace") for side in pair[:2]]
     is_utf8 = not any("\ufffd" in text for text in decoded) or (
         [text.encode() for text in decoded] == [*pair[:2]]

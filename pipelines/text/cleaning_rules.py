@@ -26,7 +26,7 @@ class Pair(NamedTuple):
     shorter: int  # length of the shorter side, in characters
     longer: int  # length of the longer side, in characters
     is_utf8: bool  # whether both sides were valid UTF-8
-    is_good: bool = True  # whether its score is high enough, see `scored_pairs.py`
+    is_good: bool = True  # whether its score is high enough, see `ScoredPairs`
 
 
 class Rule(NamedTuple):

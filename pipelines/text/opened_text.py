@@ -72,7 +72,16 @@ def text_in(file, name="standard input"):
         file = io.BufferedReader(Decompressed(READABLE[form][1](part), file, name), BUFFER)
         if form_of(file.peek(START), READABLE):
             raise SourceError(f"{name} is compressed twice. Decompress it once")
-    check_is_text(file.peek(START)[:START], name)
+    start = file.peek(START)[:START]
+    if form := form_of(start, UNREADABLE):
+        raise SourceError(
+            f"{name} is compressed with {form}, which is not read here. Decompress it first, or "
+            f"give it as standard input: {UNREADABLE[form][1]} FILE | …"
+        )
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        raise SourceError(
+            f"{name} is UTF-16 or UTF-32. Convert it, for example with `iconv -f UTF-16 -t UTF-8`"
+        )
     return file
 
 
@@ -81,28 +90,8 @@ def form_of(start, forms):
     return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)
 
 
-def check_is_text(start, name):
-    """Rejects a file whose first bytes show that it is compressed, UTF-16 or UTF-32."""
-    if form := form_of(start, UNREADABLE):
-        program = UNREADABLE[form][1]
-        raise SourceError(
-            f"{name} is compressed with {form}, which is not read here. Decompress it first, or "
-            f"give it as standard input: {program} FILE | …"
-        )
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
-        raise SourceError(
-            f"{name} is UTF-16 or UTF-32. Convert it, for example with `iconv -f UTF-16 -t UTF-8`"
-        )
-
-
 class Decompressed(io.RawIOBase):
-    """The contents of a compressed file. Every kind of damage raises the same error.
-
-    Args:
-        file: a file that decompresses, such as a `gzip.GzipFile`.
-        compressed: the compressed file that `file` reads.
-        name: name of the compressed file in messages.
-    """
+    """The contents of a compressed file, read by `file`. All damage raises the same error."""
 
     def __init__(self, file, compressed, name):
         self.file, self.compressed, self.name = file, compressed, name
@@ -141,18 +130,14 @@ def damage_reported(name):
         ) from error
 
 
-def compressing(file, path):
-    """Returns a context manager for a file that writes to `file`, compressed if necessary.
+def compressing(path):
+    """Returns a function that wraps a binary file in a context manager for a compressed one.
+
+    Rejects the suffixes of formats that are not written here.
 
     Args:
-        file: a binary file.
-        path: path whose suffix determines the compression, such as "out.gz".
+        path: path whose suffix determines the compression, such as "out.gz"; or none.
     """
-    return writable(path)(file)
-
-
-def writable(path):
-    """Returns the function of `WRITABLE` for a path. Rejects the suffixes of other formats."""
     suffix = Path(path).suffix.lower()
     if suffix in UNWRITABLE:
         raise ValueError(

@@ -4,7 +4,6 @@ A text is a sequence of words with white space between them. Whether a sentence 
 words depends only on these words and on the white space.
 """
 
-import functools
 import re
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ OPENING = "\"'“„‚‘»«›‹”’(\\[{「『（【《〈〔¿¡*–—\
 BREAK = f"([{WIDE_STOP}]+[{CLOSING}]*)([{SPACE}]*)|([{SPACE}]+)"
 
 LETTERS = "A-Za-zÀ-ÖØ-öø-ɏΑ-Ωα-ωЁА-яё"
-LAST_LOWER_CASE = 0x1E943
 
 # Abbreviations after which a sentence continues.
 TITLES = (
@@ -65,48 +63,31 @@ class Sentences(NamedTuple):
     separators: list
 
 
-@functools.cache
-def patterns():
-    """Returns {name: regular expression for whole words}.
-
-    The first call takes a few milliseconds, because it finds all lower-case letters.
-    """
-    opening, after = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
-    number = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
-    initials = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
-    never_first = f"{lower_case()},;:&=%|{CLOSING}{OPENING}{STOP}{WIDE_STOP}"
-    return {
-        "end": f".*[{STOP}{WIDE_STOP}][{CLOSING}]*",  # may end a sentence
-        "start": f"{opening}[^{never_first}].*",  # may begin a sentence
-        "full stop": ".*[.…]",  # ends with a full stop or an ellipsis, unquoted
-        "dash": "[–—\\-]+",
-        "digit": f"{opening}[0-9].*",
-        "starter": f"{opening}({one_of(STARTERS)})([^{LETTERS}].*)?",  # often begins a sentence
-        # Abbreviations after which a sentence continues: always, or before a number.
-        "unfinished": f"{opening}({one_of(TITLES)}|(?i:{one_of(UNFINISHED)})){after}",
-        "before number": f"{opening}(?i:{one_of(BEFORE_NUMBERS)}){after}",
-        # An abbreviation after which only a starter begins a sentence.
-        "ambiguous": f"{opening}({one_of(AMBIGUOUS)}|{number}|{initials}){after}",
-        "quoted": ".*[」』）】》〉〕]",  # ends with a closing bracket
-        "speaks on": "(と|って).*",  # continues a sentence after a quotation
-        "line break": LINE_BREAK,
-    }
-
-
 def one_of(words):
     return "|".join(words.split(" "))
 
 
-def lower_case():
-    """Returns all lower-case letters, as ranges for a character class."""
-    ranges, begin = [], None
-    for code in range(LAST_LOWER_CASE + 2):
-        if chr(code).islower():
-            begin = code if begin is None else begin
-        elif begin is not None:
-            ranges.append(f"{chr(begin)}-{chr(code - 1)}")
-            begin = None
-    return "".join(ranges)
+BEGIN, AFTER = f"[{OPENING}]*", f"\\.[{CLOSING}]*"
+NUMBER = "[0-9]{1,3}|[IVX]{2,6}"  # ordinal, or item of a list
+INITIALS = f"([{LETTERS}]\\.[\u00a0\\-]?)*[{LETTERS}]"
+# {name: regular expression for whole words}
+PATTERNS = {
+    "end": f".*[{STOP}{WIDE_STOP}][{CLOSING}]*",  # may end a sentence
+    # Its first letter, unless that is a lower-case one, may begin a sentence.
+    "start": f"{BEGIN}([^,;:&=%|{CLOSING}{OPENING}{STOP}{WIDE_STOP}]).*",
+    "full stop": ".*[.…]",  # ends with a full stop or an ellipsis, unquoted
+    "dash": "[–—\\-]+",
+    "digit": f"{BEGIN}[0-9].*",
+    "starter": f"{BEGIN}({one_of(STARTERS)})([^{LETTERS}].*)?",  # often begins a sentence
+    # Abbreviations after which a sentence continues: always, or before a number.
+    "unfinished": f"{BEGIN}({one_of(TITLES)}|(?i:{one_of(UNFINISHED)})){AFTER}",
+    "before number": f"{BEGIN}(?i:{one_of(BEFORE_NUMBERS)}){AFTER}",
+    # An abbreviation after which only a starter begins a sentence.
+    "ambiguous": f"{BEGIN}({one_of(AMBIGUOUS)}|{NUMBER}|{INITIALS}){AFTER}",
+    "quoted": ".*[」』）】》〉〕]",  # ends with a closing bracket
+    "speaks on": "(と|って).*",  # continues a sentence after a quotation
+    "line break": LINE_BREAK,
+}
 
 
 def split_sentences(text):
@@ -137,11 +118,15 @@ def ends_between(before, space, after):
         return False
 
     def matches(name, word):
-        return re.fullmatch(patterns()[name], word) is not None
+        return re.fullmatch(PATTERNS[name], word)
+
+    def starts():
+        start = matches("start", after)
+        return start and not start[1].islower()
 
     return matches("line break", space) or (
         matches("end", before)
-        and (matches("start", after) or (matches("full stop", before) and matches("dash", after)))
+        and (starts() or (matches("full stop", before) and matches("dash", after)))
         and not matches("unfinished", before)
         and not (matches("before number", before) and matches("digit", after))
         and (matches("starter", after) or not matches("ambiguous", before))

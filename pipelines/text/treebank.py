@@ -79,12 +79,7 @@ def parse(text):
 
 
 def trees_of(lines, path):
-    """Yields the trees in lines of text.
-
-    Args:
-        lines: an iterable of lines in bytes.
-        path: name of the file, for messages.
-    """
+    """Yields the trees in lines of bytes. `path` is the name of the file, for messages."""
     open_trees = []  # [label, children] of each constituent that is not closed yet
     first_line = 0  # number of the line where the outermost open constituent begins
     for number, line in enumerate(lines, start=1):
@@ -108,21 +103,20 @@ def trees_of(lines, path):
                     f"{token!r} is outside of all trees. A tree begins with an opening bracket and "
                     "ends with the matching one"
                 )
-            label, siblings = open_trees[-1]
-            if token != ")" and label is None and not siblings:
-                open_trees[-1][0] = token
-                continue
             child = token
             if token == ")":
-                if not siblings:
+                label, children = open_trees.pop()
+                if not children:
                     raise wrong(f"the constituent ({label or ''}) is empty")
-                child = Tree(label or "", siblings)
-                open_trees.pop()
+                child = Tree(label or "", children)
                 if not open_trees:
                     yield child
                     continue
-                label, siblings = open_trees[-1]
+            elif open_trees[-1] == [None, []]:
+                open_trees[-1][0] = token
+                continue
             # A constituent has either child trees or one word.
+            label, siblings = open_trees[-1]
             if siblings and (isinstance(child, str) or isinstance(siblings[0], str)):
                 raise wrong(
                     f"in ({label or ''} …), a word must be the only child of its tag, as in "
@@ -317,7 +311,7 @@ def write_mixed(path, gold, automatic, ratio=None):
 
 
 def amounts(gold, automatic, ratio):
-    """Returns the number of trees of each treebank in the mixture, given their sizes."""
+    """Returns the numbers of trees in the mixture, given the sizes of the treebanks."""
     if ratio is None:
         return gold, automatic
     if automatic >= ratio * gold:

@@ -110,19 +110,14 @@ def load_tokenizer(folder):
     folder = Path(folder)
     if any((folder / side).exists() for side in SIDES):
         return SeparateTokenizers(*(load_tokenizer(folder / side) for side in SIDES))
-    contents = []
-
-    def read(name):
-        contents.append((folder / name).read_bytes())
-        return contents[-1]
-
     try:
         settings = read_json(folder / "tokenizer.json", remedy="Restore it")
         if settings is None:
             raise FileNotFoundError("there is no tokenizer.json")
         normalization = Normalization(**settings["normalization"])
-        tokenizer = TOKENIZERS[settings["kind"]].from_files(read, normalization)
-        if settings["contents"] != digest(b"".join(contents)):
+        kind = TOKENIZERS[settings["kind"]]
+        tokenizer = kind.from_files(lambda name: (folder / name).read_bytes(), normalization)
+        if settings["contents"] != digest(tokenizer.contents()):
             raise ValueError("its files do not match their digest")
         return tokenizer
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:

@@ -49,10 +49,7 @@ class EncodingsConfig:
 def refuse_other_kinds(config, tokenizer, kind=None):
     """Raises `ValueError` if dropout is requested for a vocabulary that is not byte-pair.
 
-    Args:
-        config: an `EncodingsConfig`.
-        tokenizer: a tokenizer, see `pipelines.tokenizers`. None: one of `kind` will be learned.
-        kind: the kind of that tokenizer.
+    If `tokenizer` is None, one of `kind` will be learned.
     """
     kinds = {tokenizer.source.kind, tokenizer.target.kind} if tokenizer else {kind}
     others = sorted(kinds - {BytePairTokenizer.kind})
@@ -140,11 +137,7 @@ class BpeDropout:
         return list(zip(np.split(ids, lengths.sum(axis=1).cumsum()[:-1]), lengths, strict=True))
 
     def units(self, word):
-        """Splits a word into units that are merged separately: the user's symbols and the rest.
-
-        Returns:
-            A list of units, each a list of the ids of its characters.
-        """
+        """Returns the ids of characters of each unit of a word: a user's symbol, or the rest."""
         parts = self.symbols.split(word) if self.symbols else [word]
         # Every second part is a symbol.
         return [
@@ -166,12 +159,9 @@ class BpeDropout:
         return ids
 
     def merged_units(self, units, order, random):
-        """Merges units. Returns the concatenated ids, and the number of ids per occurrence.
+        """Merges occurrences of units, given as their indices in `order`.
 
-        Args:
-            units: see `units`.
-            order: unit indices, one per occurrence.
-            random: see `encode`.
+        Returns the concatenated ids, and the number of ids per occurrence.
         """
         sizes = np.array(list(map(len, units)), int)[order]
         starts = np.cumsum([0, *map(len, units)])[order]
@@ -232,10 +222,7 @@ class BpeDropout:
 
 
 def of_similar_size(sizes):
-    """Groups units of similar size, so that little padding is needed.
-
-    Yields the indices of units that fit in one array of `CELLS`, and the width of the array.
-    """
+    """Yields indices of units of similar size that fit in `CELLS`, and the width of their array."""
     shorter, width = 0, 1
     while shorter < sizes.max(initial=0):
         members = np.flatnonzero((shorter < sizes) & (sizes <= width))

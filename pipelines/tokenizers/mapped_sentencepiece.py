@@ -14,7 +14,7 @@ import sentencepiece
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN
 from pipelines.tokenizers.byte_pairs import split
-from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer, json_file
+from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer
 
 SPECIAL = 4
 
@@ -35,6 +35,7 @@ class MappedSentencePiece(ListedTokenizer):
     def __init__(self, model, vocabulary, normalization=None, codes=False, begin=False):
         super().__init__(vocabulary, normalization)
         self.model, self.begin, self.splits_codes = model, begin, codes
+        self.options = {"codes": codes, "begin": begin}
         try:
             self.processor = sentencepiece.SentencePieceProcessor(model_proto=model)
         except RuntimeError as error:
@@ -79,11 +80,9 @@ class MappedSentencePiece(ListedTokenizer):
         return [self.bytes.get(id, text) for id, text in enumerate(texts)]
 
     def files(self):
-        settings = {"codes": self.splits_codes, "begin": self.begin}
-        pieces = json_file(pieces=self.vocabulary, **settings)
-        return {"sentencepiece.model": self.model, "pieces.json": pieces}
+        return {"sentencepiece.model": self.model, **super().files()}
 
     @classmethod
     def from_files(cls, read, normalization):
-        model, settings = read("sentencepiece.model"), json.loads(read("pieces.json"))
-        return cls(model, settings["pieces"], normalization, settings["codes"], settings["begin"])
+        model, options = read("sentencepiece.model"), json.loads(read("pieces.json"))
+        return cls(model, options.pop("pieces"), normalization, **options)

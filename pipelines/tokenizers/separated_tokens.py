@@ -1,11 +1,9 @@
 """A tokenizer for models that expect text already split into tokens by another program."""
 
-import json
-
 import numpy as np
 
 from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN, UNKNOWN_SURFACE
-from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer, json_file
+from pipelines.tokenizers.tokenizer_base import CODE, ListedTokenizer
 
 
 class TokenTokenizer(ListedTokenizer):
@@ -20,7 +18,7 @@ class TokenTokenizer(ListedTokenizer):
 
     def __init__(self, vocabulary, normalization=None, begin=False):
         super().__init__(vocabulary, normalization)
-        self.begin, self.ids = begin, self.distinct_ids()
+        self.begin, self.ids, self.options = begin, self.distinct_ids(), {"begin": begin}
         for id in (PADDING, BEGIN, END):  # no text may contain these ids
             del self.ids[self.vocabulary[id]]
         self.codes = {token: id for token, id in self.ids.items() if CODE.fullmatch(token)}
@@ -36,11 +34,3 @@ class TokenTokenizer(ListedTokenizer):
 
     def surface(self, token):
         return f" {token}"
-
-    def files(self):
-        return {"tokens.json": json_file(tokens=self.vocabulary, begin=self.begin)}
-
-    @classmethod
-    def from_files(cls, read, normalization):
-        settings = json.loads(read("tokens.json"))
-        return cls(settings["tokens"], normalization, settings["begin"])

@@ -5,13 +5,12 @@ tokens is dropped. Each token ends with `_`, and characters that occur in no pie
 their code numbers. Then the longest piece at the start of the token is split off, repeatedly.
 """
 
-import json
 import re
 
 import numpy as np
 
 from pipelines.special_ids import UNKNOWN_SURFACE
-from pipelines.tokenizers.tokenizer_base import LongestFirst, json_file
+from pipelines.tokenizers.tokenizer_base import LongestFirst
 
 SPECIAL = 4
 ESCAPE_CHARACTERS = "\\_u;0123456789"
@@ -70,13 +69,6 @@ class SubwordTokenizer(LongestFirst):
     def surface(self, piece):
         """Returns the string of a piece. Decoding joins these strings into tokens."""
         return piece
-
-    def files(self):
-        return {"subwords.json": json_file(pieces=self.vocabulary)}
-
-    @classmethod
-    def from_files(cls, read, normalization):
-        return cls(json.loads(read("subwords.json"))["pieces"], normalization)
 
 
 def begins_with_mark(piece):

@@ -121,11 +121,21 @@ class ListedTokenizer(Tokenizer):
     """
 
     unknown = f" {UNKNOWN_SURFACE} "  # text of the unknown id
+    options = {}  # further arguments of the tokenizer
 
     def __init__(self, vocabulary, normalization=None):
         self.vocabulary = list(vocabulary)
         self.normalization = Normalization() if normalization is None else normalization
         self.size = len(self.vocabulary)
+
+    def files(self):
+        contents = {"pieces": self.vocabulary, **self.options}
+        return {"pieces.json": json.dumps(contents, ensure_ascii=False, indent=0).encode()}
+
+    @classmethod
+    def from_files(cls, read, normalization):
+        options = json.loads(read("pieces.json"))
+        return cls(options.pop("pieces"), normalization, **options)
 
     def distinct_ids(self, first=0):
         """Returns {piece: id}, from the id `first` on. Rejects pieces that are not distinct."""
@@ -180,8 +190,3 @@ class LongestFirst(ListedTokenizer):
             ids.append(UNKNOWN if id is None else id)
             start = end
         return ids
-
-
-def json_file(**contents):
-    """Returns the bytes of a JSON file."""
-    return json.dumps(contents, ensure_ascii=False, indent=0).encode()

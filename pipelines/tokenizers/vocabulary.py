@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipelines.checks import setting, size_too_large, size_too_small, validate
+from pipelines.checks import check, setting, size_too_large, size_too_small, validate
 from pipelines.progress import Progress
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
@@ -63,18 +63,11 @@ class VocabularyConfig:
 
 
 def check_words(name, words):
-    """Rejects a setting that is not a tuple of distinct, normalized words."""
-    is_list = isinstance(words, tuple | list) and all(isinstance(word, str) for word in words)
-    if not is_list or len(set(words)) != len(words):
-        raise ValueError(
-            f"`{name}` must be a tuple of distinct words, on a command line "
-            f"\"('one','two')\". Received: {name}={words!r}"
-        )
+    """Rejects words that are not distinct or not normalized."""
+    check(len(set(words)) == len(words), name, words, "distinct words")
     for word in words:
-        if Normalization()(word) != word or " " in word or not word:
-            raise ValueError(
-                f"`{name}` must be normalized words without spaces. Received: {word!r}"
-            )
+        is_word = word and " " not in word and Normalization()(word) == word
+        check(is_word, name, word, "normalized words without spaces")
 
 
 def learn(texts, config, normalization=None, folder=None):

@@ -20,31 +20,27 @@ class Verb:
     auxiliary: str
 
 
-def table(make, text):
-    """Parses rows of words. An underscore is a space within a word."""
-    rows = (row.split() for row in re.split(r"[|\n]", text.strip()))
-    return [make(*(word.replace("_", " ") for word in row)) for row in rows]
+def tables(make, text):
+    """Parses rows of words, one list per paragraph. An underscore is a space within a word."""
+    for paragraph in text.strip().split("\n\n"):
+        rows = (row.split() for row in re.split(r"[|\n]", paragraph))
+        yield [make(*(word.replace("_", " ") for word in row)) for row in rows]
 
 
 def verb(see, sees, saw, we, i, you, he, participle, auxiliary="haben"):
     return Verb((see, sees, saw), (we, i, you, he, participle), auxiliary)
 
 
-PEOPLE = table(
+PEOPLE, THINGS = tables(
     Noun,
     """
     man men Mann Männer m | woman women Frau Frauen f | child children Kind Kinder n
     girl girls Mädchen Mädchen n | teacher teachers Lehrer Lehrer m
-    doctor doctors Ärztin Ärztinnen f
-    friend friends Freund Freunde m | neighbour neighbours Nachbarin Nachbarinnen f
-    sister sisters Schwester Schwestern f | brother brothers Bruder Brüder m | dog dogs Hund Hunde m
-    cat cats Katze Katzen f | horse horses Pferd Pferde n | bird birds Vogel Vögel m
-    mouse mice Maus Mäuse f
-    """,
-)
-THINGS = table(
-    Noun,
-    """
+    doctor doctors Ärztin Ärztinnen f | friend friends Freund Freunde m
+    neighbour neighbours Nachbarin Nachbarinnen f | sister sisters Schwester Schwestern f
+    brother brothers Bruder Brüder m | dog dogs Hund Hunde m | cat cats Katze Katzen f
+    horse horses Pferd Pferde n | bird birds Vogel Vögel m | mouse mice Maus Mäuse f
+
     book books Buch Bücher n | apple apples Apfel Äpfel m | flower flowers Blume Blumen f
     letter letters Brief Briefe m | picture pictures Bild Bilder n | lamp lamps Lampe Lampen f
     key keys Schlüssel Schlüssel m | bag bags Tasche Taschen f | cup cups Tasse Tassen f
@@ -53,7 +49,7 @@ THINGS = table(
     shirt shirts Hemd Hemden n | car cars Auto Autos n
     """,
 )
-INTRANSITIVE = table(
+INTRANSITIVE, WITH_PERSON, WITH_THING, WITH_DATIVE, WITH_BOTH, WITH_CLAUSE = tables(
     verb,
     """
     sleep sleeps slept schlafen schlafe schläfst schläft geschlafen
@@ -64,51 +60,31 @@ INTRANSITIVE = table(
     wait waits waited warten warte wartest wartet gewartet
     come comes came kommen komme kommst kommt gekommen sein
     run runs ran rennen renne rennst rennt gerannt sein
-    """,
-)
-WITH_PERSON = table(
-    verb,
-    """
+
     see sees saw sehen sehe siehst sieht gesehen
     love loves loved lieben liebe liebst liebt geliebt
     look_for looks_for looked_for suchen suche suchst sucht gesucht
     hear hears heard hören höre hörst hört gehört
     know knows knew kennen kenne kennst kennt gekannt
     visit visits visited besuchen besuche besuchst besucht besucht
-    """,
-)
-WITH_THING = table(
-    verb,
-    """
+
     find finds found finden finde findest findet gefunden
     buy buys bought kaufen kaufe kaufst kauft gekauft
     need needs needed brauchen brauche brauchst braucht gebraucht
     draw draws drew zeichnen zeichne zeichnest zeichnet gezeichnet
     carry carries carried tragen trage trägst trägt getragen
     forget forgets forgot vergessen vergesse vergisst vergisst vergessen
-    """,
-)
-WITH_DATIVE = table(
-    verb,
-    """
+
     help helps helped helfen helfe hilfst hilft geholfen
     thank thanks thanked danken danke dankst dankt gedankt
     answer answers answered antworten antworte antwortest antwortet geantwortet
     follow follows followed folgen folge folgst folgt gefolgt sein
-    """,
-)
-WITH_BOTH = table(
-    verb,
-    """
+
     give gives gave geben gebe gibst gibt gegeben
     show shows showed zeigen zeige zeigst zeigt gezeigt
     bring brings brought bringen bringe bringst bringt gebracht
     send sends sent schicken schicke schickst schickt geschickt
-    """,
-)
-WITH_CLAUSE = table(
-    verb,
-    """
+
     know knows knew wissen weiß weißt weiß gewusst
     believe believes believed glauben glaube glaubst glaubt geglaubt
     say says said sagen sage sagst sagt gesagt | hope hopes hoped hoffen hoffe hoffst hofft gehofft

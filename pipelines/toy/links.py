@@ -11,10 +11,7 @@ from typing import NamedTuple
 class Linked(str):
     """One or several words of a sentence, with the keys of their meanings.
 
-    Args:
-        text: the words, separated by spaces.
-        sure: keys of the meanings that the words express.
-        possible: keys of the meanings that the words help to express.
+    The words express the `sure` meanings, and help to express the `possible` ones.
     """
 
     def __new__(cls, text, sure=(), possible=()):

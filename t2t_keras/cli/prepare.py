@@ -240,8 +240,7 @@ def check_settings():
 def find_source(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
     from pipelines.preparation.source_table import SOURCES, own_source
-    from pipelines.text.scored_pairs import ScoredPairs
-    from pipelines.text.sources import TextFiles
+    from pipelines.text.sources import ScoredPairs, TextFiles
 
     if TARGET.value:
         source = TextFiles(SOURCE.value, TARGET.value)

@@ -43,7 +43,7 @@ class BlockFile:
 
     def join(self):
         """Writes the file from the outputs of its blocks."""
-        with appearing(self.path, self.folder) as file, compressing(file, self.path) as whole:
+        with appearing(self.path, self.folder) as file, compressing(self.path)(file) as whole:
             for part in self.parts:
                 with open(part, "rb") as output:
                     shutil.copyfileobj(output, whole)

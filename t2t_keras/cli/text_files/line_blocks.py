@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pipelines.atomic_files import check_links, full_disk_named, locked_folder, unfinished_name
 from pipelines.progress import Progress
-from pipelines.text.opened_text import opened, text_in, writable
+from pipelines.text.opened_text import compressing, opened, text_in
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.text_files.output_files import output_to
 from t2t_keras.runs.block_file import BlockFile, appearing
@@ -112,7 +112,7 @@ def opened_output(path, command):
     The function is not called if an interrupted command has left the output in the folder
     PATH.unfinished. The file keeps its earlier contents until the `with` block ends without error.
     """
-    writable(path)  # fails for an unsupported compression format
+    compressing(path)  # fails for an unsupported compression format
     path = Path(os.path.realpath(path))
     path.parent.stat()  # fails if there is no such folder
     if path.exists():

@@ -22,7 +22,7 @@ class MarkedLines:
     def divided(self, lines):
         """Returns texts of the next lines as lists of pieces, and each text's first line."""
         texts, numbers = self.texts_of_page(lines) if self.is_page else self.texts_by_line(lines)
-        if self.is_xml and (name := self.document.tokenizer.elements.mismatched):
+        if self.is_xml and (name := self.document.elements.mismatched):
             print(f"WARNING: </{name}> does not match the element before it", file=sys.stderr)
             self.is_xml = False  # named once
         return [[readable(piece) for piece in text] for text in texts], numbers

@@ -72,5 +72,5 @@ def output_to(path):
     if path is None:
         yield sys.stdout.buffer
         return
-    with atomic_file(path) as file, compressing(file, path) as output:
+    with atomic_file(path) as file, compressing(path)(file) as output:
         yield output

@@ -9,8 +9,7 @@ import pipelines.text.cleaned_text as cleaned_text
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
-from pipelines.text.scored_pairs import ScoredPairs
-from pipelines.text.sources import TabSeparatedFile, TextFiles
+from pipelines.text.sources import ScoredPairs, TabSeparatedFile, TextFiles
 from pipelines.toy.grammar import pairs
 
 # With duplicates within a part and across parts, and with pairs for other rules.

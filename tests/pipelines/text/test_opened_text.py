@@ -98,9 +98,9 @@ def test_other_bytes_are_text(contents):
 )
 def test_the_name_of_an_output_decides_whether_it_is_compressed(tmp_path, name, read):
     file = tmp_path / "output"
-    with open(file, "wb") as output, compressing(output, name) as lines:
+    with open(file, "wb") as output, compressing(name)(output) as lines:
         lines.write(b"one\n")
     with read(file, "rb") as lines:
         assert lines.read() == b"one\n"
     with pytest.raises(ValueError, match=r"names in .gz, .bz2, .xz only. Received: out.zst"):
-        compressing(io.BytesIO(), "out.zst")
+        compressing("out.zst")

@@ -3,8 +3,7 @@ import gzip
 import pytest
 
 from pipelines.checks import SourceError
-from pipelines.text.scored_pairs import ScoredPairs
-from pipelines.text.sources import Pairs, TabSeparatedFile
+from pipelines.text.sources import Pairs, ScoredPairs, TabSeparatedFile
 
 SCORES = [0.5, -1, 0.9, float("inf"), 0.5, float("-inf"), 0.1]
 PAIRS = [(f"s{n}", f"t{n}") for n in range(len(SCORES))]

@@ -1,6 +1,5 @@
 import random
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from support.text.toy_tokenizers import IMPORTED_KINDS, KINDS, TOY_TEXTS, UGLY_TEXTS, toy_tokenizer
@@ -25,20 +24,6 @@ def test_ids_and_texts_in_a_graph_equal_those_outside(kind):
     texts = tokenizer.decode(ids.to_list())
     for each in (ids, ids.to_tensor()):
         assert [text.decode() for text in graph.detokenize(each).numpy()] == texts
-
-
-@pytest.mark.parametrize("kind", KINDS[::2])
-def test_an_exported_graph_needs_no_other_files(kind, tmp_path):
-    module, graph = tf.Module(), toy_tokenizer(kind).in_graph()
-    module.graph = graph
-    module.ids = tf.function(
-        lambda texts: graph.tokenize(texts).to_tensor(),
-        input_signature=[tf.TensorSpec([None], tf.string)],
-    )
-    tf.saved_model.save(module, str(tmp_path))
-    texts = tf.constant(TOY_TEXTS[:5])
-    ids = tf.saved_model.load(str(tmp_path)).ids(texts)
-    np.testing.assert_array_equal(ids, graph.tokenize(texts).to_tensor())
 
 
 def test_a_shared_vocabulary_has_one_graph_and_separate_ones_have_two():

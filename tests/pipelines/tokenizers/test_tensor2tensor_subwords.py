@@ -96,15 +96,6 @@ def every_kind_of_character():
     return ["a".join(map(chr, codes[first : first + 50])) for first in range(0, len(codes), 50)]
 
 
-def test_escapes_in_a_graph_are_resolved_like_those_outside(tokenizer, graph):
-    choices = random.Random(3)
-    escapes = [SUBWORDS.index(character) for character in "\\\\\\u_;0165"]
-    sequences = [choices.choices(escapes, k=choices.randrange(14)) for _ in range(400)]
-    ids = tf.ragged.constant(sequences, dtype="int32", ragged_rank=1)
-    texts = [text.decode() for text in graph.detokenize(ids).numpy()]
-    assert texts == tokenizer.decode(sequences)
-
-
 def test_words_are_the_tokens_of_the_text(tokenizer):
     ids = tokenizer.encode(["the thing, (the."])[0].tolist()
     assert words(tokenizer, [*ids, 2, 0]) == [

@@ -1,9 +1,11 @@
 import functools
+import hashlib
 import re
 from itertools import islice
 
 import pytest
 
+from pipelines.toy.documents import documents as toy_documents
 from pipelines.toy.grammar import aligned_sentences, pairs, sentences
 
 
@@ -12,15 +14,26 @@ def corpus():
     return pairs(2500)
 
 
-def test_sentences_are_a_function_of_the_seed_and_rarely_repeat():
-    # Pinned, because runs of different versions are compared on this corpus.
-    assert pairs(2) == [
-        (
-            "We believe that a horse thanked our neighbours.",
-            "Wir glauben, dass ein Pferd unseren Nachbarinnen gedankt hat.",
-        ),
-        ("Old horses waited.", "Alte Pferde haben gewartet."),
-    ]
+def documents(split, seed):
+    return toy_documents(60, split, seed, shortest=20 if seed else None)
+
+
+@pytest.mark.parametrize(
+    ("corpus", "kind", "seed", "count", "digest"),
+    [
+        (aligned_sentences, "train", 0, 300, "c7e4f57a4f651cd3"),
+        (aligned_sentences, "test", 5, 300, "2d6cc08440a32464"),
+        (documents, "train", 0, 20, "f471d5e7b3956c84"),
+        (documents, "test", 1, 20, "16dfdddb1a95b9eb"),
+    ],
+)
+def test_a_corpus_is_that_of_earlier_versions(corpus, kind, seed, count, digest):
+    """Runs of different versions are compared on these corpora."""
+    examples = repr(list(islice(corpus(kind, seed), count)))
+    assert hashlib.blake2b(examples.encode(), digest_size=8).hexdigest() == digest
+
+
+def test_sentences_rarely_repeat():
     assert pairs(200, seed=3) == list(islice(sentences(seed=3), 200)) != pairs(200, seed=4)
     assert len(set(corpus())) > 0.95 * len(corpus())
 
