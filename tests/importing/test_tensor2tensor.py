@@ -165,7 +165,6 @@ SHARED = f"{MODALITY}/shared/weights_3"
         *(({"hparams": {name: "other"}}, f"{name}='other'. Models") for name in SINGLE),
         ({"hparams": {"layer_preprocess_sequence": "none"}}, "must be 'n' and 'da'"),
         ({"hparams": POST}, "must be 'n' and 'da'"),
-        ({"hparams": {"num_encoder_layers": 1}}, r"has 2 \+ 1 layers .* settings say 1 \+ 1"),
         (without(MODEL, SHARED), "no tensor .*shared/weights_3"),
         (changed(MODEL, f"{MODALITY}/softmax/weights_0", 1, D), r"softmax .* shape \(17, 8\)"),
         (changed(MODEL, f"other/{CONVOLUTION}/bias", 12), "occurs twice in .*, in several"),
