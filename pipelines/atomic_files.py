@@ -68,7 +68,7 @@ def atomic_file(path):
     if path.exists():
         open(path, "ab").close()  # fails if the file is read-only
     unfinished = unfinished_name(path)
-    with full_disk_named(path), open(unfinished, "ab", opener=not_through_link) as file:
+    with full_disk_named(path), open(unfinished, "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -94,20 +94,10 @@ def unfinished_name(path):
     return path.with_name(path.name + ".unfinished")
 
 
-def not_through_link(path, flags):
-    """Opens a file like `os.open`, but rejects links, because their target would be overwritten."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-
-
 def write_text(path, text):
-    """Writes a text file atomically. A link is replaced, not followed."""
-    unfinished = path.with_name(path.name + ".unfinished")
-    with (
-        full_disk_named(path),
-        open(unfinished, "w", encoding="utf-8", opener=not_through_link) as file,
-    ):
-        file.write(text)
-    unfinished.rename(path)
+    """Writes a text file atomically."""
+    with atomic_file(path) as file:
+        file.write(text.encode())
 
 
 def write_json(path, contents):
@@ -163,17 +153,6 @@ def file_digest(path):
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
-def check_links(folder):
-    """Rejects an output folder with a link that leads outside. The folder itself may be a link."""
-    folder = Path(os.path.realpath(folder))
-    for path in folder.rglob("*"):
-        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(folder):
-            raise ValueError(
-                f"{path} is a link that leads outside of {folder}, where files would be written or "
-                "deleted. Replace it with what it names, or make the whole folder a link"
-            )
-
-
 @contextlib.contextmanager
 def locked_folder(folder, wait=False):
     """Creates a folder and locks it against other processes, by the file `.lock` in it.
@@ -190,7 +169,7 @@ def locked_folder(folder, wait=False):
     created = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     before, lock = {*folder.iterdir()}, folder / ".lock"
-    with open(lock, "a+", opener=not_through_link) as file:
+    with open(lock, "a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:

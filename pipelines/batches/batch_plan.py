@@ -135,10 +135,8 @@ class BatchPlan:
         self.encodings = Encodings(lengths, config.max_length, cut_at)
         self.examples = kept
         self.mix = None if seed is None else mix
-        often, passes = None, {}
-        if self.mix is not None:
-            passes = self.mix.passes(kept)
-            often = np.array(list(passes.values()))[self.mix.corpus_of(kept)]
+        passes = None if self.mix is None else self.mix.passes(kept)
+        often = None if self.mix is None else passes[self.mix.corpus_of(kept)]
         counts = self.encodings.counts(kept, np.random.default_rng(seed), often)
         present = np.flatnonzero(counts)
         self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
@@ -230,10 +228,8 @@ class BatchPlan:
         """Returns the examples of each bucket in an epoch, as choices of `Encodings`."""
         members = []
         for bucket, groups in enumerate(self.groups):
-            members.append(np.zeros(0, int))
-            for group, (examples, draws) in enumerate(groups):
-                own = drawn(examples, draws, epoch, (self.seed, bucket, group))
-                members[-1] = np.concatenate([members[-1], own])
+            own = (drawn(*each, epoch, (self.seed, bucket, i)) for i, each in enumerate(groups))
+            members.append(np.concatenate([np.zeros(0, int), *own]))
         if self.encodings.number == 1:
             return members
         chosen = self.encodings.chosen(np.concatenate(members), random)
@@ -290,8 +286,6 @@ class Encodings:
 
     def chosen(self, examples, random):
         """Chooses encodings of source and target for each example, with a NumPy `Generator`."""
-        if self.number == 1:
-            return examples
         return self.numbers(examples, random.integers(self.number, size=(len(examples), 2)))
 
     def numbers(self, examples, indices):
@@ -300,18 +294,10 @@ class Encodings:
         source, target = np.where(too_long, 0, indices).T
         return (examples * self.number + source) * self.number + target
 
-    def spread(self, examples, random):
-        """Yields arrays of choices that together contain every encoding equally often."""
-        if self.number == 1:
-            yield examples
-            return
-        shift = random.integers(self.number, size=len(examples))
-        for source in range(self.number):
-            target = (source + shift) % self.number
-            yield self.numbers(examples, np.stack([np.full_like(shift, source), target], axis=1))
-
     def counts(self, examples, random, often=None):
         """Returns the expected number of examples of each length in an epoch, `[length]`.
+
+        It is computed from choices that together contain every encoding equally often.
 
         Args:
             examples, random: see `chosen`. The length of an example is the length of its
@@ -319,10 +305,11 @@ class Encodings:
             often: number of times that an epoch contains each example. If None, once.
         """
         longest = self.lengths.max() if self.cut_at is None else self.cut_at
-        total = sum(
-            np.bincount(self.lengths_of(choices).max(axis=1), often, minlength=longest + 1)
-            for choices in self.spread(examples, random)
-        )
+        shift, total = random.integers(self.number, size=len(examples)), 0
+        for source in range(self.number):
+            indices = np.stack([np.full_like(shift, source), (source + shift) % self.number], 1)
+            longer = self.lengths_of(self.numbers(examples, indices)).max(axis=1)
+            total += np.bincount(longer, often, minlength=longest + 1)
         return total / self.number
 
     def examples(self, numbers):

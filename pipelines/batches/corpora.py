@@ -42,7 +42,7 @@ class Mix:
         return dict(zip(self.names, counts.tolist(), strict=True))
 
     def passes(self, kept):
-        """Returns {corpus: number of times that an epoch contains each of its pairs}.
+        """Returns the number of times that an epoch contains each pair of a corpus, `[corpora]`.
 
         An epoch has as many pairs as all corpora together.
 
@@ -56,12 +56,8 @@ class Mix:
                 "out, or increase data.batches.max_length"
             )
         if self.weights is None:
-            return dict.fromkeys(self.names, 1.0)
-        shares = self.weights / self.weights.sum()
-        return {
-            name: float(len(kept) * share / counts[name])
-            for name, share in zip(self.names, shares, strict=True)
-        }
+            return np.ones(len(counts))
+        return len(kept) * (self.weights / self.weights.sum()) / [*counts.values()]
 
     def groups(self, members, passes):
         """Returns (examples, number of draws per epoch) for each corpus in a bucket.
@@ -74,18 +70,19 @@ class Mix:
         groups = [members[corpus == index] for index in range(len(self.names))]
         # At least one draw per epoch, so that every pair is seen eventually.
         return [
-            (group, max(1, round(len(group) * passes[name])))
-            for group, name in zip(groups, self.names, strict=True)
+            (group, max(1, round(len(group) * times)))
+            for group, times in zip(groups, passes.tolist(), strict=True)
             if len(group)
         ]
 
     def lines(self, kept):
         """Returns a line about each corpus: pairs, share, occurrences of each pair per epoch."""
-        counts, passes = self.counts(kept), self.passes(kept)
         return [
-            f"{name}: {counts[name]:,} pairs, {passes[name] * counts[name] / len(kept):.1%} of "
-            f"every epoch, each pair {passes[name]:.3g} times"
-            for name in self.names
+            f"{name}: {count:,} pairs, {times * count / len(kept):.1%} of every epoch, each pair "
+            f"{times:.3g} times"
+            for (name, count), times in zip(
+                self.counts(kept).items(), self.passes(kept), strict=True
+            )
         ]
 
 

@@ -19,7 +19,7 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
 
     In a single process, `strategy.experimental_distribute_dataset` can split the batches among the
     replicas. With several processes, TensorFlow would split each worker's rows again and treat each
-    piece as a step. `distributed` is correct in both cases.
+    piece as a step. `TrainingData.distributed` is correct in both cases.
     """
     ids = tf.TensorSpec([None, None], tf.int32)
     generated = tf.data.Dataset.from_generator(
@@ -39,49 +39,36 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
     return generated.prefetch(PREFETCHED * replicas).with_options(options)
 
 
-def distributed(strategy, store, plan, start_step=0, steps=None):
-    """Returns the batches for a `tf.distribute` strategy.
-
-    Each process assembles only the rows of its own replicas.
-    """
-
-    def of_worker(context):
-        return dataset(
-            store,
-            plan,
-            start_step,
-            steps,
-            worker=context.input_pipeline_id,
-            workers=context.num_input_pipelines,
-            replicas=strategy.num_replicas_in_sync // context.num_input_pipelines,
-        )
-
-    return strategy.distribute_datasets_from_function(of_worker)
-
-
 class TrainingData:
-    """A store and a plan, with the interface that the trainer expects."""
+    """A store and a plan, with the interface that the trainer expects.
+
+    Args:
+        store: an `IdStore`.
+        plan: a `BatchPlan`.
+
+    Attributes:
+        tokens: function of a step that returns the number of non-padding tokens in its batch.
+        steps_per_epoch: number of batches in a pass over the data.
+        corpora: {corpus: number of pairs}. Empty for a single corpus.
+    """
 
     def __init__(self, store, plan):
         self.store, self.plan = store, plan
+        self.tokens, self.steps_per_epoch = plan.tokens, plan.steps
+        self.corpora = self.counts(plan.examples)
 
-    def distributed(self, strategy, start_step=0):
-        """Returns the batches from `start_step` on for a `tf.distribute` strategy."""
-        return distributed(strategy, self.store, self.plan, start_step)
+    def distributed(self, strategy, start_step=0, steps=None):
+        """Returns the batches from `start_step` on for a `tf.distribute` strategy.
 
-    def tokens(self, step):
-        """Returns the number of non-padding tokens in a batch, source and target combined."""
-        return self.plan.tokens(step)
+        Each process assembles only the rows of its own replicas.
+        """
 
-    @property
-    def steps_per_epoch(self):
-        """The number of batches in a pass over the data."""
-        return self.plan.steps
+        def of_worker(context):
+            workers = context.num_input_pipelines
+            share = context.input_pipeline_id, workers, strategy.num_replicas_in_sync // workers
+            return dataset(self.store, self.plan, start_step, steps, *share)
 
-    @property
-    def corpora(self):
-        """{corpus: number of pairs}. Empty for a single corpus."""
-        return self.counts(self.plan.examples)
+        return strategy.distribute_datasets_from_function(of_worker)
 
     def seen(self, step):
         """Returns {corpus: number of pairs in a batch}. Empty for a single corpus."""

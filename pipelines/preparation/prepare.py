@@ -23,7 +23,6 @@ from absl import logging
 
 from pipelines.atomic_files import (
     atomic_folder,
-    check_links,
     locked_folder,
     read_json,
     write_json,
@@ -122,7 +121,6 @@ def prepare(
         tag_id(tokenizer, tag)
     refuse_other_kinds(config.encodings, tokenizer, config.vocabulary.kind)
     folder = Path(folder)
-    check_links(folder)
     with locked_folder(folder):
         refuse_other_files(folder)
         for leftover in folder.glob("*.unfinished"):  # of processes that were killed

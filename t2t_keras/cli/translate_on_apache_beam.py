@@ -8,7 +8,7 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.atomic_files import check_links, locked_folder
+from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
 from pipelines.text.file_lists import as_pattern, find_files, split_list
 from t2t_keras.cli.flags.engine_flags import TO
@@ -43,7 +43,6 @@ def translate_on_beam(arguments, patterns, folder, glossary, values, load_model)
         model = load_model(arguments)
         progress = Path(folder).absolute() / on_beam.PROGRESS
         stack.enter_context(locked_folder(progress))
-        check_links(progress)
         will_resume()
         files = []
         with Progress("reading", len(sources), "files") as reading:

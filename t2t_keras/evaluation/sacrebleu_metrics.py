@@ -67,23 +67,20 @@ class LineMetric(Metric):
         self.shown, self.function, self.score = shown, function, score
 
     def get_signature(self):
-        return signature_of(self, self.function)
+        return signature_of(self)
 
     def _extract_corpus_statistics(self, hypotheses, references):
         """Returns the numbers of each line, and 1 to count the lines."""
         self.num_refs, statistics = len(references), []
         for line, (text, *others) in enumerate(zip(hypotheses, *references, strict=True), 1):
             where = f" at line {line:,} ({text[:60]!r})"
-            numbers = called(self.shown, where, self.function, text, others)
-            numbers = [numbers] if self.score is None else list(numbers)
-            for each in numbers:
-                check_score(each, self.shown, self.function, where)
-            statistics.append([*map(float, numbers), 1.0])
-        if len(widths := sorted({len(each) - 1 for each in statistics})) > 1:
-            raise ValueError(
-                f"The metric {self.shown!r}{place_of(self.function)} must return equally many "
-                f"numbers for each line. Received: {' and '.join(map(str, widths))}"
-            )
+            numbers = called(self, where, self.function, text, others, several=bool(self.score))
+            statistics.append([*numbers, 1.0])
+            if len(numbers) != len(statistics[0]) - 1:
+                raise ValueError(
+                    f"The metric {self.shown!r} must return equally many numbers for each line. "
+                    f"Received: {len(statistics[0]) - 1} and, {where[1:]}, {len(numbers)}"
+                )
         return statistics
 
     def _aggregate_and_compute(self, stats):
@@ -95,9 +92,7 @@ class LineMetric(Metric):
         *sums, lines = map(float, stats)
         if self.score is None:
             return Score(f"own {self.shown}", sums[0] / lines)
-        score = called(self.shown, " in `score`", self.score, sums, lines)
-        check_score(score, self.shown, self.score)
-        return Score(f"own {self.shown}", float(score))
+        return Score(f"own {self.shown}", *called(self, " in `score`", self.score, sums, lines))
 
 
 class CorpusMetric:
@@ -107,7 +102,7 @@ class CorpusMetric:
         self.shown, self.function, self.num_refs = shown, function, None
 
     def get_signature(self):
-        signature = signature_of(self, self.function)
+        signature = signature_of(self)
         signature.update("bs", "none")
         return signature
 
@@ -115,45 +110,49 @@ class CorpusMetric:
         """Returns sacreBLEU's `Score`, without an interval."""
         self.num_refs = len(references)
         lines = [list(line) for line in zip(*references, strict=True)]
-        score = called(self.shown, "", self.function, list(hypotheses), lines)
-        check_score(score, self.shown, self.function)
-        result = Score(self.shown, float(score))
+        result = Score(self.shown, *called(self, "", self.function, list(hypotheses), lines))
         result._ci = None
         return result
 
 
-def signature_of(metric, function):
-    """Returns sacreBLEU's signature with the file of the function and its digest."""
+def signature_of(metric):
+    """Returns sacreBLEU's signature with the file of the metric's function and its digest."""
     signature = Signature(vars(metric))
-    if code := getattr(function, "__code__", None):
+    if code := getattr(metric.function, "__code__", None):
         with contextlib.suppress(OSError):
             digest = hashlib.sha256(Path(code.co_filename).read_bytes()).hexdigest()
             signature.update("file", f"{Path(code.co_filename).name}@{digest[:8]}")
     return signature
 
 
-def check_score(value, shown, function, where=""):
-    """Raises `ValueError` unless a value is a finite number."""
-    if isinstance(value, Real) and math.isfinite(value):
-        return
-    received = repr(value) if isinstance(value, Real | None) else f"type {type(value).__name__}"
-    raise ValueError(
-        f"The metric {shown!r}{place_of(function)} must return a finite number{where}. Received: "
-        f"{received}"
-    )
+def called(metric, where, function, *arguments, several=False):
+    """Calls a user's function, whose errors become a `ValueError` of one line.
 
+    Args:
+        metric: the metric.
+        where: place for the message.
+        function: the function.
+        *arguments: its arguments.
+        several: whether it returns several numbers.
 
-def called(shown, where, function, *arguments):
-    """Returns a user's function of the arguments; its errors become a `ValueError` of one line."""
+    Returns:
+        A list of the numbers, which must be finite.
+    """
     try:
-        return function(*arguments)
+        value = function(*arguments)
+        numbers = list(value) if several else [value]
     except MemoryError:
         raise
     except (Exception, SystemExit) as error:
-        raise ValueError(f"The metric {shown!r} failed{where}: {failure_of(error)}") from error
-
-
-def place_of(function):
-    """Returns " of FILE, line N", where a function is defined, or "" if that is unknown."""
-    code = getattr(function, "__code__", None)
-    return f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""
+        raise ValueError(
+            f"The metric {metric.shown!r} failed{where}: {failure_of(error)}"
+        ) from error
+    for each in numbers:
+        if not isinstance(each, Real) or not math.isfinite(each):
+            code = getattr(function, "__code__", None)
+            place = f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""
+            raise ValueError(
+                f"The metric {metric.shown!r}{place} must return a finite number{where}. Received: "
+                f"{each if isinstance(each, Real | None) else type(each).__name__}"
+            )
+    return [float(each) for each in numbers]

@@ -8,8 +8,6 @@ from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.formats import FORMATS, hint_about, nothing_known
 
 ARCHIVES = (".zip", ".argosmodel")
-MOST_EXPANDED = 50  # maximum ratio of the contents' size to the zip file's size
-ALLOWED = 16 << 20  # bytes of contents that are allowed beyond that ratio
 IGNORED = {"__MACOSX", ".DS_Store"}  # written by macOS
 
 
@@ -80,11 +78,5 @@ def model_folder(unpacked, archive, format):
 def unpack(path, folder):
     """Unpacks a zip file into a new folder. `zipfile` writes nothing outside of it and no links."""
     with reading(path, "zip file"), zipfile.ZipFile(path) as archive:
-        total, size = sum(each.file_size for each in archive.infolist()), path.stat().st_size
-        if total > MOST_EXPANDED * size + ALLOWED:
-            raise ValueError(
-                f"its {size:,} bytes claim to hold {total:,}, more than the weights of a model can "
-                "be compressed"
-            )
         names = (each for each in archive.namelist() if not IGNORED & set(each.split("/")))
         archive.extractall(folder, names)

@@ -86,7 +86,10 @@ class Tensor2TensorFolder:
             if TRAINING.search(name):
                 continue
             weight = WEIGHT.search(name)
-            weight, tensor = self.as_kernel(weight[1] if weight else name, tensor)
+            # The place of the network in some models, and a convolution over one position.
+            weight = (weight[1] if weight else name).replace("/conv_hidden_relu/", "/")
+            if re.search("/conv[12]/kernel$", weight):
+                tensor = tensor.reshaped(*tensor.shape[-2:])
             if weight in tensors:
                 raise ValueError(f"{weight} occurs twice in {prefix}, in several models")
             tensors[weight] = tensor
@@ -102,26 +105,6 @@ class Tensor2TensorFolder:
                     f"{names[1]}={self.hparams[names[1]]!r}. They must be 'n' and 'da' with a "
                     "norm after each stack (pre-norm), or 'none' and 'dan' without (post-norm)"
                 )
-
-    def as_kernel(self, name, tensor):
-        """Returns the usual name and form of a tensor: a kernel has two axes."""
-        name = name.replace("/conv_hidden_relu/", "/")  # its place in some models
-        match = re.fullmatch(r"(.*/multihead_attention/)([qkvo])", name)
-        if match and len(tensor.shape) == 3:  # an axis for heads
-            first, second, third = tensor.shape
-            is_output = match[2] == "o"
-            shape = (first * second, third) if is_output else (first, second * third)
-            heads = first if is_output else second
-            if self.hparams.setdefault("num_heads", heads) != heads:
-                raise ValueError(
-                    f"{self.folder}: {name} has {heads} heads, not {self.hparams['num_heads']}"
-                )
-            part = "output_transform" if is_output else match[2]
-            return f"{match[1]}{part}/kernel", tensor.reshaped(*shape)
-        if re.search("/conv[12]/kernel$", name):  # a convolution over one position
-            while len(tensor.shape) > 2 and tensor.shape[0] == 1:
-                tensor = tensor.reshaped(*tensor.shape[1:])
-        return name, tensor
 
     def imported(self, target_space):
         hparams = self.hparams

@@ -19,7 +19,7 @@ import functools
 
 from absl import logging
 
-from pipelines.atomic_files import check_links, full_disk_named, locked_folder
+from pipelines.atomic_files import full_disk_named, locked_folder
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.alignment_choice import choose_alignment
 from t2t_keras.runs.evaluation import evaluate, translate_all
@@ -257,7 +257,6 @@ class Run(RunFolder):
             last: number of checkpoints. An older checkpoint that was kept because it is the best
                 does not count.
         """
-        check_links(self.folder)
         checkpoints = self.kept_checkpoints()
         weights, steps = average(checkpoints, last)
         with locked_folder(checkpoints.folder):

@@ -89,7 +89,7 @@ FINITE = "must return a finite number at line 1 "
         ("line", "1 / ('6' not in h)", "0", r"failed at line 7 \('.he \w+ dog .*, line 4\)$"),
         ("line", "float('nan')", "0", rf"'line' of mine.py, line 3 {FINITE}.*nan$"),
         ("corpus", "1 / 0", "0", r"'corpus' failed: ZeroDivisionError: .* \(mine.py, line 6\)$"),
-        ("sums", "[1] * (1 + ('6' in h))", "1", "equally many numbers .* Received: 1 and 2"),
+        ("sums", "[1] * (1 + ('6' in h))", "1", "equally many numbers .* Received: 1 and"),
         ("plain", "1", "1", r"METRICS\['plain'\] must be line_metric"),
         ("twice", "1", "1", "the same displayed name, 'BLEU'"),
     ],

@@ -62,7 +62,7 @@ def hub(server, tmp_path, monkeypatch):
     """A hub without failures, whose org/model is a model of CTranslate2, and an empty cache."""
     server.use(tmp_path / "home", monkeypatch)
     server.log.clear()
-    server.gated, server.statuses, server.corrupt = {}, {}, set()
+    server.statuses, server.corrupt = {}, set()
     write(server, tmp_path, {"model.bin": "weights", "shared_vocabulary.txt": "a"})
     return server
 
@@ -116,20 +116,6 @@ def test_the_metadata_of_the_model_card_are_read_if_they_are_whole(hub, tmp_path
     assert find("hf:org/model").card == expected
 
 
-def test_the_token_reaches_the_hub_and_not_the_storage(hub, monkeypatch):
-    hub.gated["org/model"] = "secret"
-    for token in ("", "wrong"):
-        monkeypatch.setenv("HF_TOKEN", token)
-        with pytest.raises(ValueError, match=f"is gated: accept .* {hub.address}/org/model, and"):
-            download("hf:org/model")
-    hub.log.clear()
-    monkeypatch.setenv("HF_TOKEN", "secret")
-    download("hf:org/model")
-    tokens = {entry["path"].partition("?")[0]: entry["token"] for entry in hub.log}
-    assert tokens.pop("/org/model/model.bin") == ""
-    assert set(tokens.values()) == {"secret"}
-
-
 @pytest.mark.parametrize("name", ["model.bin", "shared_vocabulary.txt"])
 def test_a_file_that_is_not_what_the_hub_lists_is_refused(hub, name):
     hub.corrupt = {name}
@@ -172,6 +158,11 @@ def test_names_that_lead_out_of_the_folder_are_left_out(hub, monkeypatch):
     [
         ("hf:org/none", None, r"has no model org/none, or hides it. .* `hf auth login`"),
         ("hf:org/model@v9", None, "hf:org/model has no revision 'v9'"),
+        (
+            "hf:org/model",
+            (403, {"X-Error-Code": "GatedRepo"}),
+            "is gated: accept .*/org/model",
+        ),
         ("hf:org/model", (429, {}), "the download of hf:org/model failed: .*429.* again later"),
         ("hf:org/model", (403, {}), "the download of hf:org/model failed: .*403"),
         ("hf:org/model", (200, {}, b"<html>"), "the download .* HF_ENDPOINT"),

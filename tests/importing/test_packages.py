@@ -1,8 +1,7 @@
-"""A file may stand for a model; a zip file is unpacked only if no entry can do harm."""
+"""A file may stand for a model; the entries of a zip file can do no harm."""
 
 import os
 import stat
-import struct
 import zipfile
 from pathlib import Path
 
@@ -65,24 +64,15 @@ def zip_file(path, *entries, **options):
     return path
 
 
-def changed(contents, offset, value):
-    """Returns a function that writes a zip file and overwrites a part of its list of entries."""
-
-    def write(path):
-        file = bytearray(zip_file(path, ("model.bin", contents)).read_bytes())
-        start = file.index(b"PK\x01\x02") + offset
-        file[start : start + len(value)] = value
-        path.write_bytes(file)
-
-    return write
+def encrypted(path):
+    """Writes a zip file whose list of entries says that its entry is encrypted."""
+    file = bytearray(zip_file(path, ("model.bin", b"x")).read_bytes())
+    file[file.index(b"PK\x01\x02") + 8] = 1
+    path.write_bytes(file)
 
 
 def cut(path):
     path.write_bytes(zip_file(path, ("model.bin", bytes(9999))).read_bytes()[:5000])
-
-
-def bomb(path):
-    zip_file(path, ("model.bin", bytes(1 << 25)), compression=zipfile.ZIP_DEFLATED)
 
 
 @pytest.mark.parametrize(
@@ -91,22 +81,18 @@ def bomb(path):
         (["a.txt"], "no model of a known format .* Its files are: a.txt"),
         (["x/model.pt"], "holds a PyTorch model. Convert it with CTranslate2"),
         (["a/model.bin", "b/model.bin"], "holds 2 models: a, b. Unpack it and"),
-        (changed(b"x", 8, b"\1\0"), "is not a whole zip file: .* is encrypted"),
-        (changed(b"x", 24, struct.pack("<I", 3 * 10**9)), "its 117 bytes claim to hold 3,000,000"),
+        (encrypted, "is not a whole zip file: .* is encrypted"),
         (cut, "is not a whole zip file: File is not a zip file. Download or copy it again"),
-        (bomb, "claim to hold 33,554,432, more than the weights of a model can be compressed"),
     ],
 )
-def test_harmful_zip_files_are_refused(tmp_path, entries, message):
+def test_zip_files_without_one_model_are_refused(tmp_path, entries, message):
     path = tmp_path / "model.zip"
     if callable(entries):
         entries(path)
     else:
-        zip_file(path, *(each if isinstance(each, tuple) else (each, b"x") for each in entries))
+        zip_file(path, *((each, b"x") for each in entries))
     with pytest.raises(ValueError, match=message):
-        source_of(path, None, tmp_path / "in" / "unpacked")
-    assert {each.name for each in tmp_path.iterdir()} <= {"model.zip", "in"}
-    assert {each.name for each in tmp_path.glob("in/*")} <= {"unpacked"}
+        source_of(path, None, tmp_path / "unpacked")
 
 
 def test_entries_outside_the_folder_are_unpacked_inside_and_links_as_files(tmp_path):

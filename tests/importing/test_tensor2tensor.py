@@ -58,23 +58,6 @@ def test_an_output_matrix_is_not_tied(tmp_path, matrices):
     check_model(imported, weights_of(model, *matrices), CONFIG | {"tie_output": False})
 
 
-def test_kernels_may_have_an_axis_for_heads(tmp_path):
-    model = arrays()
-    weights = weights_of(model)
-    for name in [name for name in model if "multihead" in name]:
-        path, array = name.removesuffix("/kernel"), model.pop(name)
-        if path.endswith("output_transform"):
-            model[path.replace("output_transform", "o")] = array.reshape(2, 5, D)
-        else:
-            model[path] = array.reshape(D, 2, -1)
-    folder = write(tmp_path, model)
-    hparams = {name: value for name, value in HPARAMS.items() if name != "num_heads"}
-    (folder / "hparams.json").write_text(json.dumps(hparams))
-    check_model(read(folder), weights, CONFIG)
-    with pytest.raises(ValueError, match=r"multihead_attention/. has 2 heads, not 1"):
-        read(write(tmp_path, model, {"num_heads": 1}))
-
-
 def test_learned_positions_and_unscaled_embeddings(tmp_path):
     model = arrays()
     weights = weights_of(model | {SPACES: model[SPACES] * SCALE})
@@ -182,7 +165,6 @@ SHARED = f"{MODALITY}/shared/weights_3"
         *(({"hparams": {name: "other"}}, f"{name}='other'. Models") for name in SINGLE),
         ({"hparams": {"layer_preprocess_sequence": "none"}}, "must be 'n' and 'da'"),
         ({"hparams": POST}, "must be 'n' and 'da'"),
-        ({"hparams": {"num_encoder_layers": 1}}, r"has 2 \+ 1 layers .* settings say 1 \+ 1"),
         (without(MODEL, SHARED), "no tensor .*shared/weights_3"),
         (changed(MODEL, f"{MODALITY}/softmax/weights_0", 1, D), r"softmax .* shape \(17, 8\)"),
         (changed(MODEL, f"other/{CONVOLUTION}/bias", 12), "occurs twice in .*, in several"),

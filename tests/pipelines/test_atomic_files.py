@@ -7,7 +7,6 @@ import pytest
 from pipelines.atomic_files import (
     atomic_file,
     atomic_folder,
-    check_links,
     locked_folder,
     read_json,
     write_json,
@@ -113,33 +112,6 @@ def test_json_that_is_no_object_is_refused(tmp_path, text):
     (tmp_path / "file.json").write_text(text)
     with pytest.raises(ValueError, match=r"file.json is damaged .* Delete it"):
         read_json(tmp_path / "file.json")
-
-
-def test_nothing_is_written_through_a_link(tmp_path):
-    (tmp_path / "outside").write_text("mine")
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    for name in (".lock", "a.json.unfinished", "b.unfinished"):
-        (folder / name).symlink_to(tmp_path / "outside")
-    refused = pytest.raises(OSError, match="symbolic links")
-    with refused, locked_folder(folder):
-        pass
-    with refused:
-        write_json(folder / "a.json", {})
-    with refused, atomic_file(folder / "b"):
-        pass
-    assert (tmp_path / "outside").read_text() == "mine"
-
-
-def test_a_link_that_leads_outside_is_refused(tmp_path):
-    folder = tmp_path / "folder"
-    (folder / "real").mkdir(parents=True)
-    (folder / "inside").symlink_to("real")
-    (tmp_path / "whole").symlink_to("folder")
-    check_links(tmp_path / "whole")
-    (folder / "real" / "out").symlink_to(tmp_path / "none")
-    with pytest.raises(ValueError, match="real/out is a link that leads outside"):
-        check_links(tmp_path / "whole")
 
 
 def test_a_second_process_is_refused_until_the_first_one_dies(tmp_path):

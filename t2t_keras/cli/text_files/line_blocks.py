@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.atomic_files import check_links, full_disk_named, locked_folder, unfinished_name
+from pipelines.atomic_files import full_disk_named, locked_folder, unfinished_name
 from pipelines.progress import Progress
 from pipelines.text.opened_text import compressing, opened, text_in
 from t2t_keras.cli.main import will_resume
@@ -133,7 +133,6 @@ def opened_output(path, command):
         return is_new
 
     with full_disk_named(path), locked_folder(folder):
-        check_links(folder)
         yield write
         whole.join()
         for own in (*whole.parts, folder / ".lock"):

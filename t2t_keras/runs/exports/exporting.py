@@ -5,7 +5,6 @@ import functools
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.atomic_files import check_links
 from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search import needs_draws
@@ -49,7 +48,6 @@ def export(run, output=None, format="saved_model", weights=None, **options):
     check_choice("format", format, FORMATS)
     row = FORMATS[format]
     run.experiment()  # raises a clear error if the folder is not a run
-    check_links(run.folder)
     options = {name: value for name, value in options.items() if value is not None}
     check_options(row, format, options)
     if output is None and row.place:

@@ -5,7 +5,7 @@ import shutil
 
 from absl import logging
 
-from pipelines.atomic_files import full_disk_named, not_through_link
+from pipelines.atomic_files import atomic_file
 from t2t_keras.models import architecture_of
 from t2t_keras.plugins import LOADED
 from t2t_keras.runs.plugins.plugin_files import (
@@ -90,9 +90,7 @@ def copy_plugins(run, experiment, files):
         path = folder / file.path.name
         if file.path != path.absolute():
             folder.mkdir(exist_ok=True)
-            unfinished = path.with_name(f"{path.name}.unfinished")
-            with full_disk_named(path), open(unfinished, "wb", opener=not_through_link) as output:
+            with atomic_file(path) as output:
                 output.write(file.contents)
-            unfinished.replace(path)
     experiment.imports = tuple(str((folder / file.path.name).absolute()) for file in files)
     return {file.path.name: file.sha256 for file in files}

@@ -4,7 +4,7 @@ import shutil
 
 from absl import logging
 
-from pipelines.atomic_files import check_links, write_json
+from pipelines.atomic_files import write_json
 from pipelines.tokenizers import save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import made_from, read_config
@@ -51,7 +51,6 @@ def begin(run, experiment, tokenizer, command=(), init=None, held_out=None):
 
 def check_folder(run):
     """Rejects a folder with files that is not a run, and links that lead outside."""
-    check_links(run.folder)
     if run.config_file.exists():
         if system := read_config(run.config_file).get("imported"):
             raise ValueError(

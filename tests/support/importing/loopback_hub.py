@@ -1,7 +1,4 @@
-"""A server on the loopback that speaks the HTTP of the Hugging Face Hub, with failures on demand.
-
-Large files are redirected to a second server, as the Hub redirects them to its network of caches.
-"""
+"""A server on the loopback that speaks the HTTP of the Hugging Face Hub, or fails."""
 
 import contextlib
 import hashlib
@@ -18,11 +15,10 @@ PIECE = 1 << 16  # bytes sent at once
 
 
 class LoopbackHub:
-    """Repositories, served at `address`; their large files are stored at `storage`.
+    """Repositories, served at `address`.
 
     Attributes:
-        log: a dict for each request: path, token, sent (bytes of the body), done.
-        gated: {repository: token that may read it}.
+        log: a dict for each request: path, sent (bytes of the body), done.
         statuses: {regular expression of a path: arguments of `answer`}, instead of the file.
         seconds: duration of each piece of a large file.
         corrupt: names of files in which one byte differs from the listing.
@@ -30,16 +26,13 @@ class LoopbackHub:
 
     def __init__(self):
         self.folders, self.log = {}, []
-        self.gated, self.statuses, self.corrupt = {}, {}, set()
+        self.statuses, self.corrupt = {}, set()
         self.seconds = 0.0
         handler = type("BoundHandler", (Handler,), {"hub": self})
-        self.servers = [ThreadingHTTPServer(("127.0.0.1", 0), handler) for _ in range(2)]
-        for server in self.servers:
-            server.daemon_threads = True
-            threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        self.address, self.storage = (
-            f"http://127.0.0.1:{server.server_address[1]}" for server in self.servers
-        )
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.02,), daemon=True).start()
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
 
     def add(self, repository, folder):
         """Serves a folder as the branch main, and by its commit; returns the commit."""
@@ -55,8 +48,7 @@ class LoopbackHub:
             files.append({"type": "file", "path": name, "size": len(contents), "oid": oid})
             if path.suffix in LARGE:
                 digest = hashlib.sha256(contents).hexdigest()
-                large = {"oid": digest, "size": len(contents), "pointerSize": 1}
-                files[-1]["lfs"] = large
+                files[-1]["lfs"] = {"oid": digest, "size": len(contents), "pointerSize": 1}
         return files
 
     def commit(self, repository):
@@ -98,7 +90,7 @@ class LoopbackHub:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers requests to either server, and notes what was asked and sent."""
+    """Answers requests, and notes what was asked and sent."""
 
     protocol_version = "HTTP/1.1"
     hub = None
@@ -112,8 +104,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         path, _, query = urllib.parse.unquote(self.path).partition("?")
-        token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        self.entry = {"path": f"{path}?{query}", "token": token, "sent": 0, "done": False}
+        self.entry = {"path": f"{path}?{query}", "sent": 0, "done": False}
         self.hub.log.append(self.entry)
         try:
             for form, answer in self.hub.statuses.items():
@@ -126,11 +117,12 @@ class Handler(BaseHTTPRequestHandler):
             elif found := re.fullmatch("/api/models/([^/]+/[^/]+)(?:/revision/(.+))?", path):
                 if commit := self.known(found[1], found[2] or "main"):
                     self.answer(200, {}, json.dumps({"id": found[1], "sha": commit}).encode())
-            elif found := re.fullmatch("/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-                if commit := self.known(found[1], found[2]):
-                    self.resolve(found[1], commit, found[3])
             else:
-                self.file(*re.fullmatch("/([^/]+/[^/]+)/(.+)", path).groups(), {})
+                repository, revision, name = re.fullmatch(
+                    "/(.+)/resolve/([^/]+)/(.+)", path
+                ).groups()
+                if commit := self.known(repository, revision):
+                    self.resolve(repository, commit, name)
         finally:
             self.entry["done"] = True
 
@@ -139,34 +131,25 @@ class Handler(BaseHTTPRequestHandler):
     def known(self, repository, revision):
         """Returns the commit of a repository. If there is none, says so to the client."""
         if repository not in self.hub.folders:
-            # The Hub does not tell strangers whether a private repository exists.
-            return self.refuse(404 if self.entry["token"] else 401, "RepoNotFound")
+            return self.refuse(401, "RepoNotFound")
         commit = self.hub.commit(repository)
         return commit if revision in ("main", commit) else self.refuse(404, "RevisionNotFound")
 
     def resolve(self, repository, commit, name):
-        """Answers with a small file, or redirects to the signed address of a large one."""
+        """Answers with a file, whose name in the client's cache is its digest."""
         files = {each["path"]: each for each in self.hub.tree(repository)}
-        if self.hub.gated.get(repository) not in (None, self.entry["token"]):
-            self.refuse(403 if self.entry["token"] else 401, "GatedRepo")
-        elif name not in files:
-            self.refuse(404, "EntryNotFound")
-        elif large := files[name].get("lfs"):
-            linked = {"X-Linked-Etag": f'"{large["oid"]}"', "X-Linked-Size": large["size"]}
-            place = f"{self.hub.storage}/{repository}/{name}?Signature=abc"
-            self.answer(302, {"Location": place, "X-Repo-Commit": commit, **linked})
-        else:
-            etag = {"ETag": f'"{files[name]["oid"]}"', "X-Repo-Commit": commit}
-            self.file(repository, name, etag)
-
-    def refuse(self, status, code):
-        self.answer(status, {"X-Error-Code": code, "X-Error-Message": code})
-
-    def file(self, repository, name, headers):
+        if name not in files:
+            return self.refuse(404, "EntryNotFound")
         contents = bytearray((self.hub.folders[repository] / name).read_bytes())
         if name in self.hub.corrupt:
             contents[len(contents) // 2] ^= 1
-        self.answer(200, headers, contents, is_large=not headers)
+        large = files[name].get("lfs")
+        oid = (large or files[name])["oid"]
+        headers = {"ETag": f'"{oid}"', "X-Repo-Commit": commit}
+        return self.answer(200, headers, contents, is_large=large is not None)
+
+    def refuse(self, status, code):
+        self.answer(status, {"X-Error-Code": code, "X-Error-Message": code})
 
     def answer(self, status, headers, body=b"", is_large=False):
         self.send_response(status)
@@ -187,9 +170,8 @@ def loopback_hub():
     try:
         yield hub
     finally:
-        for server in hub.servers:
-            server.shutdown()
-            server.server_close()
+        hub.server.shutdown()
+        hub.server.server_close()
 
 
 def write_card(folder, **metadata):
