@@ -31,8 +31,6 @@ class Transformer(SequenceModel):
 
     Args:
         config: a `TransformerConfig`; its defaults are the paper's base model.
-        encoder_block, decoder_block: classes of the blocks, registered with Keras, in place of
-            those of `config.block`. A run finds blocks by `config.block` only.
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
@@ -58,7 +56,7 @@ class Transformer(SequenceModel):
 
     config_class = TransformerConfig
 
-    def __init__(self, config=None, encoder_block=None, decoder_block=None, **kwargs):
+    def __init__(self, config=None, **kwargs):
         super().__init__(config, **kwargs)
         config, dtype = self.config, self.dtype_policy
         positions = kind_of_positions(config.positions)
@@ -69,12 +67,14 @@ class Transformer(SequenceModel):
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
         block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
-        of_kind = BLOCKS[config.block]
-        block["block_class"] = encoder_block or of_kind[0]
-        self.encoder = Encoder(config.num_layers, **block, name="encoder")
+        encoder_block, decoder_block = BLOCKS[config.block]
+        self.encoder = Encoder(
+            config.num_layers, block_class=encoder_block, **block, name="encoder"
+        )
         block["neighbourhood"] = config.decoder_neighbourhood
-        block["block_class"] = decoder_block or of_kind[1]
-        self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
+        self.decoder = Decoder(
+            config.decoder_layers, block_class=decoder_block, **block, name="decoder"
+        )
         self.create_weights()
 
     @property
@@ -196,12 +196,3 @@ class Transformer(SequenceModel):
             x, step, cache, memory.keys_values, over_heads(memory.mask)
         )
         return self.output_embedding.project(x), cache
-
-    def get_config(self):
-        config, of_kind = super().get_config(), BLOCKS.get(self.config.block, (None, None))
-        for name, stack, own in zip(
-            ("encoder_block", "decoder_block"), (self.encoder, self.decoder), of_kind, strict=True
-        ):
-            if stack.block_class is not own:
-                config[name] = keras.saving.get_registered_name(stack.block_class)
-        return config
