@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.decoding_cache import decoding_step, keys_values_in
+from t2t_keras.decoding_cache import cached_positions, decoding_step, extended, keys_values_in
 from t2t_keras.layers.decoder import BLOCKS, Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.stack import BlockConfig
+from t2t_keras.ops import map_structure
 from t2t_keras.sequence_model import SequenceModel, beams_of, check_ids, check_inputs
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -161,7 +162,8 @@ class Transformer(SequenceModel):
             cache: from `start_decoding` or `decode_step`, for fewer tokens.
             max_length, beams: see `start_decoding`.
         """
-        return self.decoder.extend_cache(cache, max_length, beams)
+        slots = cached_positions(max_length, self.config.decoder_neighbourhood) * beams
+        return map_structure(lambda x: extended(x, 2, slots), cache)
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """Computes logits for the next token of every hypothesis from its newest token and a cache.
