@@ -50,6 +50,14 @@ def keys_values_in(cache):
     return cache
 
 
+def cached_positions(length, neighbourhood=None):
+    """Returns how many of `length` positions a cache holds: at most `neighbourhood`, if given."""
+    if neighbourhood is None:
+        return length
+    smaller = min if isinstance(length, int) else ops.minimum
+    return smaller(length, neighbourhood)
+
+
 def extended(x, axis, length):
     """Returns `x` padded with zeros at the end of `axis`, up to `length`."""
     widths = [(0, 0)] * len(x.shape)

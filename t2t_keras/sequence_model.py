@@ -12,7 +12,7 @@ from keras import ops
 
 from pipelines.checks import validate
 from t2t_keras.checks import check, check_integer
-from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers, adapt, quick_collections
+from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers, quick_collections
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.shared_embedding import SharedEmbedding
@@ -189,16 +189,6 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         """
         return cache
 
-    @functools.wraps(keras.Model.fit)
-    def fit(self, *args, class_weight=None, **kwargs):
-        refuse_class_weight(class_weight)
-        return super().fit(*args, **kwargs)
-
-    @functools.wraps(keras.Model.train_on_batch)
-    def train_on_batch(self, *args, class_weight=None, **kwargs):
-        refuse_class_weight(class_weight)
-        return super().train_on_batch(*args, **kwargs)
-
     @functools.wraps(keras.Model.quantize)
     def quantize(self, *args, **kwargs):
         with quick_collections():
@@ -220,45 +210,16 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         return (*input_shape["target"], self.config.vocab_size)
 
     def get_config(self):
-        config = {**super().get_config(), "config": dataclasses.asdict(self.config)}
-        frozen = [index for index, weight in enumerate(self.weights) if not weight.trainable]
-        return {**config, "frozen": frozen} if frozen else config
+        return {**super().get_config(), "config": dataclasses.asdict(self.config)}
 
     @classmethod
     def from_config(cls, config):
-        frozen = config.get("frozen", ())
-        adapted = config.get("adapted", ())
-        others = {"frozen", "adapted"}
-        config = {name: value for name, value in config.items() if name not in others}
-        model = cls(**{**config, "config": cls.config_class(**config["config"])})
-        adapt(model, adapted)
-        freeze_weights(model, frozen)
-        return model
+        return super().from_config({**config, "config": cls.config_class(**config["config"])})
 
 
 def unpickled(file):
     """Returns the model of a `.keras` file in memory."""
     return SequenceModel._unpickle_model(file)
-
-
-def freeze_weights(model, indices):
-    """Excludes weights from training, and also layers that have no other weights."""
-    weights = model.weights
-    for index in indices:
-        weights[index].trainable = False
-    for layer in model.layers:
-        if layer.weights and not any(weight.trainable for weight in layer.weights):
-            layer.trainable = False
-
-
-def refuse_class_weight(class_weight):
-    """Rejects class weights, because Keras would interpret rows of ids as one-hot classes."""
-    if class_weight is not None:
-        raise ValueError(
-            "`class_weight` has no meaning for labels [batch, length]. Give each token its weight: "
-            "sample_weight [batch, length], for example [class_weight[id] for id in row] for each "
-            f"row. Received: class_weight={class_weight}"
-        )
 
 
 def check_inputs(inputs):

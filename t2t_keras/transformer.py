@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import keras
 from keras import ops
 
-from t2t_keras.decoding_cache import decoding_step, keys_values_in
+from t2t_keras.decoding_cache import cached_positions, decoding_step, extended, keys_values_in
 from t2t_keras.layers.decoder import BLOCKS, Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import kind_of_positions
 from t2t_keras.layers.stack import BlockConfig
+from t2t_keras.ops import map_structure
 from t2t_keras.sequence_model import SequenceModel, beams_of, check_ids, check_inputs
 from t2t_keras.transformer_config import TransformerConfig
 
@@ -31,8 +32,6 @@ class Transformer(SequenceModel):
 
     Args:
         config: a `TransformerConfig`; its defaults are the paper's base model.
-        encoder_block, decoder_block: classes of the blocks, registered with Keras, in place of
-            those of `config.block`. A run finds blocks by `config.block` only.
 
     Call arguments:
         inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
@@ -58,7 +57,7 @@ class Transformer(SequenceModel):
 
     config_class = TransformerConfig
 
-    def __init__(self, config=None, encoder_block=None, decoder_block=None, **kwargs):
+    def __init__(self, config=None, **kwargs):
         super().__init__(config, **kwargs)
         config, dtype = self.config, self.dtype_policy
         positions = kind_of_positions(config.positions)
@@ -69,12 +68,14 @@ class Transformer(SequenceModel):
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
         block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
-        of_kind = BLOCKS[config.block]
-        block["block_class"] = encoder_block or of_kind[0]
-        self.encoder = Encoder(config.num_layers, **block, name="encoder")
+        encoder_block, decoder_block = BLOCKS[config.block]
+        self.encoder = Encoder(
+            config.num_layers, block_class=encoder_block, **block, name="encoder"
+        )
         block["neighbourhood"] = config.decoder_neighbourhood
-        block["block_class"] = decoder_block or of_kind[1]
-        self.decoder = Decoder(config.decoder_layers, **block, name="decoder")
+        self.decoder = Decoder(
+            config.decoder_layers, block_class=decoder_block, **block, name="decoder"
+        )
         self.create_weights()
 
     @property
@@ -161,7 +162,8 @@ class Transformer(SequenceModel):
             cache: from `start_decoding` or `decode_step`, for fewer tokens.
             max_length, beams: see `start_decoding`.
         """
-        return self.decoder.extend_cache(cache, max_length, beams)
+        slots = cached_positions(max_length, self.config.decoder_neighbourhood) * beams
+        return map_structure(lambda x: extended(x, 2, slots), cache)
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """Computes logits for the next token of every hypothesis from its newest token and a cache.
@@ -196,12 +198,3 @@ class Transformer(SequenceModel):
             x, step, cache, memory.keys_values, over_heads(memory.mask)
         )
         return self.output_embedding.project(x), cache
-
-    def get_config(self):
-        config, of_kind = super().get_config(), BLOCKS.get(self.config.block, (None, None))
-        for name, stack, own in zip(
-            ("encoder_block", "decoder_block"), (self.encoder, self.decoder), of_kind, strict=True
-        ):
-            if stack.block_class is not own:
-                config[name] = keras.saving.get_registered_name(stack.block_class)
-        return config

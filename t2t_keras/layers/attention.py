@@ -8,7 +8,7 @@ import keras
 from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
-from t2t_keras.decoding_cache import KeysValues, extended
+from t2t_keras.decoding_cache import KeysValues, cached_positions
 from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
@@ -77,6 +77,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """
 
     takes_value = True
+    neighbourhood = None  # number of positions that a position sees; None: all
 
     def __init__(
         self,
@@ -296,18 +297,9 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
 
     def empty_cache(self, sentences, length, beams=1):
         """Returns a cache of zeros for `length` positions, which `decode_step` fills."""
-        shape = sentences, self.num_heads, self.cached_positions(length) * beams
+        shape = sentences, self.num_heads, cached_positions(length, self.neighbourhood) * beams
         widths = self.d_k, self.d_v
         return KeysValues(*(ops.zeros((*shape, width), self.compute_dtype) for width in widths))
-
-    def extend_cache(self, cache, length, beams=1):
-        """Returns a cache that is extended by zeros to `length` positions."""
-        slots = self.cached_positions(length) * beams
-        return KeysValues(*(extended(x, 2, slots) for x in cache))
-
-    def cached_positions(self, length):
-        """Returns how many of `length` positions a cache holds. Here, it holds all of them."""
-        return length
 
     def get_config(self):
         return {

@@ -115,9 +115,6 @@ class DecoderBlock(Block):
         """Returns an empty cache: `KeysValues`, or in a block of one's own a list of them."""
         return self.self_attention.sublayer.empty_cache(sentences, length, beams)
 
-    def extend_cache(self, cache, length, beams=1):
-        return self.self_attention.sublayer.extend_cache(cache, length, beams)
-
     def keys_and_values(self, memory):
         self.check_memory(memory)
         return self.cross_attention.sublayer.keys_and_values(memory)
@@ -187,12 +184,6 @@ class Decoder(Stack):
 
     def empty_cache(self, sentences, length, beams=1):
         return [block.empty_cache(sentences, length, beams) for block in self.blocks]
-
-    def extend_cache(self, cache, length, beams=1):
-        return [
-            block.extend_cache(block_cache, length, beams)
-            for block, block_cache in zip(self.blocks, cache, strict=True)
-        ]
 
     def keys_and_values(self, memory):
         return [block.keys_and_values(memory) for block in self.blocks]

@@ -116,11 +116,6 @@ class LocalSelfAttention(MultiHeadAttention):
         heads = ops.reshape(heads, (batch_size, num_heads, count * block, width))
         return heads[:, :, :length]
 
-    def cached_positions(self, length):
-        if isinstance(length, int):
-            return min(length, self.neighbourhood)
-        return ops.minimum(length, self.neighbourhood)
-
     def get_config(self):
         return {**super().get_config(), "neighbourhood": self.neighbourhood}
 

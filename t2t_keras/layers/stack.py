@@ -168,9 +168,11 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         super().__init__(name=name, dtype=dtype, trainable=trainable, autocast=False)
         check_integer("num_layers", num_layers)
         self.supports_masking = True
-        self.block_class = self.default_block
-        if block_class is not None:
-            self.block_class = checked_block(block_class)
+        if isinstance(block_class, str):
+            block_class = keras.saving.get_registered_object(block_class)
+        self.block_class = block_class or self.default_block
+        is_block = isinstance(self.block_class, type) and issubclass(self.block_class, Block)
+        check(is_block, "block_class", block_class, "a class derived from t2t_keras.layers.Block")
         self.blocks = [
             self.block_class(**block, dtype=self.dtype_policy, name=f"block_{i}")
             for i in range(num_layers)
@@ -213,17 +215,3 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         if self.block_class is not self.default_block:
             config["block_class"] = keras.saving.get_registered_name(self.block_class)
         return config
-
-
-def checked_block(block_class):
-    """Returns the class of a block, given the class or the name under which Keras knows it."""
-    if isinstance(block_class, str):
-        name, block_class = block_class, keras.saving.get_registered_object(block_class)
-        allowed = (
-            "a class that is registered with Keras: import the file that defines it, or load the "
-            "model with custom_objects"
-        )
-        check(block_class is not None, "block_class", name, allowed)
-    is_block = isinstance(block_class, type) and issubclass(block_class, Block)
-    check(is_block, "block_class", block_class, "a class derived from t2t_keras.layers.Block")
-    return block_class

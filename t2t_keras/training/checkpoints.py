@@ -85,14 +85,14 @@ class Checkpoints:
             self.path(old).unlink()
 
     def on_schedule(self, steps):
-        """Returns the steps whose checkpoints are damaged, or an uninterrupted run also writes."""
-
-        def is_on_schedule(step):
+        """Returns the steps whose checkpoints an uninterrupted run also writes, or are damaged."""
+        found = []
+        for step in steps:
             with contextlib.suppress(DamagedCheckpoint):
-                return self.notes(step)["on_schedule"]
-            return True
-
-        return [step for step in steps if is_on_schedule(step)]
+                if not self.notes(step)["on_schedule"]:
+                    continue
+            found.append(step)
+        return found
 
     def counted(self, steps):
         """Returns the newest step and the earlier steps on schedule, oldest first."""
@@ -137,11 +137,10 @@ class Checkpoints:
         for step in reversed(steps):
             try:
                 state, notes = self.load(step)
-                with damage_reported(self.path(step)):
-                    check_finite(state)
+                check_finite(state)
                 return state, notes
-            except DamagedCheckpoint as error:
-                warn(f"{error}. Falling back to the previous checkpoint")
+            except ValueError as error:
+                warn(f"The checkpoint of step {step:,} is skipped: {error}")
         if steps:
             raise DamagedCheckpoint(
                 f"None of the {len(steps)} checkpoints in {self.folder} can be read. Delete "
@@ -201,7 +200,7 @@ def read_state(path, names=NOTES):
         path: the file.
         names: names that the notes must have.
     """
-    with damage_reported(path), opened(path) as file:
+    with opened(path) as file:
         state = {name: file[name] for name in file.files}  # compares the checksums
         notes = parsed_notes(state.pop("notes"), names)
         if missing := notes["shapes"].keys() - state.keys():
@@ -211,31 +210,27 @@ def read_state(path, names=NOTES):
 
 def read_notes(path, names=NOTES):
     """Returns the notes in a file without reading its arrays; see `read_state`."""
-    with damage_reported(path), opened(path) as file:
+    with opened(path) as file:
         return parsed_notes(file["notes"], names)
 
 
 def state_digest(path):
     """Returns a digest of the arrays in a file, computed from the checksums in the file."""
-    with damage_reported(path), zipfile.ZipFile(path) as file:
-        members = [each for each in file.infolist() if each.filename != "notes.npy"]
-        entries = sorted((each.filename, each.file_size, each.CRC) for each in members)
+    with opened(path) as file:
+        members = [each for each in file.zip.infolist() if each.filename != "notes.npy"]
+    entries = sorted((each.filename, each.file_size, each.CRC) for each in members)
     return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
 
 
 @contextlib.contextmanager
 def opened(path):
-    """Yields the arrays of a file. `np.load` alone would leave a damaged file open."""
-    with open(path, "rb") as stream, np.load(stream) as file:
-        check_stored(file.zip)
-        yield file
-
-
-def check_stored(file):
-    """Rejects compressed arrays: `save` never writes them, and they could fill the memory."""
-    for member in file.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            raise ValueError(f"{member.filename} is compressed")
+    """Yields the arrays of a file. All errors in the block become `DamagedCheckpoint`."""
+    try:
+        # `np.load` alone would leave a damaged file open.
+        with open(path, "rb") as stream, np.load(stream) as file:
+            yield file
+    except Exception as error:  # `zipfile` and NumPy raise a dozen kinds for an altered file
+        raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
 
 
 def parsed_notes(array, names):
@@ -250,15 +245,6 @@ def check_finite(state):
     for name, array in state.items():
         if not np.isfinite(array).all():
             raise ValueError(f"{name} has infinite or NaN elements")
-
-
-@contextlib.contextmanager
-def damage_reported(path):
-    """Raises `DamagedCheckpoint` instead of the errors of a file that cannot be read."""
-    try:
-        yield
-    except Exception as error:  # `zipfile` and NumPy raise a dozen kinds for an altered file
-        raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
 
 
 def state_of(model):

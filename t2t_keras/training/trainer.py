@@ -15,6 +15,7 @@ from pathlib import Path
 
 import keras
 import tensorflow as tf
+from absl import logging
 
 from t2t_keras.checks import check
 from t2t_keras.schedules import constant_rate, rate_of_last_update
@@ -55,7 +56,7 @@ class Trainer:
             returns an object with `metrics`, a dict, and `examples`, translations to show. It calls
             `on_progress` with the numbers of texts translated so far and in all.
         strategy: a `tf.distribute` strategy. None: the current strategy.
-        callbacks: further Keras callbacks.
+        callbacks: further Keras callbacks. After each step, they get the metrics as scalar tensors.
         rate: sustained floating-point operations per second, summed over all devices. As in
             Table 2, the training cost is the training time multiplied by this rate.
     """
@@ -85,17 +86,9 @@ class Trainer:
         self.step, self.tokens = 0, 0
         self.seen = collections.Counter()  # pairs from each corpus of a mix
         self.saved_step = None
+        self.given_callbacks = callbacks
         self.asked_to_stop = None  # the reason, on this machine
         self.stop_reason = None  # agreed on by all machines
-        hooks = "on_train_batch_end", "on_batch_end"  # by default, the first calls the second
-        self.callbacks_of_steps = [
-            callback
-            for callback in callbacks
-            if any(
-                getattr(type(callback), h) is not getattr(keras.callbacks.Callback, h)
-                for h in hooks
-            )
-        ]
         self.callbacks = keras.callbacks.CallbackList(
             [*([self.summaries] if self.is_chief else []), self.console, *callbacks],
             add_history=True,
@@ -145,7 +138,9 @@ class Trainer:
             self.tokens += self.data.tokens(self.step)
             self.seen.update(self.data.seen(self.step))
             self.step += 1
-            self.end_batch(logs)
+            # Keras' list would convert the logs to numbers, and so wait for each step.
+            for callback in (self.console, *self.given_callbacks):
+                callback.on_train_batch_end(self.step - 1, logs)
             log_is_due = self.is_due(self.config.log_every)
             evaluation_is_due = self.is_due(self.config.evaluate_every)
             save_is_due = self.save_is_due()
@@ -169,18 +164,6 @@ class Trainer:
                         self.callbacks.on_epoch_begin(self.epoch)
             self.agree_to_stop(at_once=log_is_due or evaluation_is_due)
         self.finite.check_losses(unchecked_losses, self.step)
-
-    def end_batch(self, logs):
-        """Calls the callbacks at the end of a step.
-
-        Keras converts the logs to numbers for all callbacks, and so waits for the step. Here, only
-        callbacks that use the logs of each step do. The console reads them when it prints them.
-        """
-        self.console.on_train_batch_end(self.step - 1, logs)
-        if self.callbacks_of_steps:
-            numbers = {name: float(value) for name, value in logs.items()}
-            for callback in self.callbacks_of_steps:
-                callback.on_train_batch_end(self.step - 1, numbers)
 
     @property
     def epoch(self):
@@ -322,7 +305,7 @@ class Trainer:
         self.cost.restore(notes)
         self.intervals.restore(notes["interval"], self.tokens, self.cost.seconds)
         self.early_stopping.restore(notes, self.console.warn)
-        self.console.resuming(self.step)
+        logging.info("Resuming from step %d", self.step)
 
     def change_learning_rate(self, before):
         """Takes a constant learning rate if it is not the one that the run was begun with.

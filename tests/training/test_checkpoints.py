@@ -223,13 +223,3 @@ def test_a_hostile_checkpoint_is_damaged(tmp_path, notes, array, message):
         file.writestr("a.npy", array)
     with pytest.raises(DamagedCheckpoint, match=rf"step-00000001.npz is damaged .*{message}"):
         checkpoints.load(1)
-
-
-def test_a_compressed_checkpoint_is_damaged(tmp_path):
-    """A small file could become a large one."""
-    checkpoints = saved(tmp_path, [1])
-    with zipfile.ZipFile(checkpoints.path(1), "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("notes.npy", notes_file("{}"))
-    for call in (checkpoints.load, checkpoints.notes):
-        with pytest.raises(DamagedCheckpoint, match=r"notes.npy is compressed"):
-            call(1)

@@ -51,7 +51,7 @@ class Console(keras.callbacks.Callback):
         self.stream = sys.stderr if stream is None else stream
         self.logs = logs
         self.on_terminal = self.stream.isatty()
-        self.paint = Colors(self.stream).paint
+        self.has_colors = has_colors(self.stream)
         self.line_is_open = False  # whether the progress line still lacks a newline
         self.is_evaluating = False  # whether the progress line is about an evaluation
         self.compiled_shapes = set()
@@ -183,6 +183,10 @@ class Console(keras.callbacks.Callback):
             self.print("")
         self.is_evaluating = False
 
+    def paint(self, kind, text):
+        """Returns the text with the escape sequences of a kind in `CODES`, if colors are on."""
+        return f"\x1b[{CODES[kind]}m{text}\x1b[0m" if self.has_colors and text else text
+
     def print_timed(self, text):
         """Prints a line that begins with the time."""
         self.print(f"{self.paint('quiet', time_stamp())}  {text}")
@@ -216,10 +220,6 @@ class Console(keras.callbacks.Callback):
         except io.UnsupportedOperation:  # a stream in memory
             self.stream.write(text)
 
-    def resuming(self, step):
-        """Announces the checkpoint that training continues from."""
-        logging.info("Resuming from step %d", step)
-
     def compiling(self, shape):
         """Announces that XLA compiles the step, once for each batch shape."""
         if shape not in self.compiled_shapes:
@@ -251,7 +251,7 @@ def example_lines(examples, paint=lambda kind, text: text):
 
     Args:
         examples: a list of `evaluation.held_out.Example`.
-        paint: see `Colors.paint`.
+        paint: see `Console.paint`.
     """
     return [
         f"  {paint('quiet', f'{name:<9}')}  {printable(getattr(example, name))}"
@@ -260,27 +260,13 @@ def example_lines(examples, paint=lambda kind, text: text):
     ]
 
 
-class Colors:
-    """Colors text for a stream, or leaves it as it is.
+def has_colors(stream):
+    """Returns whether text for a stream is colored: on terminals, unless the user decides.
 
-    https://no-color.org and https://force-color.org define the environment variables:
-    NO_COLOR turns colors off, and FORCE_COLOR turns them on where the output is not a terminal.
-    If both are set, NO_COLOR wins.
-
-    Args:
-        stream: the stream that the text is written to.
-        environment: the environment variables. None: those of this process.
+    NO_COLOR (https://no-color.org) turns colors off. FORCE_COLOR (https://force-color.org) turns
+    them on where the output is not a terminal. If both are set, NO_COLOR wins.
     """
-
-    def __init__(self, stream, environment=None):
-        environment = os.environ if environment is None else environment
-        if environment.get("NO_COLOR"):
-            self.are_on = False
-        elif environment.get("FORCE_COLOR", "0") not in ("", "0"):
-            self.are_on = True
-        else:
-            self.are_on = stream.isatty() and environment.get("TERM") != "dumb"
-
-    def paint(self, kind, text):
-        """Returns the text with the escape sequences of a kind in `CODES`."""
-        return f"\x1b[{CODES[kind]}m{text}\x1b[0m" if self.are_on and text else text
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR", "0") not in ("", "0")
+    return forced or (stream.isatty() and os.environ.get("TERM") != "dumb")

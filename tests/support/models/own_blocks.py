@@ -85,12 +85,6 @@ class ParallelDecoderBlock(DecoderBlock):
     def empty_cache(self, sentences, length, beams=1):
         return [each.sublayer.empty_cache(sentences, length, beams) for each in self.attentions]
 
-    def extend_cache(self, cache, length, beams=1):
-        return [
-            each.sublayer.extend_cache(part, length, beams)
-            for each, part in zip(self.attentions, cache, strict=True)
-        ]
-
     @property
     def attentions(self):
         return self.self_attention, self.second

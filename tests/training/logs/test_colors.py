@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from t2t_keras.training.logs.console import Colors
+from t2t_keras.training.logs.console import has_colors
 
 
 class Terminal(io.StringIO):
@@ -26,6 +26,9 @@ class Terminal(io.StringIO):
         (io.StringIO, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
 )
-def test_stream_and_environment_decide(stream, environment, are_on):
-    painted = Colors(stream(), environment).paint("title", "held out")
-    assert painted == ("\x1b[1mheld out\x1b[0m" if are_on else "held out")
+def test_stream_and_environment_decide(monkeypatch, stream, environment, are_on):
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert has_colors(stream()) == are_on

@@ -7,7 +7,8 @@ from support.models.eager_steps import without_graphs
 from support.models.helpers import TINY, ids, pairs
 
 from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig
-from t2t_keras.layers import EncoderBlock
+from t2t_keras.layers import DecoderBlock, EncoderBlock
+from t2t_keras.layers.decoder import BLOCKS
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
 
@@ -33,8 +34,10 @@ class NormalizedBlock(EncoderBlock):
 
 def new_model():
     keras.utils.set_random_seed(1)
-    config = TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.0)
-    return Transformer(config, encoder_block=NormalizedBlock)
+    settings = {**TINY, "num_layers": 1, "block": "normalized", "dropout": 0.0}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(BLOCKS, "normalized", (NormalizedBlock, DecoderBlock))
+        return Transformer(TransformerConfig(**settings))
 
 
 def states_of(model):

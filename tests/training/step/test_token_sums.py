@@ -158,11 +158,3 @@ def test_perplexity_and_accuracy_do_not_depend_on_the_loss():
     ]
     usual, ours = results
     assert ours == pytest.approx({**usual, "loss": 10 * usual["loss"]}, rel=1e-5)
-
-
-@pytest.mark.parametrize("method", ["fit", "train_on_batch"])
-def test_class_weights_are_refused(method):
-    """Keras takes rows of ids for one-hot classes, and weights each row by its largest id."""
-    model = new_model()
-    with pytest.raises(ValueError, match=r"`class_weight` has no meaning .* sample_weight"):
-        getattr(model, method)(INPUTS, LABELS, class_weight={0: 0.0, 1: 2.0})

@@ -11,6 +11,7 @@ from support.models.own_blocks import (
 )
 
 from t2t_keras import Transformer, TransformerConfig
+from t2t_keras.layers.decoder import BLOCKS
 from t2t_keras.parameters import without_values
 from t2t_keras.visualization.diagrams.attention_diagram import boxes_of
 from t2t_keras.visualization.diagrams.model_diagram import (
@@ -23,9 +24,13 @@ from t2t_keras.visualization.diagrams.model_diagram import (
 ATTENTION, NETWORK, ADD_NORM = "Multi-Head Attention", "Feed Forward", "Add & Norm"
 
 
-def model_of(encoder_block=None, decoder_block=None, **settings):
-    config = TransformerConfig(**{**TINY, **settings})
-    return without_values(lambda: Transformer(config, encoder_block, decoder_block))
+def model_of(*blocks, **settings):
+    with pytest.MonkeyPatch.context() as patch:
+        if blocks:
+            patch.setitem(BLOCKS, "own", blocks)
+            settings["block"] = "own"
+        config = TransformerConfig(**{**TINY, **settings})
+        return without_values(lambda: Transformer(config))
 
 
 def titles(stack):
