@@ -3,7 +3,7 @@ import pytest
 from support.models.helpers import tiny_model
 from support.models.searches import SOURCE, model_that_ends, run_search, uncached_log_softmax
 
-from t2t_keras.decoding.ensemble import Ensemble
+from t2t_keras.decoding.ensemble import Ensemble, mean_log_probabilities
 
 
 @pytest.mark.long
@@ -17,6 +17,13 @@ def test_an_ensemble_follows_the_mean_of_the_log_probabilities():
         np.testing.assert_array_equal(row[:length], likeliest[:length])
     assert lengths.max() >= 10
     assert not np.array_equal(tokens, run_search(models[0], beam=1)[0][:, 0])
+
+
+def test_equal_models_have_the_log_probabilities_of_one():
+    logits = np.random.default_rng(1).normal(size=(2, 5))
+    alone = mean_log_probabilities([logits])
+    np.testing.assert_allclose(np.exp(alone).sum(-1), 1, rtol=1e-6)
+    np.testing.assert_allclose(mean_log_probabilities([logits] * 3), alone, rtol=1e-6)
 
 
 def test_models_must_share_a_vocabulary():

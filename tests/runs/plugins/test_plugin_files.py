@@ -127,6 +127,8 @@ def test_a_search_method_is_that_of_the_run(tmp_path):
         (folder / "imports" / "short.py").write_text(text)
         imports = {"short.py": sha256_of(text.encode())}
         write_json(folder / "config.json", {"experiment": {}, "imports": imports})
+        with pytest.raises(ValueError, match="you have not trusted it"):
+            load_method(folder, "own")
         trust_plugins_of(folder)
     first, second = folders
     for _ in range(2):
