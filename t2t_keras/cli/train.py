@@ -20,7 +20,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from absl import flags, logging
+from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, config_loader, loaded
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag
@@ -104,11 +104,9 @@ def main(arguments):
         raise ValueError("--run=FOLDER is required with --data: the folder of the run")
     keep_cpu_memory()
     load_backend()
-    from t2t_keras.runs import Run, train
+    from t2t_keras.runs import train
 
     init = initial_folder()
-    if not init and is_of_a_run() and not Run(RUN.value).config_file.exists():
-        warn_of_random_weights(Run(loaded().variant).init())
     with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
@@ -183,16 +181,6 @@ def initial_folder():
                 f"--config.{name}: the model's settings are those of --init. Leave it out"
             )
     return init
-
-
-def warn_of_random_weights(init):
-    """Warns that a new run has the settings, but not the initial weights, of a run with --init."""
-    if init:
-        logging.warning(
-            "The run with these settings was started from the weights of %s. This one starts from "
-            "random weights. Give --init=%s to start from the same ones",
-            *(init, shlex.quote(init)),
-        )
 
 
 def next_commands(folder, data):

@@ -1,7 +1,6 @@
 """t2t-translate --apache_beam: translates files, with an export, as an Apache Beam pipeline."""
 
 import contextlib
-import glob
 import logging
 import sys
 from pathlib import Path
@@ -10,7 +9,7 @@ from absl import flags
 
 from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
-from pipelines.text.file_lists import as_pattern, find_files, split_list
+from pipelines.text.file_lists import find_files
 from t2t_keras.cli.flags.engine_flags import TO
 from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.cli.main import will_resume
@@ -87,12 +86,5 @@ def files_to_translate(patterns, folder, glossary):
             )
         names[path.name] = path
     outputs = [folder / name for name in names]
-    here = Path(glob.escape(str(Path.cwd())))
-    for item in split_list(patterns):
-        if any(path.match(str(here / as_pattern(item))) for path in (folder, *outputs)):
-            raise ValueError(
-                f"--output={folder} is among the input files, {item}: its files would be "
-                "translated the next time. Give a different folder"
-            )
     check_outputs(outputs, {"glossary": glossary, "input": names.values()})
     return [*names.values()]

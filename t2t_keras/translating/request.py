@@ -102,14 +102,9 @@ class Request(SearchChanges):
 FIELDS = tuple(field.name for field in dataclasses.fields(Request) if field.name != "text")
 
 
-def is_one(texts):
-    """Returns whether an argument that may be a list of texts is a single text."""
-    return isinstance(texts, str | Request)
-
-
 def listed(texts):
     """Returns a list of texts, given a list or a single text."""
-    return [texts] if is_one(texts) else list(texts)
+    return [texts] if isinstance(texts, str | Request) else list(texts)
 
 
 def one_or_many(translate):
@@ -118,7 +113,7 @@ def one_or_many(translate):
     @functools.wraps(translate)
     def extended(self, texts, *arguments, **options):
         results = translate(self, listed(texts), *arguments, **options)
-        return results[0] if is_one(texts) else results
+        return results[0] if isinstance(texts, str | Request) else results
 
     return extended
 

@@ -5,10 +5,9 @@ import json
 import math
 import re
 import shutil
-from collections import Counter
 
 import pytest
-from support.processes.in_process import call, parsed_flags, refused
+from support.processes.in_process import call, refused
 
 from pipelines.atomic_files import read_json, write_json
 from pipelines.tokenizers import load_tokenizer
@@ -111,16 +110,6 @@ def test_every_line_is_answered_whatever_it_contains(folder):
     assert [rows[n][2] for n in (1, 2, 3)] == [1, 1, 1], "nothing but the end"
     assert rows[1] == pytest.approx(rows[2], rel=1e-4) and rows[1] == pytest.approx(rows[3], 1e-4)
     assert score(folder).stderr.endswith("no pairs\n")
-
-
-def test_typed_pairs_are_answered_one_by_one(folder):
-    with parsed_flags("score") as module:
-        taken, seen = [], Counter()
-        typed = ((number, taken.append(number)) for number in range(2))
-        source = module.Input(typed, None, interactive=True)
-        blocks = module.blocks_of(source, lambda pairs, first_line: first_line, seen)
-        for number, (_, _, work) in enumerate(blocks):
-            assert taken == [*range(number + 1)] and work() == number + 1
 
 
 @pytest.mark.long

@@ -167,17 +167,6 @@ def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, trained, tmp_pa
     assert "--config.model.d_ff: the model's settings are those of --init" in message
 
 
-def test_settings_of_a_run_with_init_do_not_silently_start_from_random_weights(
-    begun, trained, tmp_path
-):
-    arguments = f"--config=settings_of:{begun.folder}", f"--run={tmp_path}/new"
-    errors = trained.call(*arguments).stderr
-    assert errors.startswith("WARNING: ")
-    assert "starts from random weights. Give --init=runs/general to start" in errors
-    assert not trained.call(*arguments, "--init=runs/general").stderr
-    assert not trained.call(f"--run={begun.folder}").stderr
-
-
 def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_path):
     run = shutil.copytree(begun.folder, tmp_path / "run")
     (run / "config.json").write_text("{")

@@ -43,12 +43,8 @@ def test_objects_have_the_translations_of_the_exports_translator(export, tmp_pat
     ("flags", "message"),
     [
         (["--glossary={0}/terms"], "--glossary and --require do not work with CTranslate2"),
-        (["--require={0}/terms"], "--glossary and --require do not work with CTranslate2"),
-        (["--sample"], "--sample does not work with CTranslate2"),
-        (["--seed=2"], "--seed: for sampling only"),
         (["--weights=best"], "t2t-export fixed the weights"),
         (["--to=de"], "the training data has no tag 'de'"),
-        (["--n_best=9"], "`n_best` must be at most the beam width"),
         (["--engine=litert"], "is for --engine=ctranslate2. Received: --engine=litert"),
         (["{0}"], "an export cannot join an ensemble"),
     ],
@@ -62,14 +58,6 @@ def test_mistakes_are_refused_before_the_work(export, tmp_path, flags, message):
     assert message in str(raised.value)
     assert {path.name for path in tmp_path.iterdir()} == {"terms", "out"}
     assert (tmp_path / "out").read_text() == "kept\n"
-
-
-def test_what_the_output_depends_on_is_part_of_its_identity(export):
-    found = []
-    for flags in ([], *(["--beam=1"], ["--alpha=1"], ["--markup=xml"], ["--split=off"])):
-        with parsed_flags("translate", *flags) as command:
-            found.append(json.dumps(command.load_model([export]).identity))
-    assert len(set(found)) == len(found)
 
 
 class Narrow(FakeEngine):

@@ -40,8 +40,15 @@ class ModelEngine(Engine):
         self.longest, self.trees, self.alignment = model.longest, trees, alignment
         vars(self).update(attributes)
         self.others = {}  # {settings: engine with these settings}, shared by the engines
-        self.log_p_graph = log_p_graph(model)
-        self.attention_graph = attention_graph(model, alignment)
+        first, pair = first_model(model), {"input_signature": [IDS, IDS], "autograph": False}
+        self.log_p_graph = tf.function(
+            lambda *ids: log_probabilities(model, *ids),
+            jit_compile=choose_xla("auto") or None,
+            **pair,
+        )
+        self.attention_graph = tf.function(
+            lambda *ids: attention_between(first, *ids, alignment), **pair
+        )
 
     def with_search(self, config):
         key = repr(config)
@@ -141,27 +148,6 @@ def whole_search(model, config, method, source, extras):
     longest = tf.minimum(longest, model.longest or longest)
     state = method.start(source, longest, longest, extras)
     return method.hypotheses(advance(method, state, longest))
-
-
-def log_p_graph(model):
-    """Returns the graph of log P of each target token; see `Engine.log_p`."""
-    xla = choose_xla("auto") or None
-
-    @tf.function(input_signature=[IDS, IDS], autograph=False, jit_compile=xla)
-    def log_p(source, target):
-        return log_probabilities(model, source, target)
-
-    return log_p
-
-
-def attention_graph(model, alignment):
-    """Returns the graph of the attention weights that align words; see `Engine.attention`."""
-
-    @tf.function(input_signature=[IDS, IDS], autograph=False)
-    def attention(source, target):
-        return attention_between(first_model(model), source, target, alignment)
-
-    return attention
 
 
 def first_model(model):
