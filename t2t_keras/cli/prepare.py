@@ -34,7 +34,7 @@ from pipelines.preparation.source_table import SOURCES
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
-from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, loaded, refuse_config
+from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -197,7 +197,7 @@ def add_strict_rules(cleaning):
     defaults = CleaningConfig()
     for name, value in STRICT.items():
         is_default = getattr(cleaning, name) == getattr(defaults, name)
-        if is_default and f"data.cleaning.{name}" not in loaded().overrides:
+        if is_default and f"data.cleaning.{name}" not in LOADED.overrides:
             setattr(cleaning, name, value)
 
 

@@ -34,7 +34,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from t2t_keras.cli.flags.config_flag import config_loader, loaded
+from t2t_keras.cli.flags.config_flag import LOADED, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag
 from t2t_keras.cli.main import positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
@@ -63,7 +63,7 @@ def main(arguments):
     (table,) = positional(arguments, 1, takes)
     if table != "table1":  # it has no stages
         will_resume()
-    for argument in loaded().given:
+    for argument in LOADED.given:
         if argument.startswith("--config="):
             raise ValueError(
                 "--config cannot be set as a whole, because each row of a table has its own "
@@ -76,7 +76,7 @@ def main(arguments):
     plan = Plan(
         table,
         command=shlex.join([command, *sys.argv[1:]]),
-        overrides=loaded().overrides,
+        overrides=LOADED.overrides,
         **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
     )
     print(reproduce(plan), end="")

@@ -22,15 +22,15 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, config_loader, loaded
-from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag
+from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, LOADED, config_loader
+from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag, trust_given
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 from t2t_keras.cli.settings_text import settings_text
 
-TRUST = shared_flag("trust")
+shared_flag("trust")
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
     "data",
@@ -110,7 +110,7 @@ def main(arguments):
     with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
-            **{"show": print, "init": init, "given": tuple(loaded().overrides)},
+            **{"show": print, "init": init, "given": tuple(LOADED.overrides)},
         )
     if result.stopped:
         end = f"step {result.step:,} is saved. Run the same command to resume"
@@ -134,7 +134,7 @@ def show_settings(experiment):
             run = Run(RUN.value)
             initial = initial_run(run, init)
             known = (run if run_exists else initial).experiment()
-            inherit_settings(experiment, known, tuple(loaded().overrides))
+            inherit_settings(experiment, known, tuple(LOADED.overrides))
     experiment.validate()
     print("All settings. In brackets: the default. --config.NAME=VALUE changes one.\n")
     print(settings_text(experiment, text_width()))
@@ -144,7 +144,7 @@ def show_settings(experiment):
 
 def is_of_a_run():
     """Returns whether the settings are those of a run, and not of a config."""
-    return loaded().name == "settings_of"
+    return LOADED.name == "settings_of"
 
 
 def set_from_flags(experiment):
@@ -175,7 +175,7 @@ def initial_folder():
     from t2t_keras.runs import Run
 
     init = INIT.value or (None if is_of_a_run() else Run(RUN.value).init())
-    for name in loaded().overrides if init else ():
+    for name in LOADED.overrides if init else ():
         if name.startswith("model.") and not name.endswith("dropout"):
             raise ValueError(
                 f"--config.{name}: the model's settings are those of --init. Leave it out"
@@ -214,20 +214,12 @@ def check_plugins():
 
     --trust is obeyed first.
     """
-    from t2t_keras.runs.plugins.plugin_files import (
-        PluginFile,
-        load_plugins_of,
-        refuse_changed,
-        trust_plugins_of,
-    )
+    from t2t_keras.runs.plugins.plugin_files import PluginFile, load_plugins_of, refuse_changed
     from t2t_keras.runs.run_folder import RunFolder
 
     run = RunFolder(RUN.value)
     refuse_changed(run, map(PluginFile.read, IMPORTS.value))
-    if TRUST.value:
-        for folder in (run.folder, INIT.value or run.init()):
-            if folder is not None:
-                trust_plugins_of(folder)
+    trust_given([run.folder, INIT.value or run.init()])
     if run.config_file.exists():
         load_backend(on_jax=True)
         load_plugins_of(run.folder)

@@ -56,7 +56,6 @@ def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):
 
 MISTAKES = {
     "{0}": "takes a run's folder and one sentence",
-    "{0} two words": "one sentence in quotation marks",
     "{0}/none 'A dog.'": "is not a run: it has no config.json",
     "{0} '  '": "the sentence is empty",
     "{0} 'A dog.' --translation=": "the translation is empty",
@@ -65,9 +64,7 @@ MISTAKES = {
     "{0} 'A dog.' --translation='Ein Hund.' --beam=2": "--beam has no effect with --translation",
     "--curves": "--curves takes the folders of one or several runs",
     "--curves {0}": "no evaluation in its metrics.jsonl yet. The first comes after 1,000",
-    "--curves {0}/vocabulary": "is not a run: it has no config.json",
     "{0} --choose_alignment": "--choose_alignment takes a run's folder, --source and --target",
-    "--choose_alignment --source=x --target=y": "--choose_alignment takes a run's folder",
     "{0} --choose_alignment --source=x --target=y --pieces": "--pieces has no effect with --choose",
 }
 

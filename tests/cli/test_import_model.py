@@ -89,12 +89,10 @@ MISTAKES = {
     "{1}": "--run: give the folder of the new run",
     "{1} --run={1}/ckpt-5.index": "is a file. Give the name of a new folder",
     "{1} --run={0}/run": "Give it with --num_heads",
-    "{1} --run={0}/run --num_heads=0": "--num_heads=0",
     "{1} --run={0}/run --num_heads=3": "must be a divisor of the widths of keys and values, 8",
     "{1} --run={0}/run --num_heads=2 --target_space=1": "--target_space is not for models of the",
     "{1} --run={0}/run --format=opennmt": "`format` must be one of",
     "{1} --run={0}/run --format=tensor2tensor": "must have one checkpoint",
-    "{2} --run={0}/run --target_space=-1": "--target_space=-1",
     "{2} --run={0}/run --target_space=32": "below 32. Received: target_space=32",
     "{2} --run={0}/run --num_heads=2": "--num_heads is not for models of the format tensor2tensor",
 }

@@ -47,13 +47,6 @@ def test_trees_become_pairs_with_a_piece_for_each_bracket(toy_corpus, tmp_path):
     assert pieces[:2] == ["▁(S", "▁(NP"] and pieces[-2:] == ["▁)NP", "▁)S"]
 
 
-def test_toy_documents_become_pairs(tmp_path):
-    documents = ["--config=documents", "--toy_documents=40", "--words=60"]
-    size = "--config.data.vocabulary.size=400"
-    output = prepared(*documents, f"--output={tmp_path}/data", size).stdout
-    assert "40 read" in output and "40 kept" in output
-
-
 def test_several_encodings_share_an_existing_vocabulary(toy_data, toy_corpus, tmp_path):
     folder = toy_data[1]
     result = prepared(
@@ -84,7 +77,6 @@ def test_noisy_text_is_cleaned_strictly_and_by_scores(toy_data, toy_corpus, tmp_
 PAIRS = "--pairs={0}/train.tsv --output={1}/z"
 MISTAKES = {
     "--output=x": "Give the text in one way",
-    "--source={0}/train.en --output=x": "Give the text in one way",
     "--toy_documents=9 --treebank=x --output=x": "Give the text in one way",
     "--pairs={0}/train.tsv": "--output=FOLDER is required",
     "--source={0}/train.en --target={0}/short.de --output={1}/x": "de has 1. Line n",
@@ -98,11 +90,9 @@ MISTAKES = {
     "--pairs=x --output=x --vocabulary={0}": "holds no readable vocabulary",
     "--pairs=x --output=x --config.data.vocabulary.kind=bep": "`vocabulary.kind` must be one of",
     f"{PAIRS} --languages=en": "--languages: give the codes of source and target",
-    f"{PAIRS} --languages=en,German": "such as en,de (a language must be given by its code",
     "--toy_documents=9 --languages=en,de --output=x": "--languages has no effect",
     f"{PAIRS} --strict": "`other_language` needs the languages of both sides",
     f"{PAIRS} --scores={{0}}/train.tsv": "--scores needs either --best or --min_score",
-    f"{PAIRS} --scores=x --best=0.5 --min_score=1": "--scores needs either --best or --min_score",
     f"{PAIRS} --scores={{0}}/train.tsv --best=0.5": "line 1: a line of scores must begin",
     "--toy_documents=9 --output=x --strict": "--strict has no effect without",
     "--toy_documents=9 --words=9 --output=x": "Received: shortest=20",

@@ -7,7 +7,7 @@ settings. They are parsed after all other flags, because a config is a file of P
 import ast
 import dataclasses
 import types
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from typing import get_args, get_origin, get_type_hints
 
 from absl import flags
 
@@ -32,20 +32,9 @@ PARSERS = {
 }
 
 
-class Loaded(NamedTuple):
-    """The config that the value of `CONFIG`, an `Experiment`, was loaded from."""
-
-    given: list = []  # the arguments --config and --config.NAME=VALUE
-    name: str | None = None  # the shipped config, or the path of a file
-    variant: str = ""
-    overrides: Any = None  # {"part.field": value}
-
-
-LOADED = Loaded()
-
-
-def loaded():
-    return LOADED
+# The config that the value of `CONFIG` was loaded from: the arguments --config and
+# --config.NAME=VALUE, the shipped config or the path of a file, and {"part.field": value}.
+LOADED = types.SimpleNamespace(given=[], name=None, overrides=None)
 
 
 def config_loader(default=None, shown=None, begin=lambda: None):
@@ -72,7 +61,6 @@ def load_config(arguments, default=None, imports=()):
 
     The arguments are --config=NAME_OR_FILE[:VARIANT], of which the last one counts, and overrides.
     """
-    global LOADED
     names = [argument for argument in arguments if argument.startswith("--config=")]
     overrides = [argument for argument in arguments if argument not in names]
     config = names[-1].partition("=")[2] if names else default
@@ -93,7 +81,7 @@ def load_config(arguments, default=None, imports=()):
     changed = dict(set_field(experiment, argument) for argument in overrides)
     experiment.imports = tuple(dict.fromkeys((*experiment.imports, *imports)))
     flags.FLAGS[CONFIG.name].value = experiment
-    LOADED = Loaded([*names, *overrides], name, variant, changed)
+    LOADED.given, LOADED.name, LOADED.overrides = [*names, *overrides], name, changed
 
 
 def set_field(experiment, argument):

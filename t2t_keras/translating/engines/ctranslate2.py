@@ -26,13 +26,7 @@ FORBIDDING = ("banned", "first", "no_repeat_ngram", "constrain")  # settings tha
 
 
 class CTranslate2Engine(Engine):
-    """Translates with CTranslate2.
-
-    The results are those of `BeamSearch`, with the exceptions in `export/README.md`.
-
-    Args:
-        folder: path of the folder.
-    """
+    """Translates with CTranslate2; results as of `BeamSearch`, but see `export/README.md`."""
 
     kind = "ctranslate2"
     batch_tokens = 1024  # CTranslate2 keeps the caches of all beams at once
@@ -73,7 +67,66 @@ class CTranslate2Engine(Engine):
         self.search(Rows(np.array([[3, 2]], "int32"), [0]))
 
     def search(self, rows):
-        return CTranslate2Search(self.model, self.config, self.longest)(rows)
+        sources = [row[row != PADDING] for row in rows.source]
+        longest = min(self.longest or POSITIONS, POSITIONS)
+        limits = [min(len(ids) + self.config.extra_length, longest) for ids in sources]
+        prefixes, before = [()] * len(sources), [0.0] * len(sources)  # before: log P of the prefix
+        if rows.prefix is not None:
+            prefixes = [
+                row[row != PADDING][:limit] for row, limit in zip(rows.prefix, limits, strict=True)
+            ]
+            log_p = self.model.log_p(sources, prefixes)
+            before = [float(np.sum(each, dtype="float64")) for each in log_p]
+        results = [[]] * len(sources)
+        # At first, all rows share the largest limit. Rows with an uncertain result are searched
+        # again with their own limit, and then with longer and longer lists.
+        beam, n_best = self.config.beam, self.config.n_best
+        count = 1 if beam == 1 else PER_BEAM * beam + n_best - 1
+        groups = {(max(limits), count): range(len(sources))}
+        for _ in range(ROUNDS):
+            uncertain = {}
+            for (limit, count), members in groups.items():
+                own = [[column[i] for i in members] for column in (sources, prefixes)]
+                found = self.model.candidates(*own, self.config, limit, count)
+                for i, candidates in zip(members, found, strict=True):
+                    results[i] = self.ranked(candidates, limits[i], before[i])
+                    if not self.is_certain(candidates, results[i], limits[i], limit, count):
+                        again = (limits[i], 2 * count if limit == limits[i] else count)
+                        uncertain.setdefault(again, []).append(i)
+            groups = uncertain
+        width = max((len(ids) for best in results for _, ids in best), default=1)
+        tokens = np.full((len(results), n_best, width), PADDING, "int32")
+        scores = np.full((len(results), n_best), -np.inf, "float32")
+        for row, best in enumerate(results):
+            for rank, (score, ids) in enumerate(best):
+                tokens[row, rank, : len(ids)], scores[row, rank] = ids, score
+        return Hypotheses(tokens, scores)
+
+    def ranked(self, candidates, limit, before=0.0):
+        """Returns the n best pairs (score, ids) within the row's own limit.
+
+        CTranslate2's log P does not include the prefix, whose log P is `before`.
+        """
+        allowed = [
+            ((log_p + before) / self.config.length_penalty(float(len(ids))), ids)
+            for ids, log_p in candidates
+            if len(ids) <= limit and not {PADDING, BEGIN} & set(ids)
+        ]
+        ended = [each for each in allowed if each[1][-1] == END]
+        cut_off = [each for each in allowed if len(each[1]) == limit]
+        best_first = sorted(ended or cut_off, key=lambda each: -each[0])
+        return best_first[: self.config.n_best]
+
+    def is_certain(self, candidates, best, own_limit, limit, count):
+        """Whether the candidates show that `BeamSearch` would find the same hypotheses."""
+        if limit != own_limit and not all(
+            ids[-1] == END and len(ids) <= own_limit for ids, _ in candidates
+        ):
+            return False  # the search went beyond the row's own limit, or was cut off
+        if self.config.beam == 1 or len(candidates) < count:
+            return True  # greedy search has one result; a shorter list is complete
+        longest = max((len(ids) for _, ids in best), default=own_limit)
+        return len(best) == self.config.n_best and any(len(ids) > longest for ids, _ in candidates)
 
     def log_p(self, source, target):
         sides = [[row[row != PADDING] for row in ids] for ids in (source, target)]
@@ -187,78 +240,3 @@ class PieceModel:
         lead = len(source) - 1 - weights.shape[1]
         rest = np.maximum(1 - weights.sum(axis=1, keepdims=True), 0)
         return np.concatenate([np.zeros((len(weights), lead)), weights, rest], axis=1)
-
-
-class CTranslate2Search:
-    """Takes `Rows` and returns the `Hypotheses` that the search finds.
-
-    Args:
-        model: a `PieceModel`.
-        config: a `SearchConfig`.
-        longest: maximum tokens of an output, including the end token. None: no maximum.
-    """
-
-    def __init__(self, model, config, longest=None):
-        self.model, self.config = model, config
-        self.longest = min(longest or POSITIONS, POSITIONS)
-
-    def __call__(self, rows):
-        sources = [row[row != PADDING] for row in rows.source]
-        limits = [min(len(ids) + self.config.extra_length, self.longest) for ids in sources]
-        prefixes, before = [()] * len(sources), [0.0] * len(sources)  # before: log P of the prefix
-        if rows.prefix is not None:
-            prefixes = [
-                row[row != PADDING][:limit] for row, limit in zip(rows.prefix, limits, strict=True)
-            ]
-            log_p = self.model.log_p(sources, prefixes)
-            before = [float(np.sum(each, dtype="float64")) for each in log_p]
-        results = [[]] * len(sources)
-        # At first, all rows share the largest limit. Rows with an uncertain result are searched
-        # again with their own limit, and then with longer and longer lists.
-        beam, n_best = self.config.beam, self.config.n_best
-        count = 1 if beam == 1 else PER_BEAM * beam + n_best - 1
-        groups = {(max(limits), count): range(len(sources))}
-        for _ in range(ROUNDS):
-            uncertain = {}
-            for (limit, count), members in groups.items():
-                own = [[column[i] for i in members] for column in (sources, prefixes)]
-                found = self.model.candidates(*own, self.config, limit, count)
-                for i, candidates in zip(members, found, strict=True):
-                    results[i] = self.ranked(candidates, limits[i], before[i])
-                    if not self.is_certain(candidates, results[i], limits[i], limit, count):
-                        again = (limits[i], 2 * count if limit == limits[i] else count)
-                        uncertain.setdefault(again, []).append(i)
-            groups = uncertain
-        width = max((len(ids) for best in results for _, ids in best), default=1)
-        tokens = np.full((len(results), n_best, width), PADDING, "int32")
-        scores = np.full((len(results), n_best), -np.inf, "float32")
-        for row, best in enumerate(results):
-            for rank, (score, ids) in enumerate(best):
-                tokens[row, rank, : len(ids)], scores[row, rank] = ids, score
-        return Hypotheses(tokens, scores)
-
-    def ranked(self, candidates, limit, before=0.0):
-        """Returns the n best pairs (score, ids) within the row's own limit.
-
-        CTranslate2's log P does not include the prefix, whose log P is `before`.
-        """
-        allowed = [
-            ((log_p + before) / self.config.length_penalty(float(len(ids))), ids)
-            for ids, log_p in candidates
-            if len(ids) <= limit and not {PADDING, BEGIN} & set(ids)
-        ]
-        ended = [each for each in allowed if each[1][-1] == END]
-        cut_off = [each for each in allowed if len(each[1]) == limit]
-        best_first = sorted(ended or cut_off, key=lambda each: -each[0])
-        return best_first[: self.config.n_best]
-
-    def is_certain(self, candidates, best, own_limit, limit, count):
-        """Whether the candidates show that `BeamSearch` would find the same hypotheses."""
-        if limit != own_limit and not all(
-            ids[-1] == END and len(ids) <= own_limit for ids, _ in candidates
-        ):
-            return False  # the search went beyond the row's own limit, or was cut off
-        if self.config.beam == 1 or len(candidates) < count:
-            return True  # greedy search has one result; a shorter list is complete
-        longest = max((len(ids) for _, ids in best), default=own_limit)
-        return len(best) == self.config.n_best and any(len(ids) > longest for ids, _ in candidates)

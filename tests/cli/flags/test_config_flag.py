@@ -16,15 +16,15 @@ def test_the_last_config_is_loaded_once_and_changed(module, monkeypatch):
     monkeypatch.setattr(experiment, "load_experiment", lambda path: kept(path) or load(path))
     module.load_config(["--config.model.d_ff=8", "--config=base", "--config=table3:big"], "gnmt")
     assert loaded == ["table3:big"] and module.CONFIG.value.model.d_ff == 8
-    found = module.loaded()
-    assert (found.name, found.variant, found.overrides) == ("table3", "big", {"model.d_ff": 8})
+    found = module.LOADED
+    assert (found.name, found.overrides) == ("table3", {"model.d_ff": 8})
 
 
 def test_without_a_config_the_default_is_loaded_or_none(module):
     module.load_config([])
     assert module.CONFIG.value is None
     module.load_config([], "base")
-    assert module.loaded().name == "base"
+    assert module.LOADED.name == "base"
 
 
 @pytest.mark.parametrize(

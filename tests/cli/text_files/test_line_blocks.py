@@ -98,12 +98,6 @@ def test_a_different_input_is_resumed_after_the_blocks_that_are_equal(interrupte
     assert interrupted.read_bytes() == OUTPUT
 
 
-def test_equal_blocks_have_their_own_outputs(tmp_path):
-    assert write(tmp_path / "out", [b"a\n"] * 3, killed_after=2) == [b"a\n"] * 2
-    assert write(tmp_path / "out", [b"a\n"] * 3) == [b"a\n"]
-    assert (tmp_path / "out").read_bytes() == b"A\n" * 3
-
-
 def test_a_shorter_input_has_a_shorter_output(interrupted):
     assert write(interrupted, BLOCKS[:1]) == []
     assert interrupted.read_bytes() == b"A\nB\n"

@@ -27,19 +27,3 @@ def test_evaluating_loads_neither_tensorflow_nor_keras(folder, without_backends,
     assert result.stdout.startswith("BLEU"), result.stderr
     expected = load_translator(folder).translate(LINES.splitlines(), beam=3)
     assert (tmp_path / "output").read_text().splitlines() == expected
-
-
-def test_the_settings_are_those_of_the_export(folder):
-    engine = CTranslate2Engine(folder)
-    assert (engine.config.extra_length, engine.config.n_best, engine.most) == (9, 1, 4)
-    assert engine.split == "auto" and engine.longest is None
-    other = engine.with_search(engine.config.changed(beam=2))
-    assert other.config.beam == 2 != engine.config.beam and other.model is engine.model
-    assert engine.digest().keys() == {"weights", "files"}
-    engine.close()
-
-
-def test_without_ctranslate2_the_error_says_what_to_install(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ValueError, match=r'pip install "t2t-keras\[ctranslate2\]"'):
-        CTranslate2Engine(folder)

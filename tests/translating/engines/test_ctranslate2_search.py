@@ -7,7 +7,7 @@ import pytest
 
 from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.translating.engines.ctranslate2 import CTranslate2Search, PieceModel
+from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine, PieceModel
 
 PIECES = ["<pad>", "<s>", "</s>", "<unk>", *"abcdefgh"]
 SOURCE = np.array([[4, 5, 2, 0], [4, 2, 0, 0]])  # limits with extra_length=1: 4 and 3
@@ -52,12 +52,18 @@ class Listed:
         return results
 
 
+def engine_of(model, config):
+    engine = object.__new__(CTranslate2Engine)
+    engine.model, engine.config = model, config
+    return engine
+
+
 def search(hypotheses, prefix=None, **settings):
     """Returns the texts that are found for both sources, and the requests."""
     engine = Listed(hypotheses)
     config = SearchConfig(**{"extra_length": 1, "beam": 2, **settings})
     rows = Rows(SOURCE, None, prefix)
-    tokens, scores = CTranslate2Search(PieceModel(engine, Letters()), config)(rows)
+    tokens, scores = engine_of(PieceModel(engine, Letters()), config).search(rows)
     assert np.isfinite(scores[tokens[:, :, 0] > 0]).all()
     texts = [["".join(PIECES[id] for id in ids if id) for ids in row] for row in tokens]
     return [[text.replace("</s>", ".") for text in row] for row in texts], engine.requests
@@ -103,7 +109,7 @@ def test_greedy_search_requests_one_hypothesis():
 
 @pytest.mark.parametrize("token", [0, 1])
 def test_padding_and_begin_are_left_out(token):
-    find = CTranslate2Search(None, SearchConfig(beam=2))
+    find = engine_of(None, SearchConfig(beam=2))
     ranked = find.ranked([([token, 2], -1.0), ([4, 2], -9.0)], limit=9)
     assert [ids for _, ids in ranked] == [[4, 2]]
 
@@ -112,8 +118,8 @@ def test_log_p_of_the_prefix_counts_and_the_prefix_ends_at_the_limit():
     prefix = np.array([[6, 7, 0, 0, 0], [6, 6, 6, 6, 6]])
     config = SearchConfig(extra_length=1, beam=1, alpha=1.0)
     engine = Listed({"ab": [(-0.5, ".")], "a": [(-0.0, "")]})
-    find = CTranslate2Search(PieceModel(engine, Letters()), config)
-    tokens, scores = find(Rows(SOURCE, None, prefix))
+    find = engine_of(PieceModel(engine, Letters()), config)
+    tokens, scores = find.search(Rows(SOURCE, None, prefix))
     assert tokens[:, 0].tolist() == [[6, 7, 2], [6, 6, 6]]
     np.testing.assert_allclose(scores[:, 0], [-2.5 / (8 / 6), -3 / (8 / 6)])
 

@@ -122,8 +122,3 @@ def test_there_is_one_engine_for_each_config_and_few_are_kept(run):
     assert len(engine.others) == SEARCHES
     gc.collect()
     assert forgotten() is None and with_beam(1) is first
-
-
-def test_a_run_keeps_its_engine_until_its_search_changes(run):
-    assert run.engine() is run.engine() and run.engine(beam=1) is run.engine(beam=1)
-    assert run.translator(beam=1).engine is run.engine(beam=1)

@@ -149,8 +149,7 @@ def test_a_search_method_of_a_plug_in_has_no_options_and_prefixes(files):
     engine.warm_up()
 
 
-def test_the_settings_are_those_of_the_export(engine, files):
-    assert (engine.config.beam, engine.config.n_best, engine.most) == (4, 1, 2)
-    assert engine.split == "off" and engine.tags == [None] and engine.longest is None
+def test_the_folder_is_not_needed_after_loading(engine, files):
+    assert (engine.config.n_best, engine.most, engine.split) == (1, 2, "off")
     shutil.rmtree(files)
     assert Translator(engine).translate(["A dog."], confidence=True) == ["A dog."]

@@ -4,7 +4,6 @@ import pytest
 from support.models.fake_engine import FakeEngine, fake_translator
 
 from pipelines.glossaries.glossary import Glossary
-from pipelines.markup.marked_text import Document
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
 from t2t_keras.translating.request import Request
@@ -135,11 +134,3 @@ def test_a_text_that_the_model_leaves_as_it_is_keeps_its_bytes(text):
     assert not any("&" in each.replace("& ", "") for each in found.sentences)
     copied = [Translation(each, 0.0, [], Words([], [], [])) for each in found.sentences]
     assert found.marked(copied, [[]] * len(copied)) == text
-
-
-def test_lines_of_a_document_are_translated_as_the_lines_before_them_demand():
-    lines = ["<!--", f"{FIRST} -->", " ", f"{FIRST}<pre>", FIRST]
-    document = Document("html")
-    pieces = [document.pieces_of(line) for line in lines]
-    assert best(pieces, markup="html") == [*lines[:3], "THE DOG SLEEPS.<pre>", FIRST]
-    assert best([FIRST], markup="html") == ["THE DOG SLEEPS."]
