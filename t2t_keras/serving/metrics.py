@@ -14,7 +14,6 @@ class Metrics:
 
     def __init__(self):
         self.registry = CollectorRegistry()
-        self.engine_labels = {}  # {name of a model: labels of its engine}
 
         def metric(kind, name, meaning, *labels, **options):
             return kind(f"t2t_{name}", meaning, labels, registry=self.registry, **options)
@@ -38,11 +37,8 @@ class Metrics:
     def serves(self, name, number, engine):
         """Records the version of a model that is served, and its engine."""
         self.version.labels(name).set(number)
-        if name in self.engine_labels:
-            self.engine.remove(*self.engine_labels[name])
-        labels = name, engine.kind, engine.dtype
-        self.engine_labels[name] = labels
-        self.engine.labels(*labels).set(1)
+        self.engine.remove_by_labels({"model": name})
+        self.engine.labels(name, engine.kind, engine.dtype).set(1)
 
     @contextlib.contextmanager
     def computing(self, signature, rows):
