@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -30,10 +30,6 @@ class Metrics:
         meaning = "What computes the version that is served, and the type of its weights."
         self.engine = metric(Gauge, "engine_info", meaning, "model", "engine", "dtype")
 
-    def begins(self, name):
-        """Records that the model `name` has no version yet."""
-        self.version.labels(name).set(0)
-
     def serves(self, name, number, engine):
         """Records the version of a model that is served, and its engine."""
         self.version.labels(name).set(number)
@@ -50,6 +46,3 @@ class Metrics:
     def answered(self, route, code, started):
         self.requests.labels(route, str(code)).inc()
         self.seconds.labels(route).observe(time.perf_counter() - started)
-
-    def text(self):
-        return generate_latest(self.registry)
