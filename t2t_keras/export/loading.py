@@ -43,17 +43,16 @@ def checked_graph(folder):
         saved_model = saved_model_pb2.SavedModel.FromString(contents)
     except Exception as error:  # protobuf's own errors have no public base class in TensorFlow
         raise damaged(folder, error) from error
-    for graph in saved_model.meta_graphs:
-        bodies = [graph.graph_def, *graph.graph_def.library.function]
-        used = {node.op for body in bodies for node in getattr(body, "node", None) or body.node_def}
-        if forbidden := sorted(used & FORBIDDEN):
-            raise ValueError(
-                f"{folder} is not loaded: its graph reaches beyond the model by the operation "
-                f"{forbidden[0]}. Load only models that you trust"
-            )
     if len(saved_model.meta_graphs) != 1:
         raise damaged(folder, f"it has {len(saved_model.meta_graphs)} graphs")
-    return saved_model.meta_graphs[0]
+    (graph,) = saved_model.meta_graphs
+    bodies = graph.graph_def.node, *(each.node_def for each in graph.graph_def.library.function)
+    if forbidden := sorted({node.op for body in bodies for node in body} & FORBIDDEN):
+        raise ValueError(
+            f"{folder} is not loaded: its graph reaches beyond the model by the operation "
+            f"{forbidden[0]}. Load only models that you trust"
+        )
+    return graph
 
 
 def damaged(folder, error):

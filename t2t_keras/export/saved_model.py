@@ -39,8 +39,8 @@ def save_text_model(
         dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
         alignment, trees, follows: see `id_signatures`.
     """
-    weights = CompactWeights(model, dtype)
-    ids = id_signatures(model, config, weights.used_by, trees, follows, alignment)
+    used_by, _ = compact_weights(model, dtype)
+    ids = id_signatures(model, config, used_by, trees, follows, alignment)
     signatures = TextSignatures(model, ids, config, source, target)
     endpoints = search_endpoints(signatures.translate, TEXTS)
     pairs = [signatures.score, signatures.score_pieces]
@@ -71,55 +71,44 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
         ids, scores = search_in_stages(method, source, model.longest)
         return {"ids": ids, "scores": tf.maximum(scores, scores.dtype.min)}
 
-    with_weights = CompactWeights(model, dtype).used_by(translate)
+    with_weights = compact_weights(model, dtype)[0](translate)
     write(folder, search_endpoints(with_weights, tf.TensorSpec([None, None], tf.int32)))
 
 
-class CompactWeights(tf.Module):
-    """The weights of a model, as a SavedModel stores them.
+def compact_weights(model, dtype):
+    """Stores the weights of a float32 model in one of `SAVED_MODEL_DTYPES`.
 
     For int8, Keras' quantization stores each matrix as integers with one scale per output (per
     token for the embedding). Vectors stay in float32, because they are small.
 
-    Args:
-        model: a built Keras model in float32.
-        dtype: one of `SAVED_MODEL_DTYPES`.
+    Returns:
+        A function that wraps another one so that it computes with the stored weights, and {index of
+        a variable of the model: the `tf.Variable`s that store it}.
     """
-
-    def __init__(self, model, dtype):
-        super().__init__()
-        check_choice("dtype", dtype, SAVED_MODEL_DTYPES)
-        self.stored = []
-        self.variables_of_model = []
-        if dtype == "float32":
-            return  # the model's own variables are stored
+    check_choice("dtype", dtype, SAVED_MODEL_DTYPES)
+    stored, embeddings = {}, (model.embedding, model.source_embedding, model.output_embedding)
+    if dtype != "float32":  # otherwise the model's own variables are stored
         refuse_quantized(model, f"A SavedModel in {dtype}")
-        embeddings = model.embedding, model.source_embedding, model.output_embedding
-        for variable in model.variables:
+        for index, variable in enumerate(model.variables):
             if len(variable.shape) < 2:
                 continue
             if dtype == "bfloat16":
                 parts = [keras.ops.cast(variable.value, "bfloat16")]
             else:
-                of_tokens = any(variable is embedding.matrix for embedding in embeddings)
-                output_axis = 1 if of_tokens else 0
-                parts = keras.quantizers.abs_max_quantize(variable.value, axis=output_axis)
-            self.stored.append([tf.Variable(part, trainable=False) for part in parts])
-            self.variables_of_model.append(variable)
+                axis = 1 if any(variable is each.matrix for each in embeddings) else 0
+                parts = keras.quantizers.abs_max_quantize(variable.value, axis=axis)
+            stored[index] = [tf.Variable(part, trainable=False) for part in parts]
 
-    def used_by(self, function):
-        """Wraps a function so that it computes with the restored weights."""
-
+    def used_by(function):
         @functools.wraps(function)
         def with_weights(*arguments):
-            restored_variables = [
-                (variable, restored(*parts))
-                for variable, parts in zip(self.variables_of_model, self.stored, strict=True)
-            ]
-            with keras.StatelessScope(state_mapping=restored_variables):
+            values = [(model.variables[index], restored(*stored[index])) for index in stored]
+            with keras.StatelessScope(state_mapping=values):
                 return function(*arguments)
 
         return with_weights
+
+    return used_by, stored
 
 
 def restored(values, scale=None):

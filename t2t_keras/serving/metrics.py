@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -14,7 +14,6 @@ class Metrics:
 
     def __init__(self):
         self.registry = CollectorRegistry()
-        self.engine_labels = {}  # {name of a model: labels of its engine}
 
         def metric(kind, name, meaning, *labels, **options):
             return kind(f"t2t_{name}", meaning, labels, registry=self.registry, **options)
@@ -31,18 +30,11 @@ class Metrics:
         meaning = "What computes the version that is served, and the type of its weights."
         self.engine = metric(Gauge, "engine_info", meaning, "model", "engine", "dtype")
 
-    def begins(self, name):
-        """Records that the model `name` has no version yet."""
-        self.version.labels(name).set(0)
-
     def serves(self, name, number, engine):
         """Records the version of a model that is served, and its engine."""
         self.version.labels(name).set(number)
-        if name in self.engine_labels:
-            self.engine.remove(*self.engine_labels[name])
-        labels = name, engine.kind, engine.dtype
-        self.engine_labels[name] = labels
-        self.engine.labels(*labels).set(1)
+        self.engine.remove_by_labels({"model": name})
+        self.engine.labels(name, engine.kind, engine.dtype).set(1)
 
     @contextlib.contextmanager
     def computing(self, signature, rows):
@@ -54,6 +46,3 @@ class Metrics:
     def answered(self, route, code, started):
         self.requests.labels(route, str(code)).inc()
         self.seconds.labels(route).observe(time.perf_counter() - started)
-
-    def text(self):
-        return generate_latest(self.registry)

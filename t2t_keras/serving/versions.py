@@ -93,7 +93,7 @@ class Versions:
 
     def __init__(self, source, metrics):
         self.name, self.source, self.metrics = source.name, source, metrics
-        metrics.begins(self.name)
+        metrics.version.labels(self.name).set(0)
         self.known = {}  # {number: `Version`} for all versions that were loaded or tried
         self.current = None
         self.is_starting = True  # until all versions that exist at the start were tried

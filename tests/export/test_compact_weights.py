@@ -6,7 +6,7 @@ import tensorflow as tf
 from support.models.helpers import array, pairs, tensors, tiny_model
 
 from t2t_keras.export.ctranslate2 import save_ctranslate2
-from t2t_keras.export.saved_model import CompactWeights
+from t2t_keras.export.saved_model import compact_weights
 
 
 @pytest.mark.long
@@ -14,16 +14,15 @@ from t2t_keras.export.saved_model import CompactWeights
 def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, bytes_per_weight):
     model, inputs = tiny_model(num_layers=1), tensors(pairs())
     expected = array(model(inputs))
-    weights = CompactWeights(model, dtype)
-    matrices = [variable for variable in model.variables if len(variable.shape) > 1]
-    stored = sum(parts[0].numpy().nbytes for parts in weights.stored)
-    assert stored == bytes_per_weight * sum(np.size(matrix) for matrix in matrices)
+    used_by, weights = compact_weights(model, dtype)
+    matrices = {n: each for n, each in enumerate(model.variables) if len(each.shape) > 1}
+    stored = sum(parts[0].numpy().nbytes for parts in weights.values())
+    assert stored == bytes_per_weight * sum(np.size(matrix) for matrix in matrices.values())
     if dtype == "int8":  # a scale for each token, or for each output
-        embedding = next(i for i, each in enumerate(matrices) if each is model.embedding.matrix)
-        assert weights.stored[embedding][1].shape[0] == model.config.vocab_size
-        others = [scale for i, (_, scale) in enumerate(weights.stored) if i != embedding]
-        assert {each.shape[0] for each in others} == {1}
-    function = tf.function(weights.used_by(lambda: model(inputs)), autograph=False)
+        sizes = {n: scale.shape[0] for n, (_, scale) in weights.items()}
+        (embedding,) = (n for n, each in matrices.items() if each is model.embedding.matrix)
+        assert sizes.pop(embedding) == model.config.vocab_size and {*sizes.values()} == {1}
+    function = tf.function(used_by(lambda: model(inputs)), autograph=False)
     difference = np.abs(array(function()) - expected)
     assert 0 < difference.max() < 0.05 * expected.std()
 
@@ -33,6 +32,6 @@ def test_exports_that_quantize_refuse_a_quantized_model(tmp_path):
     model = tiny_model(num_layers=1)
     model.quantize("int8", filters="query")
     with pytest.raises(ValueError, match=r"needs a model with weights in floats.*'int8'"):
-        CompactWeights(model, "bfloat16")
+        compact_weights(model, "bfloat16")
     with pytest.raises(ValueError, match=r"An export for CTranslate2 needs .* in floats"):
         save_ctranslate2(model, [], tmp_path / "model")

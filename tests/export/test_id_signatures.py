@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-import tensorflow as tf
 from support.text.tree_tokenizer import TOKENIZER
 
 from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.decoding.batches import padded
-from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.decoding.tree_constraint import TreeConstraint
 from t2t_keras.export.id_signatures import id_signatures
 from t2t_keras.export.signature_names import Ids
@@ -60,22 +59,3 @@ def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
     trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
     of_trees = id_signatures(model, config, uncompiled, trees, follows=[True] * 400)
     assert Ids.PHRASES not in of_trees, "a tree takes no phrases"
-
-
-def test_a_signature_states_the_names_of_its_inputs(signatures):
-    names = {
-        name: [each.name for each in function.input_signature]
-        for name, function in signatures.items()
-    }
-    options = ["source", "prefix", *ROW_OPTIONS]
-    assert names == {
-        Ids.SEARCH: ["source"],
-        Ids.SMALL: ["source"],
-        Ids.OPTIONS: options,
-        Ids.PHRASES: [*options[:2], "phrases", *options[2:]],
-        Ids.LOG_P: ["source", "target"],
-        Ids.ATTENTION: ["source", "target"],
-        Ids.ALL_ATTENTION: ["source", "target"],
-    }
-    dtypes = {each.name: each.dtype for each in signatures[Ids.PHRASES].input_signature}
-    assert dtypes.pop("alpha") == tf.float32 and set(dtypes.values()) == {tf.int32}

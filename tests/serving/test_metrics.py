@@ -3,6 +3,8 @@
 import time
 from types import SimpleNamespace
 
+from prometheus_client import generate_latest
+
 from t2t_keras.serving.metrics import Metrics
 
 
@@ -13,12 +15,12 @@ def test_requests_batches_and_the_version_are_reported():
     with metrics.computing("score", 7):
         pass
     metrics.waiting.set(3)
-    metrics.begins("other")
+    metrics.version.labels("other").set(0)
     saved_model = SimpleNamespace(kind="tensorflow", dtype="float32")
     metrics.serves("m", 1, saved_model)
     metrics.serves("m", 2, SimpleNamespace(kind="litert", dtype="int8"))
     metrics.serves("n", 1, saved_model)
-    lines = metrics.text().decode().splitlines()
+    lines = generate_latest(metrics.registry).decode().splitlines()
     for line in (
         't2t_requests_total{code="200",route="predict"} 1.0',
         't2t_request_seconds_bucket{le="30.0",route="predict"} 1.0',

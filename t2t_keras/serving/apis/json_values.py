@@ -7,7 +7,6 @@ from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
 
-KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 PIECE = 50_000  # maximum values of an array converted at a time, because Python objects are large
 
 
@@ -35,10 +34,6 @@ def check_rows(rows, limits):
         raise Refusal(
             413, f"The request has {len(rows):,} rows; at most {limits.rows:,} are allowed"
         )
-
-
-def kind_of(value):
-    return KINDS.get(type(value), "a number")
 
 
 def json_response(value, status=200):

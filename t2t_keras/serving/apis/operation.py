@@ -1,7 +1,7 @@
 """Routes for people and for the operation of a server: page, health, metrics, OpenAPI document."""
 
 from aiohttp import web
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from t2t_keras.serving.apis.routes import HEADER, Route, document
 from t2t_keras.serving.page.page import page
@@ -36,7 +36,10 @@ class Operation:
         return HEALTHY if request.path == "/health" else web.Response(text="ok\n")
 
     async def show_metrics(self, request):
-        return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return web.Response(
+            body=generate_latest(self.metrics.registry),
+            headers={"Content-Type": CONTENT_TYPE_LATEST},
+        )
 
     async def openapi(self, request):
         known = self.models.all, self.models.targets(), self.needs_key

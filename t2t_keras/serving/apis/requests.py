@@ -17,23 +17,19 @@ LONGEST_HEAD = 1000  # characters of a field's header; parsing takes quadratic t
 
 async def body_of(request, limits):
     """Returns the body of a request as bytes."""
-    connection = request[CONNECTION]
-    most = limits.max_body_bytes
-    too_large = Refusal(
-        413, f"A request may have at most {most:,} bytes (--max_body_bytes of the server)"
-    )
-    if (request.content_length or 0) > most:
-        raise too_large
-    body = bytearray()
+    connection, most, body = request[CONNECTION], limits.max_body_bytes, bytearray()
+    size = request.content_length or 0
     connection.wait_for_client()
     try:
-        async for chunk in request.content.iter_any():
+        while size <= most and (chunk := await request.content.readany()):
             body += chunk
-            if len(body) > most:
-                raise too_large
+            size = max(size, len(body))
             connection.hold(len(chunk))
     finally:
         connection.work()
+    if size > most:
+        reason = f"A request may have at most {most:,} bytes (--max_body_bytes of the server)"
+        raise Refusal(413, reason)
     return body
 
 

@@ -12,7 +12,7 @@ from t2t_keras.checks import nearest
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import PADDING
 from t2t_keras.export.signature_names import BEST, NO_SCORE, OPTIONS
-from t2t_keras.serving.apis.json_values import as_json, check_rows, kind_of, parsed_json
+from t2t_keras.serving.apis.json_values import as_json, check_rows, parsed_json
 from t2t_keras.serving.apis.tensorflow_serving_signatures import FIELDS
 from t2t_keras.serving.limits import Refusal
 
@@ -102,9 +102,8 @@ def checked(name, value, inputs, limits):
         if isinstance(value, dict) and isinstance(value.get(BASE64), str):
             value = decoded(name, value[BASE64])
     if not isinstance(value, {"string": str, "bool": bool}.get(dtype, int | float)):
-        raise Refusal(
-            400, f"Input {name!r}: each value must be {wanted}. Received: {kind_of(value)}"
-        )
+        given = as_json(value).decode()[:80]
+        raise Refusal(400, f"Input {name!r}: each value must be {wanted}. Received: {given}")
     # In texts to translate, each sentence is limited instead.
     is_limited = "text" not in inputs or "translation" in inputs or name not in ("text", "glossary")
     if dtype == "string" and is_limited and len(value.encode()) > limits.max_text_bytes:

@@ -288,7 +288,7 @@ def test_floats_have_the_fewest_digits_that_identify_them_and_nan_and_infinities
         ({"instances": []}, 400, "must be a list of one row or more"),
         ({"instances": "a"}, 400, "must be a list of one row or more"),
         ({"inputs": []}, 400, "'inputs' must be a list, or an object"),
-        ({"instances": [["a"]]}, 400, "Received: a list"),
+        ({"instances": [["a"]]}, 400, 'Received: ["a"]'),
         ({"instances": [3]}, 400, "must be a string, or"),
         ({"instances": [{"b64": "%"}]}, 400, "not valid base64"),
         ({"instances": ["\ud800"]}, 400, "unpaired surrogate"),
@@ -311,11 +311,11 @@ def test_malformed_requests_are_refused_with_a_reason(body, status, message):
     [
         ({"beam": True}, "`beam` must be a whole number"),
         ({"beam": 1.5}, "`beam` must be a whole number"),
-        ({"beam": "2"}, "must be int32. Received: a string"),
+        ({"beam": "2"}, 'must be int32. Received: "2"'),
         ({"alpha": 10**400}, "`alpha` must be a number from 0 to 10"),
         ({"alpha": 1e300}, "`alpha` must be a number from 0 to 10"),
-        ({"alpha": []}, "must be float32. Received: a list"),
-        ({"split": 1}, "must be bool. Received: a number"),
+        ({"alpha": []}, "must be float32. Received: []"),
+        ({"split": 1}, "must be bool. Received: 1"),
         ({"prefix": "x" * 4001}, "has 4,001 bytes; at most 4,000 are allowed (--max_text_bytes"),
     ],
 )
