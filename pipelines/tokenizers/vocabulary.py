@@ -18,7 +18,7 @@ from pipelines.checks import check, setting, size_too_large, size_too_small, val
 from pipelines.progress import Progress
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
-from pipelines.tokenizers.word_pieces import WordPieceTokenizer
+from pipelines.tokenizers.word_pieces import WordPieceTokenizer, learn_word_pieces
 
 KINDS = (BytePairTokenizer.kind, WordPieceTokenizer.kind)
 
@@ -86,8 +86,6 @@ def learn(texts, config, normalization=None, folder=None):
     texts = itertools.chain([first], texts)
     if config.kind == BytePairTokenizer.kind:
         return learn_byte_pairs(texts, config, normalization, folder)
-    from pipelines.tokenizers.word_piece_learner import learn_word_pieces  # loads TensorFlow
-
     return learn_word_pieces(texts, config, normalization)
 
 

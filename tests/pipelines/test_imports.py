@@ -15,7 +15,7 @@ MODULES = {
 }
 HEAVY = {
     *("batches.dataset", "preparation.prepare_on_apache_beam"),
-    *("text.tfds_source", "tokenizers.graph_tokenizers", "tokenizers.word_piece_learner"),
+    *("text.tfds_source", "tokenizers.graph_tokenizers"),
 }
 
 

@@ -37,6 +37,7 @@ ATTACK = '<!DOCTYPE martif [<!ENTITY a "aaaa">\n<!ENTITY b "&a;&a;">]><martif>&b
     ("name", "contents", "entries"),
     [
         ("a.tsv", "<?xml>\tb\n#c\td\n", {"<?xml>": "b"}),
+        ("a", "\ufeff# c\n\na\tb\r\n c  d \te F\na\tb", {"a": "b", "c d": "e F"}),
         ("a.csv", 'a,"b, ""c"""\r\n"d\ne",f\r\n\r\n', {"a": 'b, "c"', "d e": "f"}),
         ("a", "a;b,c\n\nd;e\n", {"a": "b,c", "d": "e"}),
         ("a.csv.gz", '"a;b";c', {"a;b": "c"}),
@@ -58,6 +59,11 @@ def test_the_format_is_recognized_by_the_name_or_the_contents(tmp_path, name, co
 @pytest.mark.parametrize(
     ("name", "contents", "message"),
     [
+        ("a", "a\tb\n\nc", "line 3: must be a source phrase, a tab and a .* Received: 'c'"),
+        ("a", "a\tb\n\nc\td\te", "line 3: must be a source phrase, a tab"),
+        ("a", "a\tb\n\nc\t ", "line 3: a phrase is empty"),
+        ("a", "a\tb\n\na\tc", "line 3: 'a' has two translations, 'b' and 'c'"),
+        ("a", b"a\tb\n\nc\t\xff", "line 3: is not UTF-8"),
         ("a.csv", 'a,b\n"c\nd",e\nf,g,h', "line 4: must have 2 columns. Received: 3"),
         ("a.csv", 'a,b\nc,"d', "line 2: is not CSV: unexpected end of data"),
         ("a.csv", "a b\n", "line 1: must name the columns en-US and de, or have two columns"),

@@ -26,6 +26,19 @@ def test_ids_and_texts_in_a_graph_equal_those_outside(kind):
         assert [text.decode() for text in graph.detokenize(each).numpy()] == texts
 
 
+def test_an_exported_graph_needs_no_other_files(tmp_path):
+    module, module.graph = tf.Module(), toy_tokenizer("word_pieces").in_graph()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def ids(texts):
+        return module.graph.tokenize(texts).to_tensor()
+
+    tf.saved_model.save(module, str(tmp_path), ids)
+    texts = tf.constant(TOY_TEXTS[:5])
+    (found,) = tf.saved_model.load(str(tmp_path)).signatures["serving_default"](texts).values()
+    assert found.numpy().tolist() == ids(texts).numpy().tolist()
+
+
 def test_a_shared_vocabulary_has_one_graph_and_separate_ones_have_two():
     tokens, sentencepiece = toy_tokenizer("tokens"), toy_tokenizer("sentencepiece")
     source, target = graphs_of(tokens)

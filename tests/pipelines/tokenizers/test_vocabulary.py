@@ -5,7 +5,7 @@ import pytest
 from pipelines.special_ids import SPECIAL_PIECES, UNKNOWN
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.vocabulary import KINDS, VocabularyConfig, learn
-from pipelines.tokenizers.word_piece_learner import learn_word_pieces, learnable
+from pipelines.tokenizers.word_pieces import learn_word_pieces, learnable
 from pipelines.toy.grammar import pairs
 
 TEXTS = [Normalization()(side) for pair in pairs(800) for side in pair]
