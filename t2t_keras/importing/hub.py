@@ -28,7 +28,6 @@ FILES_OF_RUN = (
 )
 CANDIDATES = {RUN: Format("config.json", weights=("averaged.npz",), beside=FILES_OF_RUN)} | FORMATS
 CARD = "README.md"
-LARGEST_TEXT = 64 << 20  # bytes of a file beside another system's weights
 
 
 class Repository(NamedTuple):
@@ -135,8 +134,6 @@ def needed_files(sizes, format):
     if not weights or not matching(sizes, row.sign):
         return []
     beside = {name for pattern in row.beside for name in matching(sizes, pattern)}
-    if format != RUN:
-        beside = {name for name in beside if sizes[name] <= LARGEST_TEXT}
     return sorted(beside - set(weights)) + weights
 
 
