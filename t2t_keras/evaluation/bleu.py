@@ -98,10 +98,6 @@ def paired_bleu(systems, references, samples=SAMPLES):
     All scores except the first have a p-value, from a paired bootstrap test against the first
     system.
 
-    Args:
-        systems: a list of texts for each system.
-        references: list of texts.
-        samples: number of bootstrap samples.
     """
     return paired_scores({"BLEU": sacrebleu.BLEU()}, systems, references, samples)["BLEU"]
 

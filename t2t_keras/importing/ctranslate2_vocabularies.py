@@ -20,13 +20,9 @@ class Vocabularies:
         given: dict with `source_begin` and `source_end`, if the user set them.
         package: see `ctranslate2.read`.
 
-    Attributes:
-        own: whether our export wrote the folder, so that it contains our vocabulary files.
-        tokens: the tokens of source and target, ordered by id; set by `read`.
-        orders: the `Ids` of source and target; set by `read`.
-        start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
-        source_start: id of the token before the source, or None if there is none.
-        notes: notes for the user.
+    `own` is whether our export wrote the folder, with our vocabulary files. After `read`, `tokens`
+    and `orders` have the tokens and the `Ids` of both sides, `start` the id that the decoder starts
+    from (`ABSENT`: zeros), and `source_start` the id before the source, or None.
     """
 
     def __init__(self, folder, settings, attributes, given, package=None):

@@ -31,23 +31,14 @@ CARD = "README.md"
 
 
 class Repository(NamedTuple):
-    """A model of the Hub.
+    """A model of the Hub."""
 
-    Args:
-        name: "ORG/NAME".
-        revision: the commit.
-        folder: `Path` of the revision in the cache, with its config.json and model card.
-        format: `RUN` or a name in `FORMATS`.
-        files: {name: size} of the files that an import needs.
-        card: metadata of the model card.
-    """
-
-    name: str
-    revision: str
-    folder: Path
-    format: str
-    files: dict
-    card: dict
+    name: str  # "ORG/NAME"
+    revision: str  # the commit
+    folder: Path  # of the revision in the cache, with its config.json and model card
+    format: str  # `RUN` or a name in `FORMATS`
+    files: dict  # {name: size} of the files that an import needs
+    card: dict  # metadata of the model card
 
 
 def find(address, format=None):
@@ -93,13 +84,9 @@ def parse_address(text):
 
 
 def model_in(sizes, format, folder, address):
-    """Returns the format of a repository, and the names of the files that it needs.
+    """Returns the format of a repository with files `{name: size}`, and the names of those needed.
 
-    Args:
-        sizes: {name: size} of the repository's files.
-        format: see `find`.
-        folder: `Path` of the folder with config.json, if there is one.
-        address: address of the repository, for messages.
+    `folder` has its config.json, if there is one.
     """
     for name in CANDIDATES if format is None else [format]:
         if names := needed_files(sizes, name):

@@ -26,13 +26,7 @@ def processor_of(model):
 
 
 def sentencepiece_fields(folder, side, pieces):
-    """Returns the fields of `Pieces` for a SentencePiece model in the folder; {} if there is none.
-
-    Args:
-        folder: path of the folder.
-        side: "source" or "target".
-        pieces: the pieces of this side.
-    """
+    """Returns the fields of `Pieces` for a folder's SentencePiece model; {} if there is none."""
     for name in (f"{side}.spm", f"{side}.model", "sentencepiece.model", "spm.model"):
         if (folder / name).exists():
             model, processor = read_sentencepiece(folder / name)
