@@ -6,17 +6,11 @@ from typing import NamedTuple
 
 
 class Plugin(NamedTuple):
-    """A Python file that is or was executed: a plug-in file, or a config.
-
-    Args:
-        path: its `Path`.
-        sha256: SHA-256 of its contents, in hexadecimal. "": a config, which adds no entries.
-        loaded: of a config, the list of the paths that it loads by `load_plugin`.
-    """
+    """A Python file that is or was executed: a plug-in file, or a config, which adds no entries."""
 
     path: Path
-    sha256: str = ""
-    loaded: list | None = None
+    sha256: str = ""  # of its contents, in hexadecimal; "" for a config
+    loaded: list | None = None  # of a config, the paths that it loads by `load_plugin`
 
 
 EXECUTED = contextvars.ContextVar("EXECUTED", default=None)  # the `Plugin` that is being executed

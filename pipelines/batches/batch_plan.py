@@ -177,8 +177,7 @@ class BatchPlan:
         A batch has more rows than examples only if it is the last batch of a bucket in an
         evaluation, or if the examples have several encodings.
 
-        Args:
-            step: index of the batch, counted from 0 across all epochs.
+        `step` is counted from 0 across all epochs.
         """
         chosen, width, rows = self.choices(step)
         return self.encodings.examples(chosen), width, rows
@@ -249,13 +248,8 @@ class BatchPlan:
 def even_batches(sizes, most, multiple):
     """Returns (rows per batch, number of batches, examples left over). The first two are arrays.
 
-    A bucket's examples are spread evenly over as few batches as the budget allows, so only a few
-    examples move up to the next bucket, where they need more padding.
-
-    Args:
-        sizes: number of examples, for each bucket.
-        most: maximum number of rows per batch, for each bucket.
-        multiple: the number of rows is a multiple of this.
+    A bucket's examples, `sizes`, are spread evenly over as few batches as the budget allows, at
+    most `most` rows in each, so only a few move up to the next bucket and need more padding.
     """
     rows, counts, left_over = [], [], 0
     for size, most_rows in zip(sizes.tolist(), most.tolist(), strict=True):

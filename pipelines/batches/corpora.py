@@ -60,12 +60,7 @@ class Mix:
         return len(kept) * (self.weights / self.weights.sum()) / [*counts.values()]
 
     def groups(self, members, passes):
-        """Returns (examples, number of draws per epoch) for each corpus in a bucket.
-
-        Args:
-            members: examples of a bucket.
-            passes: see `passes`.
-        """
+        """Returns (examples, number of draws per epoch) for each corpus in a bucket's examples."""
         corpus = self.corpus_of(members)
         groups = [members[corpus == index] for index in range(len(self.names))]
         # At least one draw per epoch, so that every pair is seen eventually.
@@ -117,19 +112,12 @@ class Corpus(NamedTuple):
 
 
 class Corpora(NamedTuple):
-    """Prepared data of one or several folders.
+    """Prepared data of one or several folders."""
 
-    Args:
-        store: an `IdStore` with the pairs of all corpora, concatenated.
-        vocabulary: path of the folder with the shared vocabulary.
-        mix: a `Mix`, or None for a single corpus.
-        tags: the tag of each corpus; None for a corpus without a tag.
-    """
-
-    store: IdStore
-    vocabulary: Path
-    mix: Mix | None
-    tags: list
+    store: IdStore  # with the pairs of all corpora, concatenated
+    vocabulary: Path  # of the folder with the shared vocabulary
+    mix: Mix | None  # None for a single corpus
+    tags: list  # the tag of each corpus; None for a corpus without a tag
 
 
 def corpora_in(text):

@@ -53,12 +53,7 @@ class Shard:
 
     @classmethod
     def of_lengths(cls, ids, *lengths):
-        """Returns a shard in memory, built from flat ids and the lengths of the sentences.
-
-        Args:
-            ids: see `Shard`.
-            *lengths: for each encoding, the lengths of the sources and the lengths of the targets.
-        """
+        """Returns a shard in memory of flat ids, and the lengths of each encoding's two sides."""
         lengths = np.array(lengths or ([], []), "int64")
         ends = np.cumsum(np.concatenate([[0], lengths.ravel()]), dtype="int64")
         pairs = lengths.shape[1]

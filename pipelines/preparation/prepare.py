@@ -56,13 +56,7 @@ class InThisProcess:
     """Runs the steps that read the whole corpus. `OnApacheBeam` runs them on several machines."""
 
     def clean(self, source, folder, cleaning):
-        """Cleans a source and writes the kept pairs in parts.
-
-        Args:
-            source: an iterable of pairs of bytes, see `sources.py`.
-            folder: the folder for the parts.
-            cleaning: a `Cleaning`.
-        """
+        """Cleans a source, see `sources.py`, and writes the kept pairs in parts."""
         verdicts = judged(source, cleaning)
         if cleaning.config.duplicates:
             verdicts = without_duplicates(verdicts)
@@ -72,12 +66,7 @@ class InThisProcess:
                 write_part(part, folder, index, progress)
 
     def encode(self, parts, encode_part):
-        """Encodes parts of the cleaned text.
-
-        Args:
-            parts: the folders of the parts.
-            encode_part: function of a part and an optional `Progress` that writes its shard.
-        """
+        """Calls `encode_part` with each folder of a part and a `Progress`."""
         counts = [read_json(part / "counts.json")["pairs"]["kept"] for part in parts]
         with Progress("encoding", 2 * sum(counts), unit="sentences") as progress:
             for part in parts:
@@ -198,14 +187,7 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
 
 
 def encode_part(part, progress=None, *, tag, encodings):
-    """Encodes a part of the cleaned text and writes its shard.
-
-    Args:
-        part: the folder of the part.
-        progress: see `encode`.
-        tag: tag to put before every source, or None.
-        encodings: an `EncodingsConfig`.
-    """
+    """Encodes the cleaned text in the folder of a part, and writes its shard."""
     tokenizer = tagged(load_tokenizer(part.parent.parent / "vocabulary"), tag)
     texts = [lines_of(part / side) for side in SIDES]
     index = int(part.name.removeprefix("part-"))

@@ -25,12 +25,7 @@ ADVICE = {
 
 
 def text_warnings(counts, first, cleaned):
-    """Yields warnings about the text of a preparation. The cleaned text must still exist.
-
-    Args:
-        counts, first: see `facts_of`.
-        cleaned: folder of the cleaned text.
-    """
+    """Yields warnings about cleaned text, by its folder and by what `facts_of` returns about it."""
     read = counts["read"]
     for name, (number, pair) in ((name, first[name]) for name in RULES if name in first):
         count, is_default = counts[name], getattr(CleaningConfig, name, False)
@@ -68,12 +63,7 @@ def are_alike(*texts):
 
 
 def vocabulary_warnings(store, tokenizer):
-    """Yields a warning if most pieces of a vocabulary are rare in the text it was learned from.
-
-    Args:
-        store: an `IdStore` of that text.
-        tokenizer: the learned tokenizer, which both languages share.
-    """
+    """Yields a warning if most pieces of a tokenizer are rare in the text it was learned from."""
     counts = np.zeros(tokenizer.size, "int64")
     for shard in store.shards:
         for side in SIDES:

@@ -59,11 +59,9 @@ def cleaned_from(origin):
 
 
 def languages_of(source, languages=None):
-    """Returns the codes of the two languages as a list; [] if they are unknown.
+    """Returns the given codes of the two languages as a list, or those that a source guesses.
 
-    Args:
-        source: a source of pairs; its attribute `languages`, if it has one, is a guess.
-        languages: the given codes of the two languages, or None.
+    [] means that they are unknown.
     """
     try:
         return [*map(normalized, languages or getattr(source, "languages", None) or ())]

@@ -18,11 +18,8 @@ WIDTH = 100  # characters of an example in the text
 def make_report(store, tokenizer, counts, batches):
     """Returns the report as a dictionary that can be written as JSON.
 
-    Args:
-        store: an `IdStore`.
-        tokenizer: the tokenizer that the store was encoded with.
-        counts: the counts of the cleaning, with "words" and "characters" for each side.
-        batches: a `BatchConfig`.
+    `counts` are those of the cleaning, with "words" and "characters" for each side; `batches` is a
+    `BatchConfig`.
     """
     sides = {}
     for column, side in enumerate(SIDES):

@@ -9,15 +9,10 @@ LINK = re.compile(r"([0-9]+)([-p])([0-9]+)")
 
 
 class GoldAlignment(NamedTuple):
-    """Reference links of a sentence pair: sets of (source index, target index), from 0.
+    """Reference links of a sentence pair: sets of (source index, target index), from 0."""
 
-    Args:
-        sure: links that an alignment must have.
-        possible: links that an alignment may have, including all sure links.
-    """
-
-    sure: frozenset
-    possible: frozenset
+    sure: frozenset  # links that an alignment must have
+    possible: frozenset  # links that an alignment may have, including all sure links
 
 
 def alignment_error_rate(alignments, gold):
@@ -46,11 +41,8 @@ def alignment_error_rate(alignments, gold):
 def read_gold(lines, sizes, name="alignments"):
     """Returns a `GoldAlignment` for each line, such as `0-0 1-2 1p1`.
 
-    Args:
-        lines: links in Pharaoh format, `source-target`. A p instead of the dash marks a link that
-            is possible but not sure.
-        sizes: (number of source words, number of target words) for each sentence pair.
-        name: name of the file for error messages.
+    In this, Pharaoh's format, a p instead of the dash marks a link that is possible but not sure.
+    `sizes` are the numbers of source and target words of each pair, `name` is the file's.
     """
     if len(lines) != len(sizes):
         raise ValueError(

@@ -98,13 +98,7 @@ def paired_bleu(systems, references, samples=SAMPLES):
     All scores except the first have a p-value, from a paired bootstrap test against the first
     system.
 
-    Args:
-        systems: a list of texts for each system.
-        references: list of texts.
-        samples: number of bootstrap samples.
     """
-    for hypotheses in systems:
-        check_lines(hypotheses, references)
     return paired_scores({"BLEU": sacrebleu.BLEU()}, systems, references, samples)["BLEU"]
 
 
@@ -122,8 +116,6 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
         of `hypotheses` also have a p-value: 1 if both systems have the same score, otherwise
         sacreBLEU's p-value. Those of a `corpus_metric` have neither.
     """
-    check_lines(hypotheses, references)
-    check_lines(others, references)
     metrics = metrics_of(settings or MetricSettings())
     paired = {
         name: metric for name, metric in metrics.items() if not isinstance(metric, CorpusMetric)
@@ -142,6 +134,8 @@ def paired_scores(metrics, systems, references, samples):
 
     The p-values are of a paired bootstrap test against the first system, which has none.
     """
+    for hypotheses in systems:
+        check_lines(hypotheses, references)
     named = [(str(index), list(hypotheses)) for index, hypotheses in enumerate(systems)]
     signatures, results = PairedTest(
         named, metrics, reference_lists(references), test_type="bs", n_samples=samples

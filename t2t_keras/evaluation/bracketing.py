@@ -101,7 +101,7 @@ def bracketing(golds, parses):
 def compared(gold, parse):
     """Returns the `Bracketing` of one sentence."""
     tokens = tokens_of(gold)
-    is_word = word_flags(tokens)
+    is_word = [tag not in PUNCTUATION for tag, _ in tokens]
     if not any(is_word):
         return Bracketing(skipped=1)
     expected = brackets_of(gold, is_word)
@@ -109,10 +109,10 @@ def compared(gold, parse):
     if parse is None:
         return failure
     parse_tokens = tokens_of(parse)
-    parse_is_word = word_flags(parse_tokens)
-    kept, parse_kept = compress(tokens, is_word), compress(parse_tokens, parse_is_word)
-    if words_of(kept) != words_of(parse_kept):
-        if words_of(tokens) != words_of(parse_tokens):
+    parse_is_word = [tag not in PUNCTUATION for tag, _ in parse_tokens]
+    words, parse_words = ([word for _, word in each] for each in (tokens, parse_tokens))
+    if [*compress(words, is_word)] != [*compress(parse_words, parse_is_word)]:
+        if words != parse_words:
             return failure
         parse_is_word = is_word  # the trees disagree only about punctuation
     found = brackets_of(parse, parse_is_word)
@@ -138,15 +138,6 @@ def length(tree):
 def tokens_of(tree):
     """Returns (tag, word) for each leaf that is not a trace."""
     return [(leaf.label, leaf.children[0]) for leaf in tree.leaves() if leaf.label != TRACE]
-
-
-def word_flags(tokens):
-    """Returns, for each token, whether it is a word rather than punctuation."""
-    return [tag not in PUNCTUATION for tag, _ in tokens]
-
-
-def words_of(tokens):
-    return [word for _, word in tokens]
 
 
 def brackets_of(tree, flags):

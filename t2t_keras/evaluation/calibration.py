@@ -21,24 +21,19 @@ class Bin(NamedTuple):
 class Calibration(NamedTuple):
     """The calibration of a set of words.
 
-    Args:
-        bins: `Bin`s in ascending order, without empty bins.
-        words: number of words.
-        error: expected calibration error: the absolute difference between a bin's mean confidence
-            and its share of right words, averaged over bins and weighted by number of words.
+    The expected calibration error is the absolute difference between a bin's mean confidence and
+    its share of right words, averaged over bins and weighted by number of words.
     """
 
-    bins: list
+    bins: list  # of `Bin`s in ascending order, without empty bins
     words: int
     error: float
 
 
 def calibration(confidence, right):
-    """Returns the `Calibration` of words, or None if there are no words.
+    """Returns the `Calibration` of words by their confidences, and whether each word is right.
 
-    Args:
-        confidence: confidence of each word, from 0 to 1.
-        right: whether each word is right.
+    If there are no words, returns None.
     """
     confidence, right = np.asarray(confidence, "float64"), np.asarray(right, bool)
     if not len(confidence):
@@ -55,11 +50,6 @@ def calibration(confidence, right):
 
 def right_words(words, reference):
     """Returns, for each word, whether it matches a reference word that is not yet matched.
-
-    Args:
-        words, reference: lists of words.
-
-    Example:
 
     >>> right_words(["ein", "Hund", "ein", "ein"], ["ein", "ein", "Hund"])
     [True, True, True, False]

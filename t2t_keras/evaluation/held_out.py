@@ -15,15 +15,10 @@ class Example(NamedTuple):
 
 
 class TranslationResults(NamedTuple):
-    """The results of translating the held-out text.
+    """The results of translating the held-out text."""
 
-    Args:
-        metrics: {name: value} for `metrics.jsonl`.
-        examples: list of `Example`s.
-    """
-
-    metrics: dict
-    examples: list
+    metrics: dict  # {name: value} for `metrics.jsonl`
+    examples: list  # of `Example`s
 
 
 class HeldOut:

@@ -11,10 +11,7 @@ NAMES_OF_SIDES = {"source": ("source", "src"), "target": ("target", "trg", "tgt"
 def find_vocabularies(folder, suffixes, expected):
     """Returns the paths of the source and target vocabularies, or of the shared vocabulary.
 
-    Args:
-        folder: path of the folder. Files with "vocab" in their name are considered.
-        suffixes: the suffixes of vocabularies.
-        expected: description of the expected files, for the error message.
+    Files with "vocab" in their name and one of the suffixes are considered.
     """
     found = sorted(path for path in folder.glob("*vocab*") if path.suffix in suffixes)
     if len(found) == 1:
@@ -38,11 +35,7 @@ def read_lines(path):
 
 
 def read_json_file(path, default, kind=dict):
-    """Returns the contents of a JSON file, or `default` if there is none.
-
-    Raises:
-        ValueError: the file does not contain JSON of this kind.
-    """
+    """Returns the contents of a JSON file of this kind, or `default` if there is none."""
     if not path.exists():
         return default
     with reading(path, "JSON file"):

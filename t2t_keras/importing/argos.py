@@ -5,8 +5,6 @@ model for both languages. Argos passes the pieces of a sentence to CTranslate2 u
 settings in the model's folder are complete.
 """
 
-import re
-
 from t2t_keras.importing import ctranslate2
 from t2t_keras.importing.accompanying_files import read_json_file
 
@@ -17,7 +15,6 @@ SEARCH = {"beam": 4, "alpha": 0.2, "penalty": "marian"}  # fixed in Argos Transl
 CODES = {"pb": "pt-BR", "zt": "zh-Hant"}
 RECORDED = ("package_version", "argos_version", "license", "description", "from_name", "to_name")
 LONGEST_TEXT = 2000  # characters of a text that is recorded
-LONGEST_CODE = 40  # characters of a language's code
 
 
 def read(folder, source_begin=None, source_end=None):
@@ -32,11 +29,11 @@ def read(folder, source_begin=None, source_end=None):
     metadata = read_json_file(folder / "metadata.json", {})
     if reason := reason_against(folder, metadata):
         raise ValueError(f"{folder} is an Argos package {reason}")
-    imported = ctranslate2.read(folder / MODEL, source_begin, source_end, is_complete=True)
+    imported = ctranslate2.read(folder / MODEL, source_begin, source_end, package=folder)
     imported.system = f"Argos package, {imported.system}"
     imported.search = SEARCH
     codes = [metadata[key] for key in ("from_code", "to_code")]
-    imported.languages = [CODES.get(code, clean(code)[:LONGEST_CODE]) for code in codes]
+    imported.languages = [CODES.get(code, code) for code in codes]
     imported.origin = {"argos": facts_of(folder, metadata)}
     imported.notes += notes_about(imported)
     return imported
@@ -80,16 +77,8 @@ def facts_of(folder, metadata):
     if not texts["description"] and readme.is_file():
         texts["description"] = readme.read_text("utf-8", "replace")
     return {
-        name: clean(text[:LONGEST_TEXT])
-        for name, text in texts.items()
-        if isinstance(text, str) and text
+        name: text[:LONGEST_TEXT] for name, text in texts.items() if isinstance(text, str) and text
     }
-
-
-def clean(text):
-    """Returns a text from a package without what a terminal or a file cannot show."""
-    text = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", " ", text)
-    return text.encode("utf-8", "replace").decode()
 
 
 def notes_about(imported):

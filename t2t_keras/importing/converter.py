@@ -14,13 +14,7 @@ SIDES = ("source", "target")
 
 
 def require(place, name, value, allowed):
-    """Raises `ValueError` if a setting has a value that the paper's model does not have.
-
-    Args:
-        place: the file or folder, for the message.
-        name, value: the setting.
-        allowed: possible values.
-    """
+    """Raises `ValueError` if a setting of a file or folder has no value of the paper's model."""
     if value not in allowed:
         raise ValueError(
             f"{place} has {name}={value!r}. Models are imported with: "
@@ -73,10 +67,6 @@ class Converter:
         tensors: the `Tensors` of the other system.
         names: their `Names`.
         optional: whether biases are zeros, and norms the identity, if their tensors are absent.
-
-    Attributes:
-        weights: {path of a weight of our model: `Tensor`}.
-        settings: settings of the `TransformerConfig`.
     """
 
     def __init__(self, tensors, names, optional=False):
@@ -200,11 +190,7 @@ class Converter:
         self.weights[f"{layer}/bias"] = order.output_bias(bias)
 
     def positions(self, tables):
-        """Adds the learned positions of source and target; returns False if there are none.
-
-        Args:
-            tables: a tensor for each side, or None where a side has no table.
-        """
+        """Adds the tables of source and target, or None where a side has none; returns `any`."""
         lengths = [table.shape[0] if table else 0 for table in tables]
         length = same_in_both(self.tensors.origin, "number of positions", lengths)
         if any(tables):
@@ -214,13 +200,7 @@ class Converter:
         return any(tables)
 
     def imported(self, system, texts, search, notes=(), **settings):
-        """Returns the `Imported` model, after checking that every tensor was used.
-
-        Args:
-            system, search, notes: see `Imported`.
-            texts: the `Pieces` of source and target.
-            **settings: further settings of the `TransformerConfig`.
-        """
+        """Returns the `Imported` model, after checking that every tensor was used."""
         self.tensors.check_all_used()
         config = TransformerConfig(**self.settings | settings)
         return Imported(system, config, self.weights, *texts, search=search, notes=list(notes))

@@ -49,7 +49,7 @@ NAMES = Names(
 TARGET, OUTPUT = "decoder/embeddings/weight", "decoder/projection/weight"
 
 
-def read(folder, source_begin=None, source_end=None, is_complete=False):
+def read(folder, source_begin=None, source_end=None, package=None):
     """Reads a folder of CTranslate2 and returns an `Imported`.
 
     Args:
@@ -57,13 +57,14 @@ def read(folder, source_begin=None, source_end=None, is_complete=False):
         source_begin, source_end: whether the model was trained with a begin token before the
             source, and with an end token after it. If None, the value recorded in the folder is
             used; not all converters record it.
-        is_complete: whether the recorded values are known to be right.
+        package: folder of the Argos package around the folder, whose SentencePiece model is used,
+            and whose recorded values are known to be right. None: there is none.
     """
     given = {"source_begin": source_begin, "source_end": source_end}
     given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
         check_boolean(name, value)
-    return CTranslate2Folder(folder).imported(given, is_complete)
+    return CTranslate2Folder(folder).imported(given, package)
 
 
 class CTranslate2Folder:
@@ -142,9 +143,9 @@ class CTranslate2Folder:
                 )
         return same_in_both(self.folder, name, values)
 
-    def imported(self, given, is_complete):
+    def imported(self, given, package):
         facts = self.settings, self.model.attributes
-        vocabularies = Vocabularies(self.folder, *facts, given, is_complete)
+        vocabularies = Vocabularies(self.folder, *facts, given, package)
         name = "encoder/embeddings_0/weight"
         if name not in self.tensors:
             name = "encoder/embeddings/weight"  # the name in earlier revisions

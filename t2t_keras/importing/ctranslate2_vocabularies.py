@@ -4,7 +4,7 @@ from t2t_keras.importing.accompanying_files import read_json_file, read_lines
 from t2t_keras.importing.converter import SIDES, require
 from t2t_keras.importing.ids import ABSENT, Ids
 from t2t_keras.importing.imported import Pieces
-from t2t_keras.importing.sentencepiece_models import compared, sentencepiece_fields
+from t2t_keras.importing.sentencepiece_models import sentencepiece_fields
 
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
 DEFAULT_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -18,20 +18,16 @@ class Vocabularies:
         settings: contents of config.json.
         attributes: attributes of the model, which hold the settings in versions before 6.
         given: dict with `source_begin` and `source_end`, if the user set them.
-        is_complete: see `ctranslate2.read`.
+        package: see `ctranslate2.read`.
 
-    Attributes:
-        own: whether our export wrote the folder, so that it contains our vocabulary files.
-        tokens: the tokens of source and target, ordered by id; set by `read`.
-        orders: the `Ids` of source and target; set by `read`.
-        start: id of the token that the decoder starts from, or `ABSENT` for a vector of zeros.
-        source_start: id of the token before the source, or None if there is none.
-        notes: notes for the user.
+    `own` is whether our export wrote the folder, with our vocabulary files. After `read`, `tokens`
+    and `orders` have the tokens and the `Ids` of both sides, `start` the id that the decoder starts
+    from (`ABSENT`: zeros), and `source_start` the id before the source, or None.
     """
 
-    def __init__(self, folder, settings, attributes, given, is_complete=False):
+    def __init__(self, folder, settings, attributes, given, package=None):
         self.folder, self.settings, self.attributes = folder, settings, attributes
-        self.is_complete = is_complete
+        self.package = package
         self.own = (folder / "vocabulary").is_dir()
         if self.own and given:
             raise ValueError(
@@ -44,7 +40,7 @@ class Vocabularies:
             given.get(f"source_{end}", self.flag(f"add_source_{token}", f"with_source_{token}"))
             for end, token in (("begin", "bos"), ("end", "eos"))
         )
-        if not (self.source_end or is_complete or self.own or "source_end" in given):
+        if not (self.source_end or package or self.own or "source_end" in given):
             self.add_end_or_note()
         self.special = {
             name: settings.get(name, attributes.get(name)) or default
@@ -144,35 +140,12 @@ class Vocabularies:
 
     def pieces(self):
         """Returns the `Pieces` of source and target; one object if they are equal."""
-        source, target = (
-            Pieces(pieces, **self.sentencepiece(side, pieces))
-            for side, pieces in (
-                (side, order.ordered(tokens))
-                for side, order, tokens in zip(SIDES, self.orders, self.tokens, strict=True)
-            )
-        )
+        sides = []
+        for side, order, tokens in zip(SIDES, self.orders, self.tokens, strict=True):
+            pieces, fields = order.ordered(tokens), {}
+            if not self.own:
+                fields = sentencepiece_fields(self.package or self.folder, side, pieces)
+            sides.append(Pieces(pieces, **fields))
+        source, target = sides
         source.begin = self.source_begin
         return (target if source == target else source), target
-
-    def sentencepiece(self, side, pieces):
-        """Returns the fields of `Pieces` for a SentencePiece model; {} if there is none.
-
-        It is in the same folder, or in the folder above, as in an Argos package. A model above that
-        does not fit is a different one's.
-        """
-        if self.own:
-            return {}
-        if fields := sentencepiece_fields(self.folder, side, pieces):
-            return fields
-        above = self.folder.absolute().parent
-        fields = sentencepiece_fields(above, side, pieces)
-        found = compared(fields["model"], pieces) if fields else None
-        if not found or found.fits:
-            return fields
-        if self.is_complete:
-            raise ValueError(
-                f"{above}: {found} ({side}). The package's SentencePiece model and its model do "
-                "not belong together"
-            )
-        self.notes.append(f"the SentencePiece model in {above} is not used: {found} ({side})")
-        return {}

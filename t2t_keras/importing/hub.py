@@ -28,27 +28,17 @@ FILES_OF_RUN = (
 )
 CANDIDATES = {RUN: Format("config.json", weights=("averaged.npz",), beside=FILES_OF_RUN)} | FORMATS
 CARD = "README.md"
-LARGEST_TEXT = 64 << 20  # bytes of a file beside another system's weights
 
 
 class Repository(NamedTuple):
-    """A model of the Hub.
+    """A model of the Hub."""
 
-    Args:
-        name: "ORG/NAME".
-        revision: the commit.
-        folder: `Path` of the revision in the cache, with its config.json and model card.
-        format: `RUN` or a name in `FORMATS`.
-        files: {name: size} of the files that an import needs.
-        card: metadata of the model card.
-    """
-
-    name: str
-    revision: str
-    folder: Path
-    format: str
-    files: dict
-    card: dict
+    name: str  # "ORG/NAME"
+    revision: str  # the commit
+    folder: Path  # of the revision in the cache, with its config.json and model card
+    format: str  # `RUN` or a name in `FORMATS`
+    files: dict  # {name: size} of the files that an import needs
+    card: dict  # metadata of the model card
 
 
 def find(address, format=None):
@@ -94,13 +84,9 @@ def parse_address(text):
 
 
 def model_in(sizes, format, folder, address):
-    """Returns the format of a repository, and the names of the files that it needs.
+    """Returns the format of a repository with files `{name: size}`, and the names of those needed.
 
-    Args:
-        sizes: {name: size} of the repository's files.
-        format: see `find`.
-        folder: `Path` of the folder with config.json, if there is one.
-        address: address of the repository, for messages.
+    `folder` has its config.json, if there is one.
     """
     for name in CANDIDATES if format is None else [format]:
         if names := needed_files(sizes, name):
@@ -135,8 +121,6 @@ def needed_files(sizes, format):
     if not weights or not matching(sizes, row.sign):
         return []
     beside = {name for pattern in row.beside for name in matching(sizes, pattern)}
-    if format != RUN:
-        beside = {name for name in beside if sizes[name] <= LARGEST_TEXT}
     return sorted(beside - set(weights)) + weights
 
 

@@ -44,10 +44,8 @@ class Ids:
     def input_matrix(self, matrix, start=None):
         """Returns an embedding matrix in our order.
 
-        Args:
-            matrix: `[ids of the other system, d_model]`.
-            start: the other system's id of the token that the decoder starts from. `ABSENT` means
-                a vector of zeros, None the begin token.
+        `start` is the other system's id of the token that the decoder starts from; `ABSENT` is a
+        vector of zeros, None the begin token.
         """
         theirs = self.theirs.copy()
         if start is not None:

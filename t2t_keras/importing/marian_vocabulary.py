@@ -26,18 +26,12 @@ LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
 
 
 class Vocabulary(NamedTuple):
-    """A Marian vocabulary.
+    """A Marian vocabulary."""
 
-    Args:
-        names: {id: token}.
-        end, unknown: ids of the end token and the unknown token.
-        model: contents of the SentencePiece model, or None for other formats.
-    """
-
-    names: dict
-    end: int
-    unknown: int
-    model: bytes | None = None
+    names: dict  # {id: token}
+    end: int  # id of the end token
+    unknown: int  # id of the unknown token
+    model: bytes | None = None  # contents of the SentencePiece model
 
     def in_our_order(self, size):
         """Returns (`Ids`, `Pieces`) for the first `size` ids.

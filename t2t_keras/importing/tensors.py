@@ -13,10 +13,7 @@ import numpy as np
 class Tensor:
     """An array that is computed when it is read.
 
-    Args:
-        shape: shape of the array.
-        compute: function without arguments that returns an array of this shape and of any
-            floating-point type.
+    `compute()` returns an array of the shape, of any floating-point type.
     """
 
     def __init__(self, shape, compute):
@@ -93,12 +90,7 @@ class Tensors:
         return list(self.tensors)
 
     def take(self, name, *shape):
-        """Returns a tensor and marks it as used.
-
-        Args:
-            name: name of the tensor.
-            *shape: expected shape. A size of None allows any size.
-        """
+        """Returns a tensor of a shape, in which None is any size, and marks it as used."""
         if name not in self.tensors:
             raise ValueError(f"{self.origin} has no tensor {name}, which such a model needs")
         tensor = self.tensors[name]

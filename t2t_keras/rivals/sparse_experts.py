@@ -84,15 +84,7 @@ class SparseExperts(OutputShapes, keras.layers.Layer):
         return ops.reshape(outputs, ops.shape(x))
 
     def of_experts(self, tokens, experts):
-        """Returns the outputs of the chosen experts for each token.
-
-        Args:
-            tokens: `[tokens, width]`.
-            experts: indices `[tokens, chosen]`.
-
-        Returns:
-            `[tokens, chosen, width]`.
-        """
+        """Returns `[tokens, chosen, width]`, the outputs of the chosen experts for each token."""
         width, assigned = tokens.shape[-1], ops.reshape(ops.cast(experts, "int32"), (-1,))
         count = ops.shape(assigned)[0]
         size = count // self.experts + 1  # rows per block

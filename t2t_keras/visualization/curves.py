@@ -57,12 +57,7 @@ def values(records, field):
 def schedule_curve(path, rate, steps, reached=None):
     """Draws a learning rate schedule over the planned steps.
 
-    Args:
-        path: path of the PNG file, or a binary file object.
-        rate: function that takes a step, counted from 0 as in Keras, and returns its learning
-            rate.
-        steps: number of planned steps.
-        reached: number of finished steps, marked in the plot. If None, there is no mark.
+    `rate(step)` counts from 0, as in Keras. `reached`, the number of finished steps, is marked.
     """
     shown = np.unique(np.linspace(1, max(steps, reached or 0), 400).round()).tolist()
     line = {step: float(rate(step - 1)) for step in shown}

@@ -32,11 +32,7 @@ def heads_of(weights, source, read, written):
             `Transformer.attention_weights`.
         source: words of the source, as (text, number of pieces).
         read: input words of the decoder: the begin token and the translation.
-        written: output words of the decoder: the translation and the end token. They label the
-            queries of the decoder.
-
-    Returns:
-        A list of `Heads`, in the order of `weights`.
+        written: output words of the decoder, its queries: the translation and the end token.
     """
     result = []
     for name, array in weights.items():

@@ -11,22 +11,13 @@ WIDE = 4  # ratio of the highest to the lowest cost beyond which the axis is log
 
 
 class Point(NamedTuple):
-    """A measurement.
+    """A measurement. Points that differ only in `is_large` are joined by a line."""
 
-    Args:
-        system: name of the system, shown as a color.
-        kind: name of its engine, shown as a marker.
-        is_filled: whether the marker is filled.
-        is_large: whether the marker is large. Points that differ only in this are joined by a line.
-        costs: a number for each cost.
-        score: the score.
-    """
-
-    system: str
-    kind: str
-    is_filled: bool
+    system: str  # shown as a color
+    kind: str  # of its engine, shown as a marker
+    is_filled: bool  # the marker
     is_large: bool
-    costs: tuple
+    costs: tuple  # a number for each cost
     score: float
 
 

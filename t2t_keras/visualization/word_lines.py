@@ -17,31 +17,19 @@ FAINTEST = 0.02  # smaller weights are not drawn
 
 
 class Drawing(NamedTuple):
-    """A sentence with the attention of one head.
-
-    Args:
-        title: title of the drawing.
-        words: the words of the sentence.
-        weights: `[words, words]`; row i has the weights of word i.
-        queries: indices of the words whose weights are drawn. None: all.
-        links: (query, key) pairs of words to mark: the links that were looked for.
-    """
+    """A sentence with the attention of one head."""
 
     title: str
     words: list
-    weights: Any
-    queries: list | None = None
-    links: tuple = ()
+    weights: Any  # `[words, words]`; row i has the weights of word i
+    queries: list | None = None  # indices of the words whose weights are drawn; None: all
+    links: tuple = ()  # (query, key) pairs of words to mark: the links that were looked for
 
 
 def word_lines(path, drawings):
     """Draws sentences below each other. Lines lead from a word, below, to the words it looks at.
 
     The darker a line, the larger the weight. Marked words have the color of the lines.
-
-    Args:
-        path: path of the PNG file.
-        drawings: a list of `Drawing`s.
     """
     words = [[shortened(word) for word in drawing.words] for drawing in drawings]
     room = max(room_for(each, POINTS) for each in words)  # height of a rotated word

@@ -38,11 +38,6 @@ def test_only_the_files_of_a_format_are_needed(format, names, unused):
     assert set(needed_files(dict.fromkeys(names, 1), format)) == names - unused
 
 
-def test_a_huge_file_beside_the_weights_is_left_out():
-    sizes = {"model.bin": 1 << 40, "corpus.txt": (64 << 20) + 1, "vocab.txt": 64 << 20}
-    assert needed_files(sizes, "ctranslate2") == ["vocab.txt", "model.bin"]
-
-
 def test_addresses():
     assert parse_address("hf:org/name") == ("org/name", None)
     assert parse_address("hf:org/name@refs/pr/1") == ("org/name", "refs/pr/1")

@@ -60,14 +60,3 @@ def test_sources_are_unfolded_exactly():
     expected = (lengths * 6 + 4) // 5
     np.testing.assert_array_equal(ByteNetConfig().unfolded(lengths), expected)
     np.testing.assert_array_equal([ByteNetConfig().unfolded(n) for n in range(200)], expected)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"max_dilation": 12}, "`max_dilation` must be a power of 2"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        ByteNetConfig(**settings)

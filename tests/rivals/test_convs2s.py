@@ -68,18 +68,6 @@ def test_dividing_keeps_the_proportions():
     assert config.shapes(5) == [(128, 3)] * 3 + [(192, 3), (512, 1)]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"top_layers": 15}, "`top_layers` must be below 15"),
-        ({"decoder_layers": 4}, "`wide_layers` must be at most 2"),
-    ],
-)
-def test_wrong_settings_are_refused(settings, message):
-    with pytest.raises(ValueError, match=message):
-        ConvS2SConfig(**settings)
-
-
 def test_a_target_longer_than_the_positions_is_refused():
     model = rival("convs2s")
     with pytest.raises(ValueError, match="at most 32 positions"):

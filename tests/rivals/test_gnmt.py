@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 from support.models.rival_reference import check_logits, logits, sigmoid, softmax, source_matrix
 
+from t2t_keras.rivals.bytenet import ByteNetConfig
+from t2t_keras.rivals.convs2s import ConvS2SConfig
 from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.rivals.moe import MoEConfig
 
@@ -69,6 +71,9 @@ def test_logits_equal_those_of_the_formulas(name):
     [
         (GNMTConfig, {"decoder_layers": 1}, "`decoder_layers` must be at least 2"),
         (MoEConfig, {"fast_forward": True}, "`fast_forward` must be False: the experts"),
+        (ByteNetConfig, {"max_dilation": 12}, "`max_dilation` must be a power of 2"),
+        (ConvS2SConfig, {"top_layers": 15}, "`top_layers` must be below 15"),
+        (ConvS2SConfig, {"decoder_layers": 4}, "`wide_layers` must be at most 2"),
         (MoEConfig, {"chosen": 9, "experts": 8}, "`chosen` must be at most experts=8"),
     ],
 )

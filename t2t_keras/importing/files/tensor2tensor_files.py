@@ -67,10 +67,7 @@ def parsed(value):
 def read_vocabularies(folder, source_rows, target_rows, divisor):
     """Returns the pieces of source and target, ordered by id; one list if they are shared.
 
-    Args:
-        folder: path of the folder.
-        source_rows, target_rows: numbers of rows of the matrices.
-        divisor: number that divides the numbers of rows. Additional rows have empty pieces.
+    `divisor` divides the numbers of rows of the matrices. Additional rows have empty pieces.
     """
     files = {path: read_subwords(path, divisor) for path in sorted(folder.glob("*.subwords*"))}
     sides = []

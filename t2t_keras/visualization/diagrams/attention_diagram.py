@@ -23,14 +23,7 @@ TITLES = {
 
 
 def draw_attention(canvas, left, height, attention):
-    """Draws one head, and beside it all heads.
-
-    Args:
-        canvas: a `Canvas`.
-        left: x of the left side.
-        height: height of the canvas.
-        attention: a `MultiHeadAttention`.
-    """
+    """Draws one head, and beside it all heads, on a canvas of a height."""
     title = TITLES.get(attention.attention, attention.attention)
     boxes = len(boxes_of(attention)) + 1
     bottom = (height - boxes * (LOW + GAP) - 1.6) / 2

@@ -142,18 +142,10 @@ def notes_of(model):
 
 
 def draw_stack(canvas, x, side, stack, positions, embedding, text):
-    """Draws embeddings, positions and blocks.
+    """Draws embeddings, positions and blocks, with their residual connections on a side, −1 or 1.
 
-    Args:
-        canvas: a `Canvas`.
-        x: center of the boxes.
-        side: side of the residual connections: −1 left, 1 right.
-        stack, positions, embedding: the model's layers; `positions` may be None.
-        text: name of the input.
-
-    Returns:
-        The y of the last box's top, and the list of the places (x, y) where cross-attention takes
-        the encoder's output.
+    Returns the y of the last box's top, and the list of the places (x, y) where cross-attention
+    takes the encoder's output.
     """
     cross = []
     canvas.text(x, BOTTOM - 0.42, text, 9.5)
