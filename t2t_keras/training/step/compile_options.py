@@ -11,8 +11,8 @@ import warnings
 import keras
 
 from t2t_keras.checks import check_integer, check_not_negative
+from t2t_keras.losses import NoTokenLoss, token_loss
 from t2t_keras.sequence_model import SequenceModel
-from t2t_keras.token_loss import NoTokenLoss, token_loss
 from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
