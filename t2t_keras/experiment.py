@@ -135,7 +135,6 @@ class Experiment:
         freeze(model, training.freeze)
         options = {
             "metrics": [Perplexity(), TokenAccuracy(in_training=False)],
-            "recompute": training.recompute,
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }
         optimizer = self.optimizer(model)
