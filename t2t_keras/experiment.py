@@ -19,12 +19,11 @@ from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.decoding.search import check_method
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.losses import named_loss
+from t2t_keras.losses import NoTokenLoss, named_loss, token_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
 from t2t_keras.models import architecture_of, model_class
 from t2t_keras.plugins import absolute, executing, load_plugins
-from t2t_keras.token_loss import NoTokenLoss, token_loss
-from t2t_keras.training.hardware.jax_devices import prepare_jax
+from t2t_keras.training.hardware.program_cache import prepare_jax
 from t2t_keras.training.optimizers import named_optimizer
 from t2t_keras.training.step.trainable_models import trainable
 from t2t_keras.training.training_config import TrainingConfig
@@ -136,7 +135,6 @@ class Experiment:
         freeze(model, training.freeze)
         options = {
             "metrics": [Perplexity(), TokenAccuracy(in_training=False)],
-            "recompute": training.recompute,
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }
         optimizer = self.optimizer(model)

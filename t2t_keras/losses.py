@@ -1,20 +1,121 @@
 """The losses of `training.loss`, among them the paper's (§5.4): label-smoothed cross-entropy.
 
 A loss is one class whose `call(labels, logits)` returns the loss of each position: a
-`keras.losses.Loss`, or a `TokenLoss` if it also changes how tokens are counted.
+`keras.losses.Loss`, or a `TokenLoss` if it also changes how tokens are counted. Training asks a
+`TokenLoss` for sums over tokens, which add up over replicas and parts of a batch. Any loss of Keras
+becomes one.
 """
 
 import inspect
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from pipelines.registry import Registry
 from t2t_keras.checks import check, check_rate
-from t2t_keras.cross_entropy import Unprojected, chunked_sums, token_cross_entropy, token_losses
+from t2t_keras.cross_entropy import (
+    Unprojected,
+    chunked_sums,
+    right_tokens,
+    token_cross_entropy,
+    token_losses,
+)
+from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.options import made
-from t2t_keras.token_loss import TokenLoss, TokenSums, check_takes_logits, token_weights
+
+
+class TokenSums(NamedTuple):
+    """Sums over the real tokens of a batch, each token with its weight."""
+
+    loss: Any
+    count: Any  # divisor of the loss: the number of tokens, unless a loss counts differently
+    unsmoothed: Any  # the negative log-likelihood of the labels, for perplexity
+    tokens: Any
+    right: Any  # number of tokens whose label has the largest logit; 0 if they are not counted
+
+
+class TokenLoss(keras.losses.Loss):
+    """Base class of losses that are means over the real tokens of a batch.
+
+    `loss(labels, logits)`, for `model.compile(loss=…)`, is the sum over the tokens of the batch,
+    divided once by their number. Padding (label 0) is ignored. For a batch that is spread over
+    replicas or accumulated from parts, add up `sums` and divide at the end, because the mean of the
+    parts' means is a different value. Keras' own training step reports the mean of the batches'
+    means as `loss`; `Perplexity` is exact over all tokens.
+
+    A subclass defines `call`. It may override `weights_and_count`, which training obeys, or
+    `__call__`, with which training is Keras' own step.
+    """
+
+    def __init__(self, name=None):
+        super().__init__(name=name, reduction="sum")
+
+    def call(self, y_true, y_pred):
+        """Returns the loss of each position, `[batch, length]`, including padding.
+
+        Args:
+            y_true: labels, `[batch, length]`.
+            y_pred: logits, `[batch, length, vocabulary]`.
+        """
+        raise NotImplementedError("A TokenLoss defines `call(labels, logits)`")
+
+    def losses(self, labels, logits):
+        """Returns the loss and the negative log-likelihood of each position."""
+        return self.call(labels, logits), token_cross_entropy(labels, logits)
+
+    def weights_and_count(self, labels, sample_weight=None):
+        """Returns the weight of each position and the divisor of the loss.
+
+        Without `sample_weight`, they are 1 for a token, 0 for padding, and the number of tokens.
+        """
+        weights = token_weights(labels, sample_weight)
+        return weights, ops.sum(weights)
+
+    def sums(self, outputs, labels, sample_weight=None, count_right=False):
+        """Returns the `TokenSums` of a batch.
+
+        Args:
+            outputs: logits `[batch, length, vocabulary]`, or `Unprojected`.
+            labels: `[batch, length]`.
+            sample_weight: see `token_weights`.
+            count_right: whether to count the tokens whose label has the largest logit.
+        """
+        logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
+        check_labels(labels, logits)
+        losses, unsmoothed = self.losses(labels, logits)
+        check_losses(losses, labels)
+        weights, count = self.weights_and_count(labels, sample_weight)
+        total = weighted_sum(losses, weights)
+        weights, right = token_weights(labels, sample_weight), ops.zeros(())
+        if count_right:
+            right = ops.sum(ops.where(right_tokens(labels, logits), weights, 0.0))
+        sums = total, count, weighted_sum(unsmoothed, weights), ops.sum(weights), right
+        # The losses of a subclass may have any dtype, and its count may be an integer.
+        return TokenSums(*(ops.cast(each, "float32") for each in sums))
+
+    def __call__(self, y_true, y_pred, sample_weight=None):
+        total, count, *_ = self.sums(y_pred, y_true, sample_weight)
+        return Quotient()(total, count)
+
+    def get_config(self):
+        return {"name": self.name}
+
+
+class Quotient(keras.losses.Loss):
+    """The quotient of two numbers, with Keras' convention for several replicas.
+
+    Keras sums gradients over the replicas of a `tf.distribute` strategy. So there, its reduction of
+    losses also divides by the number of replicas.
+    """
+
+    def __init__(self):
+        super().__init__(reduction="mean", dtype="float32")
+
+    def call(self, y_true, y_pred):
+        return ops.divide_no_nan(y_true, y_pred)[None]
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -64,6 +165,133 @@ class LabelSmoothedCrossEntropy(TokenLoss):
 
     def get_config(self):
         return {"name": self.name, "label_smoothing": self.label_smoothing}
+
+
+@keras.saving.register_keras_serializable("t2t_keras")
+class TokenMean(TokenLoss):
+    """The mean over real tokens of a loss of Keras, or of a function (labels, logits) → losses.
+
+    As in Keras, sample weights do not count in the divisor, unless the reduction of the loss is
+    "mean_with_sample_weight".
+
+    Args:
+        loss: a `keras.losses.Loss` or a function that returns the loss of each position.
+    """
+
+    def __init__(self, loss, name=None):
+        super().__init__(name=name or getattr(loss, "name", None))
+        self.loss = loss
+        self.call = loss.call if isinstance(loss, keras.losses.Loss) else loss
+
+    def weights_and_count(self, labels, sample_weight=None):
+        weights, count = super().weights_and_count(labels, sample_weight)
+        by_weight = getattr(self.loss, "reduction", None) == "mean_with_sample_weight"
+        return weights, count if by_weight else ops.sum(token_weights(labels))
+
+    def get_config(self):
+        return {**super().get_config(), "loss": keras.saving.serialize_keras_object(self.loss)}
+
+    @classmethod
+    def from_config(cls, config):
+        return cls(keras.saving.deserialize_keras_object(config["loss"]), config["name"])
+
+
+class NoTokenLoss(ValueError):
+    """A loss gives no value for each token, so it is left to Keras' own training step."""
+
+
+def token_loss(loss, vocab_size):
+    """Returns a loss of Keras as a `TokenLoss`. Raises `NoTokenLoss` if it cannot be one.
+
+    Args:
+        loss: a `keras.losses.Loss`, its name, or a function (labels, logits) → losses.
+        vocab_size: number of logits.
+    """
+    loss = keras.losses.get(loss)
+    if is_token_loss(loss):
+        return loss
+    check_takes_logits(loss)
+    ignored = getattr(loss, "ignore_class", None)
+    check(ignored in (None, 0), "ignore_class", ignored, "0, padding, which is always ignored")
+    if isinstance(loss, keras.losses.Loss):
+        if type(loss).__call__ is not keras.losses.Loss.__call__:
+            raise NoTokenLoss(
+                "it overrides `__call__`; define `call`, for the loss of each position"
+            )
+        if loss.reduction in ("sum", "none", None):
+            mean = "the loss of a batch is the mean over its tokens"
+            raise NoTokenLoss(f"its reduction is {loss.reduction!r}; {mean}")
+    labels = ops.ones((2, 5), "int32")
+    made = TokenMean(loss)
+    try:
+        check_losses(made.call(labels, ops.zeros((2, 5, vocab_size))), labels)
+    except Exception as error:  # a user's function may raise any
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise NoTokenLoss(
+            "it must take ids [batch, length] and logits [batch, length, vocabulary], and return "
+            f"the loss of each position, [batch, length]. For zeros, it failed: {first}"
+        ) from error
+    return made
+
+
+def is_token_loss(loss):
+    """Returns whether a loss is a `TokenLoss` whose value follows from its `sums`."""
+    return isinstance(loss, TokenLoss) and type(loss).__call__ is TokenLoss.__call__
+
+
+def check_takes_logits(loss):
+    """Rejects a loss of Keras that takes probabilities, because the model returns logits."""
+    from_logits = getattr(loss, "from_logits", True)
+    if not isinstance(loss, keras.losses.Loss):
+        parameter = inspect.signature(loss).parameters.get("from_logits")
+        from_logits = parameter is None or parameter.default
+    check(
+        from_logits,
+        "loss",
+        getattr(loss, "__name__", type(loss).__name__),
+        "a loss of logits, such as keras.losses.SparseCategoricalCrossentropy(from_logits=True): "
+        "the model returns logits, and this loss has from_logits=False",
+    )
+
+
+def weighted_sum(losses, weights):
+    losses = at_least_float32(losses)
+    return ops.sum(losses * ops.cast(weights, losses.dtype))
+
+
+def token_weights(labels, sample_weight=None):
+    """Returns the weight of each position: 0 for padding, 1 or its `sample_weight` for a token.
+
+    Args:
+        labels: `[batch, length]`.
+        sample_weight: None, `[batch]` or `[batch, length]`.
+    """
+    weights = ops.cast(padding_mask(labels), "float32")
+    if sample_weight is None:
+        return weights
+    sample_weight = ops.cast(sample_weight, weights.dtype)
+    if len(sample_weight.shape) == len(weights.shape) - 1:
+        sample_weight = sample_weight[..., None]
+    return weights * sample_weight
+
+
+def check_losses(losses, labels):
+    """Rejects losses unless there is one per position. Others would get wrong weights."""
+    if len(losses.shape) != len(labels.shape):
+        raise ValueError(
+            "`call` of a loss must return one loss for each position, of the shape of the labels, "
+            f"{tuple(labels.shape)}. Received: losses of shape {tuple(losses.shape)}. To compute "
+            "the mean of the batch, override `__call__`"
+        )
+
+
+def check_labels(labels, logits):
+    known = [pair for pair in zip(labels.shape, logits.shape, strict=False) if None not in pair]
+    if len(logits.shape) != len(labels.shape) + 1 or any(a != b for a, b in known):
+        raise ValueError(
+            "Labels [batch, length] require logits [batch, length, vocabulary]. Received: "
+            f"labels of shape {tuple(labels.shape)}, logits of shape {tuple(logits.shape)}"
+        )
 
 
 # {name in `training.loss`: class or function of options that returns a `TokenLoss`, a

@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from t2t_keras.cross_entropy import right_tokens, token_cross_entropy
-from t2t_keras.token_loss import check_labels, token_weights
+from t2t_keras.losses import check_labels, token_weights
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -6,8 +6,15 @@ import pytest
 from keras import ops
 from support.models.helpers import ids, vectors
 
-from t2t_keras.losses import LOSSES, LabelSmoothedCrossEntropy, named_loss
-from t2t_keras.token_loss import NoTokenLoss, TokenLoss, TokenMean, token_loss
+from t2t_keras.losses import (
+    LOSSES,
+    LabelSmoothedCrossEntropy,
+    NoTokenLoss,
+    TokenLoss,
+    TokenMean,
+    named_loss,
+    token_loss,
+)
 
 LABELS, LOGITS = ids(3, 5, [5, 3, 1]), 3 * vectors(3, 5, 50)
 WEIGHTS = np.array([0.5, 2.0, 0.0], "float32")

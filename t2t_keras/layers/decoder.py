@@ -164,8 +164,7 @@ class Decoder(Stack):
         self, x, memory=None, x_mask=None, memory_mask=None, return_weights=False, training=None
     ):
         masks = {"x_mask": x_mask, "memory_mask": memory_mask}
-        options = {"return_weights": return_weights, "training": training}
-        return self.call_blocks(x, memory, **masks, **options)
+        return self.call_blocks(x, memory, **masks, return_weights=return_weights)
 
     def decode_step(self, x, step, cache, memory=None, memory_mask=None):
         """Decodes one position. `cache` and `memory` are lists with one entry per block.

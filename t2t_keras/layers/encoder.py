@@ -85,5 +85,4 @@ class Encoder(Stack):
         self.build_blocks(x_shape)
 
     def call(self, x, mask=None, return_weights=False, training=None):
-        options = {"return_weights": return_weights, "training": training}
-        return self.call_blocks(x, mask=mask, **options)
+        return self.call_blocks(x, mask=mask, return_weights=return_weights)

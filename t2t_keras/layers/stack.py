@@ -152,7 +152,6 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """
 
     default_block = None
-    call_in_training = None  # replaces the calls of blocks, see training/step/recomputation.py
 
     def __init__(
         self,
@@ -190,13 +189,10 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         if self.final_norm is not None:
             self.final_norm.build(x_shape)
 
-    def call_blocks(self, x, *memory, return_weights, training, **masks):
-        """Calls the blocks in turn. See the calls of `Encoder` and `Decoder`."""
+    def call_blocks(self, x, *memory, return_weights, **masks):
+        """Calls the blocks in turn; they inherit `training`. See `Encoder` and `Decoder`."""
         weights = {}
         for i, block in enumerate(self.blocks):
-            if training and self.call_in_training is not None and not return_weights:
-                x = self.call_in_training(block, x, *memory, **masks)
-                continue
             x = block(x, *memory, **masks, return_weights=return_weights)
             if return_weights:
                 x, block_weights = x

@@ -28,8 +28,6 @@ class TrainingConfig:
             a plug-in's.
         schedule_options: options of a plug-in's schedule, NAME=VALUE,NAME=VALUE.
         accumulate: number of parts into which a device splits its rows, to fit its memory.
-        recompute: whether the backward pass computes each block again instead of keeping its
-            arrays, to save memory. A resumed run may change it.
         clip_norm: maximum norm of the gradients; larger ones are scaled down. 0: no limit, as in
             the paper.
         r_drop: α of R-Drop, which computes every batch twice and adds the divergence of both
@@ -69,7 +67,6 @@ class TrainingConfig:
     schedule: str = setting("paper", choices=SCHEDULES)
     schedule_options: str = ""
     accumulate: int = setting(1, at_least=1)
-    recompute: bool = False
     clip_norm: float = setting(0.0, at_least=0)
     r_drop: float = setting(0.0, at_least=0)
     freeze: tuple[str, ...] = ()

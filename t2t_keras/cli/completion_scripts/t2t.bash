@@ -486,7 +486,6 @@ _t2t_settings='
         config.training.schedule=constant|inverse_sqrt|linear|paper
         config.training.schedule_options=
         config.training.accumulate=
-        config.training.recompute=True|False
         config.training.clip_norm=
         config.training.r_drop=
         config.training.freeze=

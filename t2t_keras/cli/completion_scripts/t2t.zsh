@@ -63,7 +63,6 @@ _t2t_settings() {
         '--config.training.schedule:"paper"; "inverse_sqrt", the same curve named by its peak; "linear", which falls from the peak to 0 at the last step; "constant", without a decay after the warm-up; or a plug-in'\''s'
         '--config.training.schedule_options:options of a plug-in'\''s schedule, NAME=VALUE,NAME=VALUE'
         '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
-        '--config.training.recompute:whether the backward pass computes each block again instead of keeping its arrays, to save memory'
         '--config.training.clip_norm:maximum norm of the gradients; larger ones are scaled down'
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
@@ -163,7 +162,6 @@ _t2t_settings() {
     --config.training.loss) compadd label_smoothed_cross_entropy ;;
     --config.training.optimizer) compadd adafactor adam adamw lion muon ;;
     --config.training.schedule) compadd constant inverse_sqrt linear paper ;;
-    --config.training.recompute) compadd True False ;;
     --config.training.precision) compadd float32 mixed_bfloat16 ;;
     --config.training.tf32) compadd True False ;;
     --config.training.xla) compadd auto on off ;;

@@ -1,6 +1,7 @@
-"""The folder in which XLA keeps compiled programs, so that later processes start faster.
+"""The folder in which XLA keeps compiled programs, and the settings of JAX.
 
-It is $XDG_CACHE_HOME/t2t_keras/xla, or ~/.cache/t2t_keras/xla. It may be deleted between runs.
+With the folder, later processes start faster. It is $XDG_CACHE_HOME/t2t_keras/xla, or
+~/.cache/t2t_keras/xla, and may be deleted between runs.
 """
 
 import hashlib
@@ -9,6 +10,8 @@ import tempfile
 from pathlib import Path
 
 from absl import logging
+
+PRECISION, FOLDER = "jax_default_matmul_precision", "jax_compilation_cache_dir"  # options of JAX
 
 
 def cache_folder(version, *devices):
@@ -30,3 +33,25 @@ def cache_folder(version, *devices):
         logging.info("XLA keeps no compiled programs: %s", error)
         return None
     return folder
+
+
+def prepare_jax(tf32=False):
+    """Sets the rounding of float32 products, and keeps compiled programs, on GPUs and TPUs.
+
+    JAX's own default rounds them to TF32 on GPUs and to bfloat16 on TPUs. The environment
+    variables JAX_DEFAULT_MATMUL_PRECISION and JAX_COMPILATION_CACHE_DIR take precedence.
+
+    Args:
+        tf32: whether float32 products may be rounded to TF32.
+    """
+    import jax
+
+    if jax.default_backend() == "cpu":
+        return
+    if PRECISION.upper() not in os.environ:
+        jax.config.update(PRECISION, "tensorfloat32" if tf32 else "float32")
+    if getattr(jax.config, FOLDER) is None:
+        folder = cache_folder(f"jax-{jax.__version__}", jax.devices()[0].device_kind)
+        if folder:
+            jax.config.update(FOLDER, str(folder))
+            logging.info("XLA keeps compiled programs in %s", folder)

@@ -11,9 +11,8 @@ import warnings
 import keras
 
 from t2t_keras.checks import check_integer, check_not_negative
+from t2t_keras.losses import NoTokenLoss, token_loss
 from t2t_keras.sequence_model import SequenceModel
-from t2t_keras.token_loss import NoTokenLoss, token_loss
-from t2t_keras.training.step.recomputation import recompute_blocks
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
 
@@ -24,7 +23,7 @@ class CompileOptions:
     has_loss_weights = False
     compile_options = {}
 
-    def compile(self, *args, accumulate=1, clip_norm=None, r_drop=0.0, recompute=False, **kwargs):
+    def compile(self, *args, accumulate=1, clip_norm=None, r_drop=0.0, **kwargs):
         """Configures training like Keras' `compile`, with a few more options.
 
         A loss that gives one value for each token becomes its mean over real tokens. On TensorFlow,
@@ -35,12 +34,10 @@ class CompileOptions:
             *args, **kwargs: see `keras.Model.compile`.
             accumulate: number of parts into which a replica splits its rows. The parts are
                 computed one after another, so that a large batch needs less memory. The result is
-                the same as for the whole batch. Only on TensorFlow, like the next two options.
+                the same as for the whole batch. Only on TensorFlow, like the other options.
             clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
                 scaled down. None or 0: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
-            recompute: whether the backward pass computes each block again instead of keeping its
-                arrays, see recomputation.py.
         """
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
@@ -54,12 +51,10 @@ class CompileOptions:
         self.accumulate, self.clip_norm, self.r_drop = accumulate, clip_norm or None, r_drop
         if keras.config.backend() != "tensorflow":
             self.refuse_unused_options()
-        recompute_blocks(self, recompute)
         self.compile_options = {
             "accumulate": accumulate,
             "clip_norm": self.clip_norm,
             "r_drop": r_drop,
-            "recompute": recompute,
         }
 
     def mean_over_tokens(self, loss):

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.token_loss import TokenSums
+from t2t_keras.losses import TokenSums
 from t2t_keras.training.step.compile_options import CompileOptions
 from t2t_keras.training.step.token_sums import (
     counts_right,

@@ -9,7 +9,7 @@ import keras
 from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
-from t2t_keras.token_loss import TokenSums, token_weights
+from t2t_keras.losses import TokenSums, token_weights
 
 
 def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):

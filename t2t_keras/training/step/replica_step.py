@@ -18,7 +18,7 @@ import keras
 import tensorflow as tf
 
 from t2t_keras.checks import check
-from t2t_keras.token_loss import TokenSums
+from t2t_keras.losses import TokenSums
 from t2t_keras.training.hardware.devices import choose_xla
 from t2t_keras.training.step.compile_options import CompileOptions, dropout_seeds
 from t2t_keras.training.step.r_drop import r_drop_sums

@@ -9,8 +9,8 @@ import keras
 from keras import ops
 
 from t2t_keras.cross_entropy import Unprojected
+from t2t_keras.losses import is_token_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
-from t2t_keras.token_loss import is_token_loss
 
 
 def has_sums(model):

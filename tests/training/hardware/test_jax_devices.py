@@ -3,7 +3,7 @@
 import keras
 import pytest
 
-from t2t_keras.training.hardware.jax_devices import FOLDER, PRECISION, prepare_jax
+from t2t_keras.training.hardware.program_cache import FOLDER, PRECISION, prepare_jax
 
 pytestmark = [
     pytest.mark.jax,

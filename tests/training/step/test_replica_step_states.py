@@ -63,10 +63,9 @@ def check_states(found, expected):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("recompute", [False, True])
-def test_states_are_those_of_a_call_for_each_part(recompute):
+def test_states_are_those_of_a_call_for_each_part():
     model = new_model()
-    options = {"accumulate": 2, "recompute": recompute, "run_eagerly": True}
+    options = {"accumulate": 2, "run_eagerly": True}
     model.compile(keras.optimizers.SGD(0.0), LabelSmoothedCrossEntropy(), **options)
     with without_graphs():
         model.train_step((INPUTS, LABELS))
