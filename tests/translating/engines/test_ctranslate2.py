@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from pipelines.toy.grammar import pairs
-from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
 from t2t_keras.translating.exports import load_translator
 
 LINES = "".join(f"{english}\n" for english, _ in pairs(4))
