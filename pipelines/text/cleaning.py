@@ -128,10 +128,10 @@ def without_duplicates(verdicts):
 
 def judge(pair, rules, normalization, number=1):
     """Returns the `Judged` of (source, target) or (source, target, whether the score is high)."""
-    decoded = [side.decode("utf-8", "replace") for side in pair[:2]]
-    is_utf8 = not any("\ufffd" in text for text in decoded) or (
-        [text.encode() for text in decoded] == [*pair[:2]]
-    )
+    try:
+        decoded, is_utf8 = [side.decode() for side in pair[:2]], True
+    except UnicodeDecodeError:
+        decoded, is_utf8 = [side.decode("utf-8", "replace") for side in pair[:2]], False
     texts = normalization(decoded[0]), normalization(decoded[1])
     properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
     try:
