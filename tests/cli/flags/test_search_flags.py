@@ -1,14 +1,10 @@
 import dataclasses
-import json
 
 import pytest
 from absl import flags
-from support.processes.commands import command
-from support.processes.in_process import call, parsed_flags
-from support.runs.untrained import QUICK
+from support.processes.in_process import parsed_flags
 
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
-from t2t_keras.runs.exports import writers
 
 
 def changes(*arguments):
@@ -51,20 +47,3 @@ def test_pieces_are_separated_by_commas_and_keep_their_spaces_in_every_form_of_t
     for value in ('"', '"a" b', "a\nb"):
         with pytest.raises(flags.IllegalFlagValueError, match="pieces separated by commas"):
             changes(f"--banned={value}")
-
-
-@pytest.mark.long
-def test_a_piece_that_begins_a_word_is_banned_by_its_space(run, tmp_path, monkeypatch):
-    """In a command as the shell calls it, and in the settings of an export."""
-    text = "The dog sleeps."
-    word = run.translate([text], **QUICK)[0].split()[0]
-    (id,) = run.search(banned=[f" {word}"]).banned
-    assert run.tokenizer().pieces([id]) == [f"▁{word}"]
-    settings = [f"--{name}={value}" for name, value in QUICK.items()]
-    banned = ["--banned", f" {word}", *settings]
-    result = command("translate", run.folder, *banned, stdin=f"{text}\n")
-    assert result.stdout.strip() and word not in result.stdout.split(), result.stderr
-    monkeypatch.setattr(writers, "save_ids_model", lambda *arguments: None)
-    call("export", run.folder, "--format=ids", f"--banned= {word}", f"--output={tmp_path}")
-    recorded = json.loads((tmp_path / "1" / "export.json").read_text())["search"]
-    assert recorded["banned"] == [id]
