@@ -239,7 +239,7 @@ def write_results(plan, folder, results, base, text):
         f"{first.bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
-        *verdict_notes(perplexities, scores, table3),
+        *verdict_notes(perplexities, table3.PRINTED_PERPLEXITY),
         "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
         "nothing is averaged.",
         f"sacreBLEU: {first.bleu.signature}",

@@ -28,14 +28,12 @@ class Verdict(NamedTuple):
     word: str
 
 
-def verdicts_of(perplexities, printed, pooled=True):
+def verdicts_of(perplexities, printed):
     """Compares each row with base; returns {row: `Verdict`}.
 
     Args:
         perplexities: {row: perplexities, one for each seed}.
         printed: {row: the paper's perplexity}. Other rows are not compared.
-        pooled: whether all rows share one variance. False: Welch's test, from the variances of the
-            row and of base.
 
     Returns:
         The verdicts. They are empty if a row has a single seed or base diverged.
@@ -45,7 +43,7 @@ def verdicts_of(perplexities, printed, pooled=True):
     if "base" not in finite or any(len(found) < 2 for found in losses.values()):
         return {}
     compared = [row for row in losses if row in printed and row != "base"]
-    test = pooled_p(finite) if pooled else welch_p
+    test = pooled_p(finite)
     corrected = holm({row: test(finite[row], finite["base"]) for row in compared if row in finite})
     verdicts = {}
     for row in compared:
@@ -89,15 +87,6 @@ def freedom_of(groups):
     return sum(len(found) - 1 for found in groups.values())
 
 
-def welch_p(one, other):
-    """Returns the two-sided p of Welch's t-test."""
-    parts = [(statistics.variance(each) / len(each), len(each) - 1) for each in (one, other)]
-    square = sum(part for part, _ in parts)
-    freedom = square**2 / sum(part**2 / n for part, n in parts) if square else 1
-    difference = statistics.mean(one) - statistics.mean(other)
-    return two_sided_p(difference, math.sqrt(square), freedom)
-
-
 def two_sided_p(difference, error, freedom):
     """Returns the two-sided p of a difference with a standard error, by Student's t."""
     if not error:
@@ -116,80 +105,27 @@ def holm(ps):
     return corrected
 
 
-class SignTest(NamedTuple):
-    """An exact sign test: `same` of `rows` differences have the paper's sign."""
-
-    same: int
-    rows: int
-    p: float
-
-
-def sign_test(values, printed):
-    """Tests whether the signs of our differences from base are the paper's by chance.
-
-    Args:
-        values: {row: mean of our results}.
-        printed: {row: the paper's result}.
-
-    Returns:
-        A `SignTest` with a two-sided p. Rows without a difference, here or in the paper, and rows
-        that diverged are left out.
-    """
-    products = [
-        (values[row] - values["base"]) * round(printed[row] - printed["base"], 2)
-        for row in values
-        if row in printed
-    ]
-    signs = [product > 0 for product in products if product and math.isfinite(product)]
-    same, rows = sum(signs), len(signs)
-    tail = sum(math.comb(rows, k) for k in range(max(same, rows - same), rows + 1))
-    return SignTest(same, rows, min(1.0, 2 * tail / 2**rows))
-
-
-def verdict_notes(perplexities, scores, config):
+def verdict_notes(perplexities, printed):
     """Returns notes that count the verdicts; no notes without several seeds.
 
     Args:
-        perplexities: {row: perplexities, one for each seed}.
-        scores: {row: BLEU scores, one for each seed}.
-        config: the module of the config `table3`, with the paper's results.
+        perplexities, printed: see `verdicts_of`.
     """
-    printed = config.PRINTED_PERPLEXITY
     verdicts = verdicts_of(perplexities, printed)
     if not verdicts:
         return []
-    counts = counts_of(verdicts)
+    counts = collections.Counter(verdict.word for verdict in verdicts.values())
     tests = len(verdicts) - counts["diverged"]
-    welch = counts_of(verdicts_of(perplexities, printed, pooled=False))
-    signs = {
-        name: sign_test({row: statistics.mean(each) for row, each in found.items()}, paper)
-        for name, found, paper in (
-            ("perplexity", perplexities, printed),
-            ("BLEU", scores, config.PRINTED_BLEU),
-        )
-    }
     freedom = freedom_of({row: f for row, f in perplexities.items() if all(map(math.isfinite, f))})
-    sentences = [
-        f"{name}: {test.same} of {test.rows} differences have the paper's sign (p = {test.p:.2g})"
-        for name, test in signs.items()
-    ]
+    words = [f"{counts['agrees']} agree", f"{counts['contradicts']} contradict"]
+    words.append(f"{counts['cannot be told']} cannot be told")
+    if counts["diverged"]:
+        words.append(f"{counts['diverged']} diverged")
     return [
-        f"Verdicts on {len(verdicts)} differences in perplexity: {shown_counts(counts)}. "
-        f"{'; '.join(sentences)}; sign test, exact binomial, two-sided.",
+        f"Verdicts on {len(verdicts)} differences in perplexity: {', '.join(words)}.",
         "± is the standard error. The p of a row is that of Student's t for the log perplexity, "
         f"with one variance within all rows ({freedom} degrees of freedom), corrected by Holm for "
         f"{tests} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
-        "it; else it cannot be told. (If the paper has no difference, such a row agrees.) By "
-        f"Welch's test, with the variances of the row and of base alone: {shown_counts(welch)}.",
+        "it; else it cannot be told. (If the paper has no difference, such a row agrees.)",
         "All differences share the same trainings of base, so their errors are not independent.",
     ]
-
-
-def counts_of(verdicts):
-    return collections.Counter(verdict.word for verdict in verdicts.values())
-
-
-def shown_counts(counts):
-    words = f"{counts['agrees']} agree, {counts['contradicts']} contradict"
-    words += f", {counts['cannot be told']} cannot be told"
-    return f"{words}, {counts['diverged']} diverged" if counts["diverged"] else words
