@@ -8,7 +8,7 @@ import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import atomic_file, json_digest, read_json, write_json
+from pipelines.atomic_files import atomic_file, json_digest, read_json
 from t2t_keras.checks import check, check_choice, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
 from t2t_keras.distillation.plan import read_tests
@@ -18,6 +18,7 @@ from t2t_keras.export.ctranslate2_package import import_ctranslate2
 from t2t_keras.processor import cores, processor_text
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.text_files import read_lines
+from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
 from t2t_keras.translating.exports import is_export, record_of
@@ -143,25 +144,19 @@ def settings_of(form):
 
 
 def timed(forms, tests, threads, work):
-    """Returns the facts of times.json: "milliseconds" as by `lone_times`, "date", "processor".
+    """Returns {"milliseconds": as by `lone_times`, "date", "processor"}, measured once.
 
     Measures again only if anything that affects the times has changed.
     """
-    record, stages = work / "times.json", read_json(work / "stages.json", {})
+    stages, processor = read_json(work / "stages.json", {}), processor_text()
 
     def measure():
         milliseconds = lone_times(forms, tests, threads, work / "logs" / "times.log")
-        facts = {"date": str(datetime.date.today()), "processor": processor_text()}
-        write_json(record, facts | {"milliseconds": milliseconds})
+        facts = {"date": str(datetime.date.today()), "processor": processor}
+        return facts | {"milliseconds": milliseconds}
 
     translations = [stages[f"{form.label}-{name}"] for form in forms for name in tests]
-    Stages(work, "comparison").call_once(
-        stage="times",
-        function=measure,
-        creates=record,
-        depends_on=[translations, threads, processor_text()],
-    )
-    return read_json(record)
+    return once(work / "times.json", [translations, threads, processor], measure)
 
 
 def rows_of(test, forms, outputs, references, times):
