@@ -1,9 +1,11 @@
-"""Hides the notes that C++ libraries write to file descriptor 2 while they are loaded."""
+"""Hides the notes that libraries write while they are loaded, or while they write a model."""
 
 import contextlib
 import os
 import tempfile
 import threading
+
+from absl import logging
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # 0: nothing is hidden
 TURN = threading.RLock()  # descriptor 2 is that of the whole process
@@ -11,7 +13,7 @@ TURN = threading.RLock()  # descriptor 2 is that of the whole process
 
 @contextlib.contextmanager
 def quiet_loading(explained=()):
-    """Returns a context that holds back everything written to descriptor 2.
+    """Returns a context that holds back log messages and everything written to descriptor 2.
 
     It is shown if the block raises an exception, and dropped otherwise. TensorFlow writes these
     notes before any of its settings takes effect; SentencePiece, LiteRT and the converter for
@@ -24,7 +26,8 @@ def quiet_loading(explained=()):
         yield
         return
     with TURN, tempfile.TemporaryFile() as held:
-        original = os.dup(2)
+        original, verbosity = os.dup(2), logging.get_verbosity()
+        logging.set_verbosity(min(verbosity, logging.ERROR))
         os.dup2(held.fileno(), 2)
         try:
             yield
@@ -36,3 +39,4 @@ def quiet_loading(explained=()):
         finally:
             os.dup2(original, 2)
             os.close(original)
+            logging.set_verbosity(verbosity)

@@ -5,6 +5,8 @@ from support.processes.commands import command
 from support.processes.in_process import call, refused
 from support.runs.untrained import save_checkpoint
 
+from pipelines.exit_codes import NO_SPACE
+
 
 @pytest.fixture(scope="module")
 def run(new_run, tmp_path_factory):
@@ -48,7 +50,7 @@ def test_a_mistake_is_named_and_changes_nothing(run, line, message):
 def test_a_full_disk_ends_with_one_message_and_keeps_the_averaged_weights(run):
     before = run.averaged_weights.read_bytes()
     result = command("average", run.folder, "--last=2", file_size=30_000)
-    assert result.returncode == 2, result.stderr
+    assert result.returncode == NO_SPACE, result.stderr
     assert "File too large" in result.stderr.strip().splitlines()[-1]
     assert "Traceback" not in result.stderr
     assert run.averaged_weights.read_bytes() == before

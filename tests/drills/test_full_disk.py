@@ -39,10 +39,10 @@ def is_done(result):
 
 
 def is_refused(result):
-    """Returns whether a command ended with exit code 2 and one message that names the reason."""
+    """Returns whether a command ended with an error code and one message that names the reason."""
     message = result.stderr.strip().splitlines()[-1]
     named = any(reason in message for reason in REASONS)
-    return result.returncode == 2 and "Traceback" not in result.stderr and named
+    return result.returncode in (REFUSED, NO_SPACE) and "Traceback" not in result.stderr and named
 
 
 def test_a_full_disk(trained, toy_corpus, toy_data, tmp_path):

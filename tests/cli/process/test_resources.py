@@ -8,6 +8,7 @@ import pytest
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
 from support.processes.in_process import ended
 
+from pipelines.exit_codes import NO_SPACE
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice, message_of
 from t2t_keras.experiment import Experiment
 
@@ -67,7 +68,7 @@ def test_a_full_disk_is_one_line_with_the_file_and_advice(toy_corpus, tmp_path):
     files = [f"--source={toy_corpus}/train.en", f"--target={toy_corpus}/train.de"]
     arguments = ["prepare", *files, f"--output={tmp_path}/data", *SMALL_CORPUS]
     result = command(*arguments, file_size=10_000)
-    assert result.returncode == 2
+    assert result.returncode == NO_SPACE
     expected = f"{tmp_path}/data/cleaned could not be written: File too large. Make room"
     assert result.stderr.splitlines()[-1].startswith(f"prepare.py: {expected}")
     assert not list(tmp_path.iterdir())
