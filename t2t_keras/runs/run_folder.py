@@ -1,6 +1,5 @@
 """The files of a run, read without TensorFlow and Keras."""
 
-import functools
 from pathlib import Path
 
 from pipelines.atomic_files import file_digest, json_digest, read_json
@@ -121,8 +120,7 @@ class RunFolder:
             "tags": contents.get("tags"),
             "leaves": self.prepared_with("leaves"),
             "vocabulary": {
-                path.relative_to(vocabulary).as_posix(): digest_of_version(path, file_key(path))
-                for path in files
+                path.relative_to(vocabulary).as_posix(): file_digest(path) for path in files
             },
         }
         return json_digest(facts)
@@ -198,8 +196,3 @@ def file_key(path):
     """
     status = path.stat()
     return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-@functools.lru_cache(maxsize=32)
-def digest_of_version(path, key):
-    return file_digest(path)
