@@ -11,6 +11,8 @@ import pytest
 from support.processes.accidents import SIZE, arrays_of_weights, contents, results_of_run
 from support.processes.commands import SMALL_CORPUS, TINY_RUN, command
 
+from pipelines.exit_codes import NO_SPACE, REFUSED
+
 pytestmark = pytest.mark.drill
 FULL = (3_000, 10_000, 30_000, 100_000, 300_000)  # bytes of a file that still fit on the disk
 REASONS = "File too large", "could not be written"

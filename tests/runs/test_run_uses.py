@@ -3,8 +3,6 @@ import pytest
 from support.runs.untrained import QUICK
 
 from t2t_keras.decoding.ensemble import Ensemble
-from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.export.saved_model import save_ids_model
 from t2t_keras.runs import load_translator
 from t2t_keras.runs.training.run_start import begin
 
@@ -69,6 +67,3 @@ def test_a_run_trained_in_bfloat16_computes_in_float32(trained_in_bfloat16, tmp_
     assert trained_in_bfloat16.loaded(None).dtype_policy.name == "float32"
     path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
     assert keras.saving.load_model(path).dtype_policy.name == "float32"
-    model = trained_in_bfloat16.experiment().new_model()
-    with pytest.raises(ValueError, match=r"dtype_policy` must be float32.*='mixed_bfloat16'"):
-        save_ids_model(tmp_path / "1", model, SearchConfig())
