@@ -8,6 +8,8 @@ from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.formats import FORMATS, hint_about, nothing_known
 
 ARCHIVES = (".zip", ".argosmodel")
+MOST_EXPANDED = 50  # maximum size of the contents, relative to the zip file
+ALLOWED = 1 << 24  # bytes of contents that are allowed beyond that ratio
 IGNORED = {"__MACOSX", ".DS_Store"}  # written by macOS
 
 
@@ -78,5 +80,8 @@ def model_folder(unpacked, archive, format):
 def unpack(path, folder):
     """Unpacks a zip file into a new folder. `zipfile` writes nothing outside of it and no links."""
     with reading(path, "zip file"), zipfile.ZipFile(path) as archive:
+        size = sum(member.file_size for member in archive.infolist())
+        if size > ALLOWED + MOST_EXPANDED * path.stat().st_size:
+            raise ValueError(f"it claims to hold {size:,} bytes, too many for its own size")
         names = (each for each in archive.namelist() if not IGNORED & set(each.split("/")))
         archive.extractall(folder, names)

@@ -75,6 +75,11 @@ def cut(path):
     path.write_bytes(zip_file(path, ("model.bin", bytes(9999))).read_bytes()[:5000])
 
 
+def bomb(path):
+    entry = "model.bin", bytes(40 << 20)
+    zip_file(path, entry, compression=zipfile.ZIP_DEFLATED)
+
+
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
@@ -82,6 +87,7 @@ def cut(path):
         (["x/model.pt"], "holds a PyTorch model. Convert it with CTranslate2"),
         (["a/model.bin", "b/model.bin"], "holds 2 models: a, b. Unpack it and"),
         (encrypted, "is not a whole zip file: .* is encrypted"),
+        (bomb, "claims to hold 41,943,040 bytes, too many for its own size"),
         (cut, "is not a whole zip file: File is not a zip file. Download or copy it again"),
     ],
 )
