@@ -8,8 +8,8 @@ from pipelines.atomic_files import write_json
 from pipelines.tokenizers import save_tokenizer
 from t2t_keras.experiment import differences
 from t2t_keras.runs.config_file import made_from, read_config
-from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.plugins.plugin_files import FOLDER
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import check_same_model, write_settings
 from t2t_keras.training.hardware.hardware_description import hardware_text, this_hardware

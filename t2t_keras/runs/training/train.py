@@ -20,9 +20,8 @@ from pipelines.batches.encoding import encoded
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
-from t2t_keras.runs.plugins.copied_plugins import adopt_plugins
-from t2t_keras.runs.plugins.decoding_check import check_decoding
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import data_facts
 from t2t_keras.runs.training.finishing import finish

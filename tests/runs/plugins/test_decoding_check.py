@@ -7,7 +7,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.layers import DecoderBlock, EncoderBlock, SinusoidalPositionalEncoding
 from t2t_keras.layers.decoder import BLOCKS
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS, Kind
-from t2t_keras.runs.plugins.decoding_check import check_decoding
+from t2t_keras.runs.plugins.trained_plugins import check_decoding
 from t2t_keras.transformer_config import TransformerConfig
 
 

@@ -12,13 +12,13 @@ from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.plugins import LOADED, TRUSTED, load_plugin, sha256_of, trusted
 from t2t_keras.runs import Run, load_translator
 from t2t_keras.runs.exports import writers
-from t2t_keras.runs.plugins.copied_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.plugins.plugin_files import (
     files_of_run,
     load_method,
     missing_entry,
     trust_plugins_of,
 )
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, copy_plugins
 from t2t_keras.runs.training.run_start import begin
 
 PLUGIN = """

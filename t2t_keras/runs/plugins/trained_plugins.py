@@ -1,11 +1,19 @@
-"""Copies the plug-in files of an experiment into the run that is trained."""
+"""The plug-in files of an experiment that is trained: copies in its run, and a check of its model.
+
+A block whose `call` is overridden, but not its `decode_step`, trains well and translates badly. The
+same is true of positions that ignore where a step is. So the check is made before the training.
+"""
 
 import dataclasses
+import re
 import shutil
 
+import numpy as np
 from absl import logging
+from keras import ops
 
 from pipelines.atomic_files import atomic_file
+from pipelines.special_ids import BEGIN, UNKNOWN
 from t2t_keras.models import architecture_of
 from t2t_keras.plugins import LOADED
 from t2t_keras.runs.plugins.plugin_files import (
@@ -15,6 +23,10 @@ from t2t_keras.runs.plugins.plugin_files import (
     named_entries,
     refuse_changed,
 )
+
+ROWS, LENGTH = 2, 6
+# Maximum difference of the logits, as a share of the largest: in full precision, and in half.
+ALLOWED, ALLOWED_IN_HALF = 1e-3, 0.05
 
 
 def adopt_plugins(run, experiment):
@@ -94,3 +106,53 @@ def copy_plugins(run, experiment, files):
                 output.write(file.contents)
     experiment.imports = tuple(str((folder / file.path.name).absolute()) for file in files)
     return {file.path.name: file.sha256 for file in files}
+
+
+def check_decoding(model, experiment):
+    """Raises `ValueError` if the decoding steps of a model of plug-in files are wrong or fail.
+
+    Args:
+        model: the model.
+        experiment: its `Experiment`. A model without entries of a user is not checked.
+    """
+    entries = [(table.setting, name) for table, name in used_entries(experiment)]
+    changed = [f"{setting}={name}" for setting, name in entries if setting.startswith("model")]
+    if not changed:
+        return
+    try:
+        difference, largest = difference_of(model)
+    except Exception as error:
+        message = re.sub(r"\x1b\[\d*m", "", " ".join(str(error).split()))  # no bold type of Keras
+        raise ValueError(
+            f"The model with {', '.join(changed)} fails when it is tried before the training: "
+            f"{type(error).__name__}: {message[:400]}"
+        ) from error
+    is_full = model.compute_dtype in ("float32", "float64")
+    if not difference <= largest * (ALLOWED if is_full else ALLOWED_IN_HALF):
+        raise ValueError(
+            f"The decoding steps of the model with {', '.join(changed)} differ from its call, so "
+            f"it would translate differently than it trains: the logits differ by {difference:.2g} "
+            f"and are at most {largest:.2g}. A block that overrides `call` also needs `decode_step`"
+            ", and a positional encoding must obey `start`"
+        )
+
+
+def difference_of(model):
+    """Returns the largest difference between the logits of a call and of steps, and the largest."""
+    config = model.config
+    length = min(LENGTH, getattr(config, "max_length", LENGTH))  # rows of learned positions
+    ids = np.arange(ROWS * length, dtype="int32").reshape(ROWS, length)
+    count = min(config.vocab_size, config.source_vocab_size or config.vocab_size) - UNKNOWN
+    source, target = (UNKNOWN + (ids + shift) % count for shift in (0, 3))
+    target[:, 0] = BEGIN
+    logits = numbers(model({"source": source, "target": target}, training=False))
+    memory, cache = model.start_decoding(source, length)
+    steps = []
+    for position in range(length):
+        step, cache = model.decode_step(target[:, position], position, cache, memory)
+        steps.append(numbers(step))
+    return np.abs(np.stack(steps, axis=1) - logits).max(), np.abs(logits).max()
+
+
+def numbers(tensor):
+    return ops.convert_to_numpy(ops.cast(tensor, "float32"))
