@@ -126,13 +126,9 @@ def names(text):
 
 
 def write_model(run, folder, weights, scored):
-    """Writes what a run needs to translate, except for its config.json.
+    """Writes what a run needs to translate, except for its config.json, into a new folder.
 
-    Args:
-        run: the `Run`.
-        folder: the new folder, a `Path`.
-        weights: see `Run`. They become the averaged weights of the new folder.
-        scored: whether the recorded BLEU is that of the weights and the search.
+    The weights become the averaged ones. Their recorded BLEU is kept if it was `scored` with them.
     """
     shutil.copytree(run.folder / "vocabulary", folder / "vocabulary")
     for name in (ALIGNMENT, "metrics.jsonl"):

@@ -22,13 +22,7 @@ NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
 
 
 class PluginFile(NamedTuple):
-    """A plug-in file.
-
-    Args:
-        path: its `Path`.
-        contents: bytes.
-        sha256: the SHA-256 of `contents`.
-    """
+    """A plug-in file: its `Path`, its contents in bytes, and their SHA-256."""
 
     path: Path
     contents: bytes
@@ -41,12 +35,7 @@ class PluginFile(NamedTuple):
 
 
 def recorded_files(contents, path):
-    """Returns {name: SHA-256} of the plug-in files in the contents of a config.json.
-
-    Args:
-        contents: the dict.
-        path: path of the config.json, for messages.
-    """
+    """Returns {name: SHA-256} of the plug-in files in the contents of the config.json `path`."""
     files = contents.get("imports") or {}
     if not isinstance(files, dict) or not all(map(NAME.fullmatch, files)):
         raise invalid(path, 'its entry "imports" must be {"NAME.py": SHA-256}')
@@ -76,16 +65,9 @@ def files_of_run(folder, contents=None):
 
 
 def load_plugins_of(folder, contents=None):
-    """Executes the plug-in files of a run, unless this process already has.
+    """Executes the `PluginFile`s of a run, unless this process already has, and returns them.
 
-    Args:
-        folder, contents: see `files_of_run`.
-
-    Returns:
-        The `PluginFile`s.
-
-    Raises:
-        ValueError: the user does not trust one of them.
+    Arguments as for `files_of_run`. Raises `ValueError` if the user does not trust one of them.
     """
     files = files_of_run(folder, contents)
     for file in files:
@@ -121,11 +103,7 @@ def refuse_untrusted(file, folder):
 
 
 def trust_plugins_of(folder):
-    """Trusts the plug-in files of a run and says so; nothing happens if it has none.
-
-    Args:
-        folder: a folder. One that is not a run has none.
-    """
+    """Trusts the plug-in files of a run and says so. A folder that is not a run has none."""
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         return
@@ -137,12 +115,7 @@ def trust_plugins_of(folder):
 
 
 def refuse_changed(run, files):
-    """Rejects a plug-in file that differs from the run's copy of the same name.
-
-    Args:
-        run: the `RunFolder`.
-        files: `PluginFile`s.
-    """
+    """Rejects a `PluginFile` that differs from the copy of the same name in a `RunFolder`."""
     if not run.config_file.exists():
         return
     known = recorded_files(read_config(run.config_file), run.config_file)
@@ -175,12 +148,7 @@ def named_entries(settings, architecture):
 
 
 def missing_entry(contents, folder):
-    """Returns a message about a setting that names an entry that no table has, or None.
-
-    Args:
-        contents: contents of a run's config.json.
-        folder: the run's folder.
-    """
+    """Returns a message about an entry that a config.json names and no table has, or None."""
     for table, name in named_entries(contents["experiment"], contents.get("architecture")):
         if name not in table:
             return (

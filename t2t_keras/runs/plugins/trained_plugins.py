@@ -79,14 +79,9 @@ def used_entries(experiment):
 
 
 def copy_plugins(run, experiment, files):
-    """Copies plug-in files into a run; sets `experiment.imports` to the copies.
+    """Copies the `PluginFile`s of `adopt_plugins`, as they were read, into a run.
 
-    Args:
-        run, experiment: see `adopt_plugins`.
-        files: the `PluginFile`s. They are not read again, because they may have changed.
-
-    Returns:
-        {name: SHA-256}, for config.json.
+    Sets `experiment.imports` to the copies. Returns {name: SHA-256}, for config.json.
     """
     for table, name in used_entries(experiment):
         if table.owners.get(name) is None:
@@ -109,12 +104,7 @@ def copy_plugins(run, experiment, files):
 
 
 def check_decoding(model, experiment):
-    """Raises `ValueError` if the decoding steps of a model of plug-in files are wrong or fail.
-
-    Args:
-        model: the model.
-        experiment: its `Experiment`. A model without entries of a user is not checked.
-    """
+    """Raises `ValueError` if the decoding steps of a model of plug-in files are wrong or fail."""
     entries = [(table.setting, name) for table, name in used_entries(experiment)]
     changed = [f"{setting}={name}" for setting, name in entries if setting.startswith("model")]
     if not changed:

@@ -32,11 +32,7 @@ COLUMNS = {
 def data_and_hardware(data, record, languages, evaluation):
     """Returns the section on the training text and the hardware.
 
-    Args:
-        data: the run's `DataConfig`.
-        record: the contents of config.json.
-        languages: the languages as text, or "".
-        evaluation: the last evaluation, or {}.
+    `record` has the contents of config.json; `languages` and `evaluation`, the last, may be empty.
     """
     rows = [["languages", languages]] if languages else []
     if not data.folder:
@@ -73,12 +69,7 @@ def list_of_files(files):
 
 
 def held_out_texts(data, counts):
-    """Returns a description of each held-out set, or of the lack of one.
-
-    Args:
-        data: a `DataConfig`.
-        counts: {name of a set: number of pairs}.
-    """
+    """Describes each held-out set, whose numbers of pairs are in `counts`, or the lack of one."""
     if files := data.held_out_files():
         texts = []
         for each in files:

@@ -88,12 +88,7 @@ def average_if_missing(run, step, show):
 
 
 class FinalWeights:
-    """The choice among the weights of a finished run, and their scores.
-
-    Args:
-        run: a `Run` with averaged weights.
-        held_out: the run's `HeldOut` sets, the main set first.
-    """
+    """The choice among the weights of a finished `Run`, and their scores on its `HeldOut` sets."""
 
     def __init__(self, run, held_out):
         self.run, self.held_out = run, list(held_out)
@@ -172,11 +167,8 @@ def sample(lines):
 
 
 def best_of(compared):
-    """Returns the best of the weights that are significantly better than the averaged weights.
-
-    Args:
-        compared: a list of `Compared`, the averaged weights first. The averaged weights are
-            returned if no others are significantly better.
+    """Returns the best of the weights that are significantly better than the first, the averaged
+    ones, or these if there are none.
     """
     averaged, *others = compared
     better = [each for each in others if each.bleu > averaged.bleu and each.p_value < SIGNIFICANT]

@@ -29,19 +29,6 @@ def test_facts_are_added_to_the_record_of_the_weights_they_belong_to(averaged):
     np.testing.assert_array_equal(averaged.state()["model/0000"], np.zeros(3))
 
 
-def test_a_process_that_ends_while_it_writes_leaves_the_earlier_weights(averaged, monkeypatch):
-    before = averaged.path.read_bytes()
-
-    def full(descriptor):
-        raise OSError("no space left")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space left"):
-        averaged.write({"model/0000": np.zeros(3, "float32")}, [2], "2")
-    assert averaged.path.read_bytes() == before
-    assert [path.name for path in averaged.path.parent.iterdir()] == ["averaged.npz"]
-
-
 def test_damaged_weights_are_named_with_advice(averaged):
     contents = averaged.path.read_bytes()
     averaged.path.write_bytes(contents[:-5])
