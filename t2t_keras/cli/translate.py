@@ -50,8 +50,12 @@ from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
+from t2t_keras.cli.text_files.translate_on_apache_beam import (
+    APACHE_BEAM,
+    BEAM_OPTIONS,
+    translate_on_beam,
+)
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
-from t2t_keras.cli.translate_on_apache_beam import APACHE_BEAM, BEAM_OPTIONS, translate_on_beam
 from t2t_keras.translating.request import SEARCH, Request
 
 INPUT = flags.DEFINE_string(
