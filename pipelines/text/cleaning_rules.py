@@ -93,6 +93,7 @@ class CleaningConfig:
         max_characters: drop pairs with a side longer than this. 0: off.
         max_ratio: drop pairs with one side more than this many times as long as the other, in
             characters. A shorter side of fewer than 20 characters counts as 20. 0: off.
+        length_ratio: expected length of a target whose source has the length 1, for max_ratio.
         identical: drop pairs with two equal sides, which are untranslated.
         max_words: drop pairs with a side of more words than this. 0: off.
         max_word_ratio: drop pairs with one side more than this many times as long as the other, in
@@ -117,6 +118,9 @@ class CleaningConfig:
             common, such as copies with small changes. 0: off.
         max_repetitions: drop pairs with a side in which a text of 3 to 100 characters occurs more
             than this many times in a row. 0: off.
+        max_added_repetitions: drop pairs with a target in which a text occurs more than this many
+            times in a row, unless its source repeats one as well. Case and punctuation are ignored.
+            0: off.
         other_language: drop pairs with a side in a different language than expected, which CLD2
             identifies (`pip install "t2t-keras[identify]"`).
         duplicates: drop pairs that occurred earlier in the corpus.
@@ -129,9 +133,8 @@ class CleaningConfig:
     invalid_utf8: bool = rule(True, "not UTF-8", lambda pair, _: not pair.is_utf8)
     empty: bool = rule(True, "empty side", lambda pair, _: not pair.shorter)
     max_characters: int = rule(2000, "too long", lambda pair, most: pair.longer > most)
-    max_ratio: float = rule(
-        4.0, "lengths too different", lambda pair, most: pair.longer > most * max(pair.shorter, 20)
-    )
+    max_ratio: float = rule(4.0, "lengths too different", noise.differs_in_length)
+    length_ratio: float = setting(1.0, above=0)
     identical: bool = rule(True, "source = target", lambda pair, _: pair.source == pair.target)
     max_words: int = rule(0, "too many words", either_side(noise.has_many_words))
     max_word_ratio: float = rule(
@@ -152,6 +155,7 @@ class CleaningConfig:
     )
     max_similarity: float = share("nearly copied", noise.is_similar, 0.9)
     max_repetitions: int = rule(0, "repetitions", either_side(noise.is_repetitive), strict=3)
+    max_added_repetitions: int = rule(0, "repetitive target", noise.adds_repetitions)
     other_language: bool = rule(
         False,
         "wrong language",
@@ -191,7 +195,8 @@ class CleaningConfig:
 
     def settings(self):
         """Returns {name of a rule: setting} of all rules. A false setting turns the rule off."""
-        return vars(self) | self.own_settings() | {"low_score": True}
+        ratio = self.max_ratio and (self.max_ratio, self.length_ratio)
+        return vars(self) | self.own_settings() | {"low_score": True, "max_ratio": ratio}
 
     def own_settings(self):
         """Returns {name: setting} of `rules`. The setting is a number, a text, or True."""

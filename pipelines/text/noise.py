@@ -15,10 +15,19 @@ LINK = re.compile(r"(?:[a-z]{3,6}://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.
 TAG = re.compile(r"</?[a-z][a-z0-9:-]*(?:\s[^<>=]*=[^<>]*|\s*)/?>", re.I)
 # Marks at the end of a sentence. A series of them, such as "...", is one.
 SENTENCE_END = re.compile(r"(?<![.?!…])[.?!…]++(?=[\"'”“’»)\]]*+(?:\s|$))|[。！？।؟]+")
+# In ASCII, Latin-1, and the blocks of general and of Chinese and Japanese punctuation.
+PUNCTUATION = re.compile("[!-/:-@\\[-`{-~¡-¿‐-⁞、-〿！-／]+")
+FEW_CHARACTERS = 20  # a shorter side counts as this long, when lengths are compared
 FEW_WORDS = 4  # a side with fewer words counts as one of this many, when numbers are compared
 FEW_DIGITS = 2  # so many may be spelled out on the other side, as in "30 minutes"
 UNIT = 3  # minimum length of a repeated text, in characters
 LONGEST_UNIT = 100
+
+
+def differs_in_length(pair, setting):
+    most, expected = setting
+    shorter, longer = sorted((expected * len(pair.source), len(pair.target)))
+    return longer > most * max(shorter, FEW_CHARACTERS)
 
 
 def count_words(text):
@@ -112,6 +121,15 @@ def is_repetitive(text, limit):
                 return True
         places.setdefault(gram, []).append(i)
     return False
+
+
+def adds_repetitions(pair, limit):
+    return repeats_words(pair.target, limit) and not repeats_words(pair.source, limit)
+
+
+def repeats_words(text, limit):
+    """Ignores case and punctuation, otherwise like `is_repetitive`."""
+    return is_repetitive(" ".join(PUNCTUATION.sub(" ", text.casefold()).split()), limit)
 
 
 def is_similar(pair, most):

@@ -20,6 +20,7 @@ import collections
 import contextlib
 import functools
 import importlib.metadata
+import itertools
 import json
 import math
 import sys
@@ -30,7 +31,7 @@ from absl import flags
 from pipelines.text.file_lists import split_list
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
-from t2t_keras.cli.text_files.line_blocks import Input, opened_input, write_blocks
+from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
@@ -101,11 +102,18 @@ def check_directions(arguments, reverse):
 @contextlib.contextmanager
 def opened_pairs():
     """Yields the pairs of texts as an `Input`."""
-    if SOURCE.value:
-        from t2t_keras.runs.text_files import read_parallel
+    from t2t_keras.runs.text_files import line_text
 
-        sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
-        yield Input(zip(sources, targets, strict=True), len(sources), False)
+    if SOURCE.value:
+        with opened_input(SOURCE.value) as sources, opened_input(TARGET.value) as targets:
+            counts = sources.count, targets.count
+            if None not in counts and counts[0] != counts[1]:
+                raise ValueError(
+                    "--source and --target must have the same number of lines. Received: "
+                    f"{counts[0]:,} and {counts[1]:,}"
+                )
+            texts = (map(line_text, each.lines, itertools.count()) for each in (sources, targets))
+            yield sources._replace(lines=zip(*texts, strict=True))
         return
     with opened_input(PAIRS.value) as source:
         yield source._replace(lines=split_at_tabs(source.lines))

@@ -7,7 +7,7 @@ comparison and the report are in RUN/distillation.
       texts/        real.txt, real_target.txt, mono.txt: the sources; see `source_texts.py`
       translated/   real.txt, mono.txt: the teacher's translations, line by line
       chosen/       real.txt: those closest to the references, with --choose=reference
-      filtered/     pairs.tsv: the pairs that were kept; scores.txt: those by --reverse
+      scores/       real.txt, mono.txt: scores of the pairs by --reverse
       data/         the prepared pairs; real_data/: the real pairs, if they need a new vocabulary
 """
 
@@ -33,7 +33,7 @@ from t2t_keras.distillation.student_record import (
     check_texts,
     record_student,
 )
-from t2t_keras.distillation.text_stages import NAME, filter_texts, translated_texts
+from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_texts
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
@@ -55,7 +55,6 @@ def distill(plan):
         with locked_folder(plan.texts_folder) if shared else contextlib.nullcontext():
             check_texts(plan, inputs.texts)
             texts = translated_texts(plan, inputs)
-            filter_texts(plan, inputs, texts)
             data = prepared_data(plan, inputs, texts)
             record_student(plan, inputs.texts, inputs.student)
         train(plan, inputs, texts, data)
@@ -67,16 +66,16 @@ def distill(plan):
 def prepared_data(plan, inputs, texts):
     """Prepares the pairs, and the real pairs if they are mixed in; returns the value of --data."""
     folder, stages = plan.texts_folder, texts.stages
-    filtered, data = folder / "filtered", folder / "data"
+    data = folder / "data"
     flags = preparation_flags(plan, inputs, folder / "data_settings")
     vocabulary = f"--config.data.vocabulary.size={plan.vocabulary_size}"
     if inputs.vocabulary:
         vocabulary = f"--vocabulary={inputs.vocabulary}"
-    scores = [f"--scores={filtered / 'scores.txt'}", f"--best={plan.keep}"] * bool(plan.reverse)
+    scores = [f"--scores={texts.flag(2)}", f"--best={plan.keep}"] * bool(plan.reverse)
     stages.run_once(
         stage="prepare",
         command="prepare",
-        arguments=[],
+        arguments=cleaning_flags(plan, texts),
         creates=data / "report.json",
         depends_on=as_json(
             [
@@ -87,7 +86,7 @@ def prepared_data(plan, inputs, texts):
         ),
         unrecorded=[
             *(*flags, vocabulary, *scores),
-            *(f"--pairs={filtered / 'pairs.tsv'}", f"--output={data}"),
+            *(f"--source={texts.flag(0)}", f"--target={texts.flag(1)}", f"--output={data}"),
         ],
         replaces=data,
     )

@@ -4,8 +4,7 @@ import datetime
 
 from pipelines.atomic_files import read_json, write_text
 from pipelines.preparation.report import dropped_text, line_of
-from t2t_keras.distillation.filtering import REASONS
-from t2t_keras.distillation.filtering import dropped_text as dropped_translations
+from pipelines.text.cleaning_rules import RULES
 from t2t_keras.runs.run_folder import RunFolder
 
 EXAMPLES = 3  # dropped pairs that are shown for each reason
@@ -29,7 +28,7 @@ def write_report(plan, data):
     comparison = plan.folder / "comparison.md"
     if plan.tests and comparison.exists():
         lines += ["", "## Comparison", "", comparison.read_text(encoding="utf-8").rstrip("\n")]
-    lines += example_lines(read_json(plan.texts_folder / "filtered" / "filter.json"))
+    lines += example_lines(read_json(plan.texts_folder / "data" / "report.json"))
     lines += ["", f"{datetime.date.today()}" + (f", `{plan.command}`" if plan.command else "")]
     text = "\n".join(lines) + "\n"
     write_text(plan.folder / "report.md", text)
@@ -52,17 +51,18 @@ def text_lines(plan):
             yield f"{counts['unknown']:,} of them have pieces that their vocabulary lacks (⁇)"
     if plan.choose == "reference":
         yield f"of {plan.n_best} translations, the one closest to the reference was chosen"
-    facts = read_json(folder / "filtered" / "filter.json")
-    yield (
-        f"translations: {facts['counts']['kept']:,} of {facts['counts']['read']:,} kept; dropped: "
-        f"{dropped_translations(facts['counts'])}. Median ratio of their lengths, in characters: "
-        f"{facts['median_ratio']:.2f}"
+    report, prepared = (
+        read_json(folder / "data" / f"{name}.json") for name in ("report", "preparation")
     )
-    report = read_json(folder / "data" / "report.json")
     yield (
-        f"prepared: {report['counts']['kept']:,} pairs, {report['vocabulary']['size']:,} pieces; "
-        f"dropped: {dropped_text(report['counts'])}"
+        f"translations: {report['counts']['kept']:,} of {report['counts']['read']:,} kept; dropped:"
+        f" {dropped_text(report['counts'])}; vocabulary of {report['vocabulary']['size']:,} pieces"
     )
+    if plan.ratio:
+        yield (
+            "median ratio of the lengths of translations and sources, in characters: "
+            f"{prepared['cleaning']['length_ratio']:.2f}"
+        )
     if plan.reverse:
         yield f"low score: log P per piece of the source by {plan.reverse}, the best {plan.keep:g}"
 
@@ -77,11 +77,11 @@ def student_lines(plan, data):
         yield f"BLEU on the held-out text{name and f' {name}'}: {facts['score']:.1f}"
 
 
-def example_lines(facts):
+def example_lines(report):
     """Yields a few random examples of the translations that each rule dropped."""
-    for name, reason in REASONS.items():
-        for number, (source, target) in enumerate(facts["examples"].get(name, ())[:EXAMPLES]):
+    for name, rule in RULES.items():
+        for number, (source, target) in enumerate(report["examples"].get(name, ())[:EXAMPLES]):
             if not number:
-                yield from ("", f"Examples, {reason}:", "")
+                yield from ("", f"Examples, {rule.reason}:", "")
             yield f"    {line_of(source)}"
             yield f"      → {line_of(target)}"

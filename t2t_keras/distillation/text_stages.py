@@ -1,17 +1,28 @@
-"""The stages from the sources to the pairs that are kept."""
+"""The stages from the sources to the pairs that t2t-prepare cleans.
 
+Decoders that lose their way repeat a phrase, or stop too soon: `cleaning_flags` has rules against
+both. Bad translations that look normal are found by a model for the other direction: log P per
+piece of each source by that model alone, because the teacher finds its own translations likely,
+whether or not they are right.
+"""
+
+import array
+import itertools
+import statistics
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import read_json
+from pipelines.atomic_files import atomic_file, read_json
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import load_tokenizer
-from t2t_keras.distillation import choosing, filtering
+from t2t_keras.distillation import choosing
 from t2t_keras.distillation.source_texts import write_mono, write_real
 from t2t_keras.distillation.student_record import TEACHERS
+from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 
 NAME = "distillation"  # name of the stages in messages
+MEASURED = 1_000_000  # maximum number of pairs for measuring the median ratio of their lengths
 
 
 class Texts(NamedTuple):
@@ -19,11 +30,15 @@ class Texts(NamedTuple):
 
     Args:
         stages: `Stages` that made them.
-        parts: a list of (source file, file of translations).
+        files: a list of (source file, file of translations, file of scores by --reverse).
     """
 
     stages: Stages
-    parts: list
+    files: list
+
+    def flag(self, column):
+        """Returns the value of a flag of t2t-prepare that names all files of a column."""
+        return ",".join(str(files[column]) for files in self.files)
 
 
 def translated_texts(plan, inputs):
@@ -58,7 +73,9 @@ def translated_texts(plan, inputs):
         )
     lines = {name: read_json(texts / f"{name}.json").get("written", 0) for name in stages}
     if not any(lines.values()):
-        raise ValueError(filtering.no_text_left({"read": 0}))
+        raise ValueError(
+            "There is no text to translate: neither --data nor --mono has a usable line"
+        )
     outputs = {name: translated / f"{name}.txt" for name in stages}
     sources = {name: texts / f"{name}.txt" for name in stages}
     translated.mkdir(parents=True, exist_ok=True)
@@ -66,10 +83,13 @@ def translated_texts(plan, inputs):
         translate(plan, inputs, stages[name], name, sources[name], outputs[name])
     if plan.choose == "reference":
         outputs["real"] = chosen_texts(plan, stages["real"], texts, outputs["real"])
+    scores = {name: folder / "scores" / f"{name}.txt" for name in stages}
     joined = Stages(folder, NAME)
-    for each in stages.values():
+    for name, each in stages.items():
+        if plan.reverse:
+            score(plan, inputs, each, outputs[name], sources[name], scores[name])
         joined.history += each.history
-    return Texts(joined, [(sources[name], outputs[name]) for name in stages])
+    return Texts(joined, [(sources[name], outputs[name], scores[name]) for name in stages])
 
 
 def translation_flags(plan, inputs, name):
@@ -114,33 +134,51 @@ def chosen_texts(plan, stages, texts, translations):
     return output
 
 
-def filter_texts(plan, inputs, texts):
-    """Drops bad translations, and scores the others with the reverse model if there is one."""
-    folder = plan.texts_folder / "filtered"
-    rules = [plan.ratio, plan.repetitions]
-    texts.stages.call_once(
-        stage="filter",
-        function=lambda: filtering.filter_pairs(texts.parts, folder, *rules),
-        creates=folder / "filter.json",
-        depends_on=rules,
+def score(plan, inputs, stages, translations, sources, output):
+    """Writes log P per piece of each source, given its translation, by the model of --reverse."""
+    name, scored = output.stem, output.with_suffix(".tsv")
+    output.parent.mkdir(exist_ok=True)
+    stages.run_once(
+        stage=f"score-{name}",
+        command="score",
+        arguments=[],
+        creates=scored,
+        depends_on=inputs.texts["weights of --reverse"],
+        unrecorded=[
+            *(plan.reverse, f"--source={translations}", f"--target={sources}"),
+            f"--output={scored}",
+        ],
     )
-    if plan.reverse:
-        exchanged, scored = folder / "reverse.tsv", folder / "reverse_scores.tsv"
 
-        def score():
-            filtering.exchange_sides(folder / "pairs.tsv", exchanged)
-            arguments = [plan.reverse, f"--pairs={exchanged}", f"--output={scored}"]
-            texts.stages.run_logged("score", "score", arguments, scored)
-            exchanged.unlink()
+    def write_scores():
+        with open(scored, encoding="utf-8") as lines, atomic_file(output) as file:
+            for line in lines:
+                log_p, _, pieces = line.split("\t")
+                file.write(f"{float(log_p) / int(pieces):.6f}\n".encode())
 
-        texts.stages.call_once(
-            stage="score",
-            function=score,
-            creates=scored,
-            depends_on=inputs.texts["weights of --reverse"],
-        )
-        texts.stages.call_once(
-            stage="scores",
-            function=lambda: filtering.write_scores(scored, folder / "scores.txt"),
-            creates=folder / "scores.txt",
-        )
+    stages.call_once(stage=f"scores-{name}", function=write_scores, creates=output)
+
+
+def cleaning_flags(plan, texts):
+    """Returns the flags of t2t-prepare that drop bad translations."""
+    rules = {"empty": True, "max_added_repetitions": plan.repetitions}
+    if plan.ratio:
+        most = plan.experiment.data.cleaning.max_ratio or plan.ratio
+        rules |= {"max_ratio": min(plan.ratio, most), "length_ratio": length_ratio(plan, texts)}
+    return [f"--config.data.cleaning.{name}={value}" for name, value in rules.items()]
+
+
+def length_ratio(plan, texts):
+    """Returns the median ratio of the lengths of translations and sources, in characters."""
+
+    def measure():
+        normalization = Normalization(nfc=False)
+        ratios = array.array("d")
+        for sources, translations, _ in texts.files:
+            with open(sources, newline="\n") as ours, open(translations, newline="\n") as theirs:
+                pairs = zip(ours, map(normalization, theirs), strict=False)
+                pairs = itertools.islice(pairs, max(0, MEASURED - len(ratios)))
+                ratios.extend(len(target) / (len(source) - 1) for source, target in pairs if target)
+        return statistics.median(ratios) if ratios else 1.0
+
+    return once(plan.texts_folder / "length_ratio.json", texts.stages.history, measure)

@@ -2,7 +2,6 @@
 
 import contextlib
 import shutil
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +16,8 @@ from t2t_keras.distillation import distill, distillation_stages
 from t2t_keras.runs import Run
 from t2t_keras.stages import stages
 from t2t_keras.stages.stages import StageFailed
+
+RULES = ("empty", "max_added_repetitions", "max_ratio")
 
 
 @pytest.fixture(scope="module")
@@ -44,20 +45,26 @@ def test_each_stage_has_the_files_of_the_one_before(faked, run, reverse, toy_dat
         real=0.25,
     )
     texts = tmp_path / "student" / "distillation"
-    names = ["translate", "translate", "score", "prepare", "prepare", "train"]
+    names = ["translate", "translate", "score", "score", "prepare", "prepare", "train"]
     assert [command for command, _, _ in faked.started] == names
-    real, mono, score, prepared, real_data, train = (flags for _, flags, _ in faked.started)
+    real, mono, score, _, prepared, real_data, train = (flags for _, flags, _ in faked.started)
     assert (real["n_best"], real["beam"], real["split"]) == ("5", "5", "off")
     assert "n_best" not in mono and "beam" not in mono and faked.started[1][2] == [str(run.folder)]
     assert (texts / "texts" / "mono.txt").read_text() == "A new line.\n"
-    source = (texts / "texts" / "real.txt").read_text().split("\n")[0]
-    first, *_, last = (texts / "filtered" / "pairs.tsv").read_text().split("\n")[:-1]
-    assert first == f"{source}\t0 {source}" and last == "A new line.\t0 A new line."
-    assert score["pairs"] == str(texts / "filtered" / "reverse.tsv")
-    assert not (texts / "filtered" / "reverse.tsv").exists(), "only the scores are kept"
+    chosen, other = texts / "chosen" / "real.txt", texts / "translated" / "mono.txt"
+    sources = texts / "texts" / "real.txt", texts / "texts" / "mono.txt"
+    assert chosen.read_text().startswith(f"0 {sources[0].read_text().splitlines()[0]}\n")
+    assert other.read_text() == "0 A new line.\n"
+    assert (score["source"], score["target"]) == (str(chosen), str(sources[0]))
     assert faked.started[2][2] == [str(reverse)]
-    assert prepared["scores"] == str(texts / "filtered" / "scores.txt")
-    assert set(Path(prepared["scores"]).read_text().split()) == {"-1.500000"}
+    assert prepared["source"] == ",".join(map(str, sources))
+    assert prepared["target"] == f"{chosen},{other}"
+    scores = [texts / "scores" / f"{name}.txt" for name in ("real", "mono")]
+    assert prepared["scores"] == ",".join(map(str, scores))
+    assert {line for file in scores for line in file.read_text().split()} == {"-1.500000"}
+    rules = {name: prepared[f"config.data.cleaning.{name}"] for name in RULES}
+    assert rules == {"empty": "True", "max_added_repetitions": "2", "max_ratio": "2.5"}
+    assert 1 < float(prepared["config.data.cleaning.length_ratio"]) < 1.2, '"0 " is two characters'
     assert (prepared["best"], prepared["languages"]) == ("0.9", "en,de")
     assert prepared["config.data.vocabulary.size"] == "400" and "vocabulary" not in prepared
     assert real_data["vocabulary"] == str(texts / "data" / "vocabulary")
@@ -166,7 +173,7 @@ def test_an_interrupted_distillation_ends_with_the_same_texts_and_weights(toy_ru
     student("whole", at_stage=3)  # ends after the training, before the exports
     expected = ["train", "export-float32", "export-int8"]
     assert started_stages(resumed.stderr) == [f"distillation: {stage}" for stage in expected]
-    for name in ("texts/real.txt", "translated/real.txt", "filtered/pairs.tsv"):
+    for name in ("texts/real.txt", "translated/real.txt", "data/shard-000000/ids.npy"):
         one, other = (tmp_path / run / "distillation" / name for run in ("stopped", "whole"))
         assert one.read_bytes() == other.read_bytes() != b""
     one, other = (weights_of(Run(tmp_path / run), None) for run in ("stopped", "whole"))

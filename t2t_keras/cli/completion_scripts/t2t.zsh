@@ -106,6 +106,7 @@ _t2t_settings() {
         '--config.data.cleaning.empty:drop pairs with an empty side'
         '--config.data.cleaning.max_characters:drop pairs with a side longer than this'
         '--config.data.cleaning.max_ratio:drop pairs with one side more than this many times as long as the other, in characters'
+        '--config.data.cleaning.length_ratio:expected length of a target whose source has the length 1, for max_ratio'
         '--config.data.cleaning.identical:drop pairs with two equal sides, which are untranslated'
         '--config.data.cleaning.max_words:drop pairs with a side of more words than this'
         '--config.data.cleaning.max_word_ratio:drop pairs with one side more than this many times as long as the other, in words'
@@ -120,6 +121,7 @@ _t2t_settings() {
         '--config.data.cleaning.min_script:drop pairs with a smaller share of letters in the script of the language on a side'
         '--config.data.cleaning.max_similarity:drop pairs with a larger share of character trigrams that both sides have in common, such as copies with small changes'
         '--config.data.cleaning.max_repetitions:drop pairs with a side in which a text of 3 to 100 characters occurs more than this many times in a row'
+        '--config.data.cleaning.max_added_repetitions:drop pairs with a target in which a text occurs more than this many times in a row, unless its source repeats one as well'
         '--config.data.cleaning.other_language:drop pairs with a side in a different language than expected, which CLD2 identifies (`pip install "t2t-keras[identify]"`)'
         '--config.data.cleaning.duplicates:drop pairs that occurred earlier in the corpus'
         '--config.data.cleaning.rules:further rules, which a plug-in file added to `RULES`, each "NAME" or "NAME=VALUE"'
@@ -180,7 +182,7 @@ _t2t_settings() {
     --config.data.cleaning.links) compadd True False ;;
     --config.data.cleaning.other_language) compadd True False ;;
     --config.data.cleaning.duplicates) compadd True False ;;
-    --config.data.cleaning.rules) compadd duplicates empty html_tags identical invalid_utf8 links low_score max_characters max_end_difference max_links max_mean_word max_ratio max_repetitions max_similarity max_word_length max_word_ratio max_words min_digits min_letters min_script other_language ;;
+    --config.data.cleaning.rules) compadd duplicates empty html_tags identical invalid_utf8 links low_score max_added_repetitions max_characters max_end_difference max_links max_mean_word max_ratio max_repetitions max_similarity max_word_length max_word_ratio max_words min_digits min_letters min_script other_language ;;
     --config.data.vocabulary.kind) compadd bpe word_pieces ;;
     --config.data.vocabulary.byte_fallback) compadd True False ;;
     --config.data.batches.too_long) compadd drop truncate ;;

@@ -55,6 +55,11 @@ CASES = {
         [("ha ha ha", "ja"), ("x", "abcabcabc"), ("so good so good so good", "x")],
         [("ha ha", "nono no"), ("alle in ein einziges Taxi", "x"), ("so good so good", "x")],
     ),
+    "max_added_repetitions": (
+        2,
+        [("the dog", "Der Hund der Hund der Hund."), ("it sleeps", "schläft, schläft, Schläft!")],
+        [("the dog", "Der Hund der Hund schläft."), ("ha ha ha", "ja ja ja"), ("ha ha ha", "ja")],
+    ),
     "max_similarity": (
         0.8,
         [("OpenOffice.org 1.0 Impress object", "OpenOffice.org 1.0 Impress Objekt")],
@@ -82,6 +87,20 @@ def test_an_optional_rule_drops_noise_and_keeps_sound_pairs(rule):
         assert dropped_by(rules_of(), pair) is None
     for pair in good:
         assert dropped_by(cleaning, pair) is None, pair
+
+
+def test_the_lengths_of_sound_pairs_have_the_expected_ratio():
+    """Translations into Chinese are short, so that a long one is suspicious."""
+
+    def is_dropped(pair, ratio):
+        config = CleaningConfig(max_ratio=2.5, length_ratio=ratio)
+        return dropped_by(Cleaning(config), pair) == "max_ratio"
+
+    source = "the dog sleeps in the garden of the old man"
+    assert not is_dropped((source, "x" * 50), 0.3), "12.9 expected, counted as 20"
+    assert not is_dropped((3 * source, "xy" * len(source)), 0.3)
+    assert is_dropped((3 * source, "xy" * 2 * len(source)), 0.3)
+    assert not is_dropped((3 * source, "xy" * 2 * len(source)), 1.0)
 
 
 def test_languages_and_scripts_are_told_apart():

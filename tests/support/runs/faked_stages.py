@@ -38,7 +38,7 @@ class FakedStages:
                 output.writelines(f"{i} {line}" for i in range(int(flags.get("n_best", 1))))
 
     def score(self, flags):
-        with open(flags["pairs"]) as lines, open(flags["output"], "w") as output:
+        with open(flags["source"]) as lines, open(flags["output"], "w") as output:
             output.writelines("-6\t4.5\t4\n" for _ in lines)
 
     def prepare(self, flags):
