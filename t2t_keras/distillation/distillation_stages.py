@@ -21,24 +21,20 @@ from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.distillation.inputs import (
+    TEACHERS,
     as_json,
     cleaning_plugins,
     inputs_of,
     preparation_settings,
 )
 from t2t_keras.distillation.report import write_report
-from t2t_keras.distillation.student_record import (
-    TEACHERS,
-    check_student,
-    check_texts,
-    record_student,
-)
 from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_texts
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.training.run_start import check_folder
+from t2t_keras.stages.begun import check_begun
 from t2t_keras.stages.stages import StageFailed, Stages
 
 DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT
@@ -48,15 +44,21 @@ def distill(plan):
     """Trains a student on the translations of teachers, and compares both; returns the report."""
     inputs = inputs_of(plan)
     check_folder(RunFolder(plan.run))
-    check_student(plan, inputs.student)
+    student, texts = plan.folder / "student.json", plan.texts_folder / "settings.json"
+    if RunFolder(plan.run).config_file.exists() and not student.exists():
+        raise ValueError(
+            f"{plan.run} is a run that t2t-distill has not begun. Give a different --run"
+        )
     with locked_folder(plan.folder):
+        check_begun(student, plan.run, inputs.student, "give a different --run")
         # Students that share the texts may be trained at the same time.
         shared = plan.texts_folder.resolve() != plan.folder.resolve()
         with locked_folder(plan.texts_folder) if shared else contextlib.nullcontext():
-            check_texts(plan, inputs.texts)
+            # They may be made again until a student trains on them.
+            remedy = f"give a different {'--texts' if plan.texts else '--run'}"
+            check_begun(texts, plan.run, inputs.texts, remedy)
             texts = translated_texts(plan, inputs)
             data = prepared_data(plan, inputs, texts)
-            record_student(plan, inputs.texts, inputs.student)
         train(plan, inputs, texts, data)
         export(plan)
         compare(plan, inputs)

@@ -16,8 +16,8 @@ from t2t_keras.distillation.models import (
     check_reverse,
     given_teachers,
 )
-from t2t_keras.distillation.student_record import TEACHERS
 
+TEACHERS = "weights of the teachers"  # an entry that is always among the settings
 # Settings of the plan that the prepared text does not depend on, or only on the files they name.
 NOT_OF_TEXTS = (
     *("teachers", "experiment", "command", "run", "texts", "data", "mono", "reverse", "real"),
@@ -34,8 +34,8 @@ class Inputs(NamedTuple):
         languages: the `Languages` of the student, or None.
         tag: the tag before each source of --data, or None.
         vocabulary: folder of the student's vocabulary, or None if one is to be learned.
-        texts: settings of the texts, see `check_texts`.
-        student: settings of the student, see `check_student`.
+        texts: settings of the texts, {flag or input: value or digest}.
+        student: settings of the student, which include those of the texts.
     """
 
     teachers: list

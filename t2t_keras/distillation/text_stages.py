@@ -16,8 +16,8 @@ from pipelines.atomic_files import atomic_file, read_json
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.distillation import choosing
+from t2t_keras.distillation.inputs import TEACHERS
 from t2t_keras.distillation.source_texts import write_mono, write_real
-from t2t_keras.distillation.student_record import TEACHERS
 from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 

@@ -16,7 +16,6 @@ from t2t_keras.checks import check_choice
 from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.parameters import training_operations
-from t2t_keras.training.checkpoints import Checkpoints
 
 CHECKPOINTS = 72  # checkpoints in 12 hours of training, one every ten minutes (§5.2, §6.1)
 TYPICAL_LENGTH = 25  # assumed tokens per sentence; determines the cost of attention
@@ -83,34 +82,16 @@ class Recipe(NamedTuple):
             if name not in IRRELEVANT
         ]
 
-    def check_resumable(self, run):
-        """Rejects a run that was trained with different settings or for more steps.
-
-        t2t-train allows both, but a table's results must belong to the table's settings.
-        """
-        if not run.config_file.exists():
-            return
-        # The decay of the linear schedule depends on the number of steps.
-        steps_may_differ = self.experiment.training.schedule != "linear"
-        changed = {
-            name: values
-            for name, values in differences(run.experiment(), self.experiment).items()
-            if name.startswith(("model.", "training.", "data.batches."))
-            and name not in IRRELEVANT
-            and not (name == "training.steps" and steps_may_differ)
+    def fixed_settings(self):
+        """Returns {setting: value} of the settings that a begun run keeps."""
+        settings = {
+            name: value
+            for name, value in self.experiment.flat().items()
+            if name.startswith(("model.", "training.", "data.batches.")) and name not in IRRELEVANT
         }
-        for name, (old, new) in changed.items():
-            raise ValueError(
-                f"{run.folder} was trained with {name}={shown(old)}. Keep that setting, or choose "
-                f"a different --output. Received: {name}={shown(new)}"
-            )
-        newest = max(Checkpoints(run.folder / "checkpoints").steps(), default=0)
-        if newest > self.experiment.training.steps:
-            raise ValueError(
-                f"{run.folder} has already been trained for {newest:,} steps. Train for at least "
-                "as many, or choose a different --output. "
-                f"Received: {self.experiment.training.steps:,} steps"
-            )
+        if self.experiment.training.schedule != "linear":  # the others may be extended
+            del settings["training.steps"]
+        return settings
 
 
 def first_recipe(plan, recipe):

@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from pipelines.atomic_files import locked_folder, read_json, write_json
+from pipelines.atomic_files import locked_folder, read_json
 from pipelines.exit_codes import DIVERGED
 from pipelines.text.sources import digest_of
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
+from t2t_keras.stages.begun import check_begun
 from t2t_keras.stages.stages import StageFailed
 from t2t_keras.training.checkpoints import Checkpoints
 
@@ -81,9 +82,7 @@ def train(stages, run, recipe, data, dev=None, stage="train", init=None):
         stage: name of the stage.
         init: `Run` whose weights the training starts from, or None.
     """
-    recipe.check_resumable(run)
-    check_same_text(stages.folder / "text.json", run, data, dev)
-    check_same_start(run, init)
+    check_same(run, recipe, data, dev, init)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
     stages.run_once(
         stage=stage,
@@ -108,46 +107,24 @@ def train_unless_it_diverges(stages, run, recipe, data, dev=None):
     return True
 
 
-def check_same_start(run, init):
-    """Rejects a run that was started from different weights.
+def check_same(run, recipe, data, dev=None, init=None):
+    """Rejects a run that was begun with different settings or text, or trained for more steps.
 
-    Args:
-        run, init: see `train`.
+    t2t-train allows that, but a table's results must belong to the table's settings.
     """
-    started, now = (
-        folder and Path(folder).resolve() for folder in (run.init(), init and init.folder)
-    )
-    if run.config_file.exists() and started != now:
-        before = f"after the training in {run.init()}" if started else "without --first"
-        raise ValueError(
-            f"{run.folder} was begun {before}. Give the same --first, or choose a different "
-            f"--output. Received: {f'a training in {init.folder}' if init else 'no --first'}"
-        )
-
-
-def check_same_text(record, run, data, dev):
-    """Rejects a run that was started with a different text; records the text of a new run.
-
-    Args:
-        record: file with the digests of the run's text.
-        run, data, dev: see `train`.
-    """
-    text = {
+    settings = recipe.fixed_settings() | {
         "training text": read_json(Path(data) / "preparation.json"),
         "held-out text": digest_of(map(Path, dev)) if dev else None,
+        "--first": "given" if init else "not given",
     }
-    known = read_json(record)
-    if known is None or not run.config_file.exists():
-        record.parent.mkdir(parents=True, exist_ok=True)
-        write_json(record, text)
-        return
-    places = {"training text": data, "held-out text": " and ".join(map(str, dev or ["none"]))}
-    for name, place in places.items():
-        if known[name] != text[name]:
-            raise ValueError(
-                f"{run.folder} was begun with a different {name}. Give the same text, or choose a "
-                f"different --output. Received: {place}"
-            )
+    record = run.folder.with_name(f"{run.folder.name}-begun.json")
+    check_begun(record, run.folder, settings, "choose a different --output")
+    newest, steps = max(run.checkpoints.steps(), default=0), recipe.experiment.training.steps
+    if newest > steps:
+        raise ValueError(
+            f"{run.folder} has already been trained for {newest:,} steps. Train for at least as "
+            f"many, or choose a different --output. Received: {steps:,} steps"
+        )
 
 
 def average(stages, run, last):

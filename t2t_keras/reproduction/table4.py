@@ -24,6 +24,7 @@ from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     Facts,
     average,
+    check_same,
     default_weights,
     existing_run,
     facts_of,
@@ -206,7 +207,7 @@ def trained_run(plan, folder, first, recipe, trees):
     if first:
         # The run records this path, and may be resumed from any folder.
         init = Run((folder / "first").resolve())
-        recipe.check_resumable(run)  # before the first training costs time
+        check_same(run, recipe, data, init=init)  # before the first training costs time
         check_first_steps(run, init, first)
         train(stages, init, first, data, stage="train-first")
     train(stages, run, recipe, data, init=init)

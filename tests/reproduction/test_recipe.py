@@ -1,22 +1,18 @@
 """Recipes: the paper's settings, reductions, and the differences that a table names."""
 
-import copy
 import dataclasses
 
 import pytest
 from support.runs.untrained import toy_tokenizer
 
-from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.recipe import (
-    Recipe,
     differences,
     first_recipe,
     operations_of_step,
     reduced_recipe,
     shorten,
 )
-from t2t_keras.runs.run import Run
 from t2t_keras.training.training_config import TrainingConfig
 
 
@@ -84,39 +80,6 @@ def test_the_first_training_keeps_its_own_settings_and_its_share_of_the_steps():
         first_recipe(dataclasses.replace(plan, first="parsing"), recipe)
     with pytest.raises(ValueError, match=r"--first must name .* Received: gnmt, a 'gnmt'"):
         first_recipe(dataclasses.replace(plan, first="gnmt"), recipe)
-
-
-def test_a_run_resumes_with_its_own_settings_and_more_steps_only(tmp_path):
-    paper, trained = load_experiment("base"), load_experiment("base")
-
-    class TrainedRun(Run):
-        def experiment(self):
-            return trained
-
-    run = TrainedRun(tmp_path)
-    run.config_file.touch()
-    (tmp_path / "checkpoints").mkdir()
-    (tmp_path / "checkpoints" / "step-00000500.npz").touch()
-
-    def check(**changes):
-        ours = load_experiment("base")
-        for name, value in changes.items():
-            setattr(ours.training, name, value)
-        Recipe("base", ours, paper).check_resumable(run)
-
-    check(steps=500, log_every=1)
-    with pytest.raises(
-        ValueError, match=r"already been trained for 500 steps.*Received: 499 steps"
-    ):
-        check(steps=499)
-    message = r"was trained with training\.learning_rate=1\. .*different --output\. .*=0\.5"
-    with pytest.raises(ValueError, match=message):
-        check(learning_rate=0.5)
-    paper.training.schedule, paper.training.learning_rate = "linear", 1e-3
-    trained = copy.deepcopy(paper)
-    check(schedule="linear", learning_rate=1e-3, steps=paper.training.steps)
-    with pytest.raises(ValueError, match=r"with training\.steps=100,000\. .*steps=200,000"):
-        check(schedule="linear", learning_rate=1e-3, steps=200_000)
 
 
 def test_rows_of_equal_operations_train_for_as_many_steps_as_they_can_afford():

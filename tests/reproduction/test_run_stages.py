@@ -8,11 +8,12 @@ from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import write_json
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.experiment import Experiment
+from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.reproduction.recipe import Recipe
 from t2t_keras.reproduction.run_stages import (
     ChosenWeights,
     average,
-    check_same_text,
+    check_same,
     default_weights,
     train,
     translate,
@@ -68,31 +69,39 @@ def test_outputs_of_any_kind_are_not_constrained_as_the_run_is():
     assert "--constrain=tree" in translation_stage(run, constrain="tree")["arguments"]
 
 
-def test_a_run_is_not_resumed_with_a_different_text(tmp_path):
-    run, record = Run(tmp_path / "row" / "run"), tmp_path / "row" / "text.json"
-    dev = []
-    for name in ("dev.en", "dev.de"):
-        dev.append(tmp_path / name)
-        dev[-1].write_text(f"{name}\n")
-    folders = {}
-    for name in ("data", "moved", "other"):
-        folders[name] = tmp_path / name
-        folders[name].mkdir()
-        digest = "2" if name == "other" else "1"
-        write_json(folders[name] / "preparation.json", {"source text": digest})
-    check_same_text(record, run, folders["other"], None)
-    check_same_text(record, run, folders["data"], dev)  # nothing was trained with the other text
+def test_a_run_resumes_with_its_own_settings_and_text_and_more_steps_only(tmp_path):
+    run, data = Run(tmp_path / "run"), tmp_path / "data"
     run.folder.mkdir()
-    run.config_file.write_text("{}")
-    check_same_text(record, run, folders["moved"], dev)  # the same text in another place
-    with pytest.raises(ValueError, match=r"different training text.*Received: .*other"):
-        check_same_text(record, run, folders["other"], dev)
-    with pytest.raises(ValueError, match=r"different held-out text.*Received: none"):
-        check_same_text(record, run, folders["data"], None)
-    dev[1].write_text("changed\n")
-    with pytest.raises(ValueError, match=r"different held-out text.*dev.en and .*dev.de"):
-        check_same_text(record, run, folders["data"], dev)
-    stages = mock.Mock(folder=record.parent)
-    with pytest.raises(ValueError, match="different training text"):
-        train(stages, run, mock.Mock(), folders["other"])
+    dev = [tmp_path / "dev.en", tmp_path / "dev.de"]
+    for path in dev:
+        path.touch()
+    data.mkdir()
+    write_json(data / "preparation.json", {"source text": "1" * 32})
+
+    def check(dev=dev, init=None, **changes):
+        ours = load_experiment("base")
+        for name, value in changes.items():
+            setattr(ours.training, name, value)
+        check_same(run, Recipe("base", ours, ours), data, dev, init)
+
+    check(dev=None, learning_rate=0.1)  # nothing was trained with these
+    check()
+    run.config_file.touch()
+    (run.folder / "checkpoints").mkdir()
+    run.checkpoints.path(500).touch()
+    check(steps=500, log_every=1)
+    for changes, message in (
+        ({"steps": 499}, "already been trained for 500 steps.*Received: 499 steps"),
+        ({"learning_rate": 0.5}, r"learning_rate \(was 1.0, is 0.5\)\. .*different --output"),
+        ({"schedule": "linear"}, r"training\.steps \(was None, is 100000\)"),
+        ({"dev": None}, "Changed: held-out text"),
+        ({"init": run}, r"--first \(was not given, is given\)"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            check(**changes)
+    write_json(data / "preparation.json", {"source text": "2" * 32})
+    stages = mock.Mock(folder=tmp_path)
+    ours = load_experiment("base")
+    with pytest.raises(ValueError, match=r"Changed: training text\."):
+        train(stages, run, Recipe("base", ours, ours), data, dev)
     stages.run_once.assert_not_called()

@@ -3,12 +3,10 @@
 import pytest
 from support.runs.reproduced import TINY, cells, reproduce_command, started_stages, write_lines
 
-from pipelines.atomic_files import write_json
 from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
-from t2t_keras.reproduction.run_stages import check_same_start
 from t2t_keras.reproduction.table4 import check_first_steps
 from t2t_keras.runs.parsing import tree_of
 from t2t_keras.runs.run import Run
@@ -54,18 +52,6 @@ def table(treebanks, tmp_path_factory):
     )
     assert result.returncode == 0, result.stderr
     return folder, result
-
-
-def test_a_run_resumes_from_the_training_that_it_started_from(tmp_path):
-    run, first = Run(tmp_path / "run"), Run(tmp_path / "first")
-    for each, init in ((run, str(first.folder)), (first, None)):
-        each.folder.mkdir()
-        write_json(each.config_file, {"init": init, "experiment": {}})
-    with pytest.raises(ValueError, match=r"begun after the training in .*Received: no --first"):
-        check_same_start(run, None)
-    with pytest.raises(ValueError, match=r"first was begun without --first.*a training in .*run"):
-        check_same_start(first, run)
-    check_same_start(run, first)
 
 
 def test_the_first_training_keeps_its_steps_once_the_run_has_started_from_it(tmp_path):

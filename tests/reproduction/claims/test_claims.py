@@ -43,10 +43,9 @@ def started(monkeypatch):
 
 
 @pytest.mark.long
-def test_each_variant_is_trained_once(tmp_path, started, monkeypatch):
+def test_each_variant_is_trained_once(tmp_path, started):
     short = {"steps": 1, "overrides": {"data.toy_pairs": 300}}
     plan = Plan("claims", rows=["scale"], output=tmp_path, **short)
-    monkeypatch.setattr("t2t_keras.reproduction.recipe.Recipe.check_resumable", lambda *_: None)
     text = reproduce(plan)
     variants = [
         (flags.get("config.model.attention", "scaled"), flags.get("config.model.num_heads", "8"))
