@@ -8,6 +8,7 @@ import copy
 import dataclasses
 import itertools
 import math
+import re
 from typing import NamedTuple
 
 from t2t_keras.checks import check_positive
@@ -18,6 +19,7 @@ from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import circumstances, number, write_table
 
 SHARE = 10  # A short training has a tenth of the steps.
+NUMBERS = re.compile(r"[1-9][0-9]*(\+[1-9][0-9]*)?")  # of layers, or of encoder and decoder
 CHOSEN_SETTINGS = {
     "learning_rates": ("training.learning_rate",),
     "layers": ("model.num_layers", "model.decoder_layers"),
@@ -77,48 +79,34 @@ def check_grid(plan, rows):
         except ValueError:
             number_of_rate = rate
         check_positive("learning_rates", number_of_rate)
-    if plan.layers and len(plan.layers) != len(rows):
-        raise ValueError(
-            "--layers has one entry for each row, for example --rows=ende_base,ende_moe "
-            f"--layers=2/4,3+2/4+3. Received: --layers={','.join(plan.layers)} for "
-            f"{', '.join(rows)}"
-        )
-    for entry in plan.layers or []:
-        for numbers in entry.split("/"):
-            parts = numbers.split("+")
-            if len(parts) > 2 or not all(n.isascii() and n.isdigit() and int(n) for n in parts):
-                raise ValueError(
-                    "--layers must be numbers of layers such as 2/4, or 3+2/4+3 with other "
-                    f"numbers in the decoder. Received: --layers={','.join(plan.layers)}"
-                )
-    for name, paths in CHOSEN_SETTINGS.items():
-        for path in paths:
-            if getattr(plan, name) and path in (plan.overrides or {}):
-                raise ValueError(
-                    f"--{name} chooses {path}. Leave one of them out. "
-                    f"Received: --{name} and --config.{path}={plan.overrides[path]}"
-                )
-    if plan.layers and not plan.operations:
-        raise ValueError(
-            "--layers compares models of different cost per step. Give --operations, the same "
-            f"cost for all, instead of --steps. Received: --layers={','.join(plan.layers)}"
-        )
-    if plan.layers and plan.divide_layers:
-        raise ValueError(
-            "--layers gives the numbers of layers, so --divide_layers has no effect. Leave one of "
-            f"them out. Received: --layers={','.join(plan.layers)} --divide_layers="
-            f"{plan.divide_layers}"
-        )
-    if plan.evaluate_only:
-        raise ValueError(
-            "--evaluate_only trains nothing, but --learning_rates and --layers choose by short "
-            "trainings. Leave one of them out. Received: both"
-        )
-    if (plan.source or plan.data) and not plan.dev_source:
-        raise ValueError(
-            "--learning_rates and --layers choose by the perplexity of a held-out text. Give "
-            "--dev_source and --dev_target. Received: neither"
-        )
+    layers = plan.layers or []
+    numbers = [each for entry in layers for each in entry.split("/")]
+    chosen = [
+        path for name, paths in CHOSEN_SETTINGS.items() if getattr(plan, name) for path in paths
+    ]
+    given = [path for path in chosen if path in (plan.overrides or {})]
+    refusals = [
+        (
+            layers and len(layers) != len(rows),
+            f"--layers needs an entry for each of {', '.join(rows)}",
+        ),
+        (not all(map(NUMBERS.fullmatch, numbers)), "--layers must be numbers such as 2/4,3+2/4+3"),
+        (given, f"Short trainings choose {', '.join(given)}: leave it out of --config"),
+        (layers and not plan.operations, "--layers needs --operations, the same cost for all"),
+        (layers and plan.divide_layers, "--layers leaves --divide_layers without effect"),
+        (
+            plan.evaluate_only,
+            "--evaluate_only trains nothing: leave out --learning_rates and --layers",
+        ),
+        (
+            (plan.source or plan.data) and not plan.dev_source,
+            "--learning_rates and --layers need --dev_source and --dev_target, a held-out text",
+        ),
+    ]
+    for is_wrong, message in refusals:
+        if is_wrong:
+            received = f"--layers={','.join(layers)}" if layers else "--learning_rates"
+            raise ValueError(f"{message}. Received: {received}")
 
 
 def check_recipes(choices, recipes):

@@ -8,7 +8,7 @@ from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import last
+from t2t_keras.reproduction.claims.toy_runs import last, scores
 from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
 from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
@@ -88,8 +88,7 @@ def run_row(attention, heads, run, d_model):
         "attention": attention,
         "heads": str(heads),
         "d_k": str(d_model // heads),
-        "perplexity": number(last(run, "perplexity"), ".3f"),
-        "BLEU": number(last(run, "bleu"), ".1f"),
+        **scores(run),
     }
 
 

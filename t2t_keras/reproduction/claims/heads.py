@@ -1,9 +1,8 @@
 """Many attention heads versus one (§3.2.2): attention weights, and BLEU without each head."""
 
-from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.head_analysis import LOOKED_AT, TRANSLATED, analyse
-from t2t_keras.stages.once import once
+from t2t_keras.reproduction.claims.toy_runs import analysed
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -18,7 +17,11 @@ WIDTH = 0.6  # width of a sub-layer's group of heads in a panel, in units of the
 
 
 def finding(toy_runs):
-    results = {name: analysis(toy_runs, heads) for name, heads in HEADS.items()}
+    key = {"sentences": [LOOKED_AT, TRANSLATED]}
+    results = {
+        name: analysed(toy_runs.with_attention("scaled", heads), "heads", analyse, key)
+        for name, heads in HEADS.items()
+    }
     return Finding(
         title="Many heads instead of one",
         claim="Multi-head attention allows the model to jointly attend to information from "
@@ -39,18 +42,6 @@ def finding(toy_runs):
             toy_runs.note(),
         ],
     )
-
-
-def analysis(toy_runs, heads):
-    """Trains the variant with `heads` heads and returns the result of `analyse`."""
-    run = toy_runs.with_attention("scaled", heads)
-    step = run.experiment().training.steps
-    key = {"checkpoint": run.evaluations(required=True)[-1], "sentences": [LOOKED_AT, TRANSLATED]}
-    return once(run.folder.parent / "heads.json", key, lambda: measure(run, step))
-
-
-def measure(run, step):
-    return call_in_child(analyse, str(run.folder), step)
 
 
 def values(result, field, sublayer=None):

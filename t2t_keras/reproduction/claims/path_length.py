@@ -7,14 +7,12 @@ positions, for each distance and layer.
 import math
 from typing import NamedTuple
 
-from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.gradient_reach import QUERIES, gradients_over_distance
-from t2t_keras.reproduction.claims.toy_runs import CONFIG, last
+from t2t_keras.reproduction.claims.toy_runs import CONFIG, analysed, scores
 from t2t_keras.reproduction.longest_path import longest_path
 from t2t_keras.runs.text_files import read_lines
-from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -65,7 +63,11 @@ def finding(toy_runs):
         changes = shared | kind.changes
         runs[name] = toy_runs.trained(f"path-{name}", changes, text, kind.config)
         paths[name] = longest_path(toy_runs.recipe(changes, kind.config).experiment.model)
-    reach = {name: relative(gradients(run, lines)) for name, run in runs.items()}
+    key = {"lines": lines, "queries": QUERIES}
+    reach = {
+        name: relative(analysed(run, "gradients", gradients_over_distance, key, lines))
+        for name, run in runs.items()
+    }
     rows = [row(name, paths[name], reach[name], runs[name]) for name in KINDS]
     return Finding(
         title="Short paths between distant positions",
@@ -97,17 +99,6 @@ def shared_changes(toy_runs):
     }
 
 
-def gradients(run, lines):
-    """Returns the result of `gradients_over_distance` for a run. The result is stored."""
-    step = run.experiment().training.steps
-    key = {"checkpoint": run.evaluations(required=True)[-1], "lines": lines, "queries": QUERIES}
-    return once(
-        run.folder.parent / "gradients.json",
-        key,
-        lambda: call_in_child(gradients_over_distance, str(run.folder), step, lines),
-    )
-
-
 def relative(layers):
     """Divides each layer's gradients by its gradient at distance 0; NaN if training diverged."""
     return [
@@ -127,9 +118,7 @@ def row(name, path, layers, run):
         cells[f"gradient over {distance}"] = number(layers[-1][distance], ".2g")
     cells["farthest after 1 layer"] = str(farthest(layers[0]))
     cells[f"after {LAYERS}"] = str(farthest(layers[-1]))
-    cells["perplexity"] = number(last(run, "perplexity"), ".2f")
-    cells["BLEU"] = number(last(run, "bleu"), ".1f")
-    return cells
+    return cells | scores(run, ".2f")
 
 
 def panels(reach):

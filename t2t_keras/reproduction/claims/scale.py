@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import curve, last
+from t2t_keras.reproduction.claims.toy_runs import curve, scores
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -37,11 +37,11 @@ def statistics(d_k, divided, seed=0):
     random = np.random.default_rng(seed)
     queries = random.standard_normal((SETS, QUERIES, d_k))
     keys = random.standard_normal((SETS, KEYS, d_k))
-    scores = queries @ keys.swapaxes(1, 2) / (math.sqrt(d_k) if divided else 1)
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    products = queries @ keys.swapaxes(1, 2) / (math.sqrt(d_k) if divided else 1)
+    exponentials = np.exp(products - products.max(axis=-1, keepdims=True))
     p = exponentials / exponentials.sum(axis=-1, keepdims=True)
     entropy = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1)
-    return Statistics(scores.var(), entropy.mean(), softmax_gradient(p).mean())
+    return Statistics(products.var(), entropy.mean(), softmax_gradient(p).mean())
 
 
 def softmax_gradient(p):
@@ -91,8 +91,7 @@ def run_row(size, attention, run, d_model):
         "scores": NAMES[attention],
         "heads": str(HEADS[size]),
         "d_k": str(d_model // HEADS[size]),
-        "perplexity": number(last(run, "perplexity"), ".3f"),
-        "BLEU": number(last(run, "bleu"), ".1f"),
+        **scores(run),
     }
 
 

@@ -4,7 +4,6 @@ The model translates documents of the toy grammar. German pronouns have the gend
 earlier sentence, so the model has to find the antecedent of "it". The grammar knows all links.
 """
 
-from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.heads import title_of
 from t2t_keras.reproduction.claims.relation_analysis import (
@@ -16,9 +15,8 @@ from t2t_keras.reproduction.claims.relation_analysis import (
     analyse,
     commonest_gender,
 )
-from t2t_keras.reproduction.claims.toy_runs import last
+from t2t_keras.reproduction.claims.toy_runs import analysed, last
 from t2t_keras.reproduction.texts import encoded_toy_documents
-from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 from t2t_keras.visualization.word_lines import Drawing, word_lines
@@ -38,15 +36,7 @@ def finding(toy_runs):
     text = encoded_toy_documents(toy_runs.plan.folder / "documents", recipe, TRAINED, SHORTEST)
     run = toy_runs.trained("structure", changes, text)
     settings = run.experiment()
-    key = {
-        "checkpoint": run.evaluations(required=True)[-1],
-        "documents": [DOCUMENTS, WORDS, PRONOUNS],
-    }
-    result = once(
-        run.folder.parent / "relations.json",
-        key,
-        lambda: call_in_child(analyse, str(run.folder), settings.training.steps),
-    )
+    result = analysed(run, "relations", analyse, {"documents": [DOCUMENTS, WORDS, PRONOUNS]})
     return Finding(
         title="Heads that follow the structure of the text",
         claim="Not only do individual attention heads clearly learn to perform different tasks, "

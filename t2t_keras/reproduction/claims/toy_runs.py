@@ -3,11 +3,14 @@
 import functools
 
 from t2t_keras.experiment import load_experiment
+from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
 from t2t_keras.reproduction.run_stages import train
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.runs.run import Run
+from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
+from t2t_keras.stages.table_writer import number
 
 CONFIG = "claims"  # shipped config of all variants
 EVALUATIONS = 10  # number of points in a learning curve
@@ -97,6 +100,27 @@ def curve(run, metric="perplexity"):
     """Returns {step: value} for a metric in a run's evaluations."""
     values = {each["step"]: each.get(metric) for each in run.evaluations()}
     return {step: value for step, value in values.items() if value is not None}
+
+
+def scores(run, form=".3f"):
+    """Returns the cells for a run's last evaluation."""
+    return {
+        "perplexity": number(last(run, "perplexity"), form),
+        "BLEU": number(last(run, "bleu"), ".1f"),
+    }
+
+
+def analysed(run, name, function, key, *arguments):
+    """Returns `function(folder, step, *arguments)` for a run; NAME.json stores the result.
+
+    `key` has everything that the result depends on except the run.
+    """
+    step = run.experiment().training.steps
+    return once(
+        run.folder.parent / f"{name}.json",
+        {"checkpoint": run.evaluations(required=True)[-1], **key},
+        lambda: call_in_child(function, str(run.folder), step, *arguments),
+    )
 
 
 def last(run, metric):

@@ -16,6 +16,7 @@ from t2t_keras.reproduction.claims import (
     scale,
     sinusoids,
     structure,
+    toy_runs,
 )
 from t2t_keras.reproduction.claims.finding import write_finding
 from t2t_keras.reproduction.claims.relation_analysis import DRAWN, ROWS
@@ -73,7 +74,7 @@ def test_additive_attention_is_measured_once_and_compared_with_dot_products(tmp_
 
 @pytest.mark.long
 def test_many_heads_and_one_head_are_each_analysed_once(tmp_path, monkeypatch):
-    def analysis(run, step):
+    def analysis(function, folder, step):
         """The n-th head of cross-attention costs n + 1 BLEU."""
         count, bleu = analyses.pop(0)
         return {
@@ -93,7 +94,7 @@ def test_many_heads_and_one_head_are_each_analysed_once(tmp_path, monkeypatch):
         }
 
     analyses = [(8, 60.0), (1, 50.0)]
-    monkeypatch.setattr(heads, "measure", analysis)
+    monkeypatch.setattr(toy_runs, "call_in_child", analysis)
     texts = [written(tmp_path, heads, RunsInFolders(tmp_path)) for _ in range(2)]
     assert texts[0] == texts[1]
     last = rows(tmp_path / "heads.csv")[-1]
@@ -127,7 +128,7 @@ def analysis_of_structure():
 @pytest.mark.long
 def test_heads_that_follow_structure_and_their_use_for_pronouns(tmp_path, monkeypatch):
     monkeypatch.setattr(structure, "encoded_toy_documents", lambda *_: object())
-    monkeypatch.setattr(structure, "once", lambda *_: analysis_of_structure())
+    monkeypatch.setattr(structure, "analysed", lambda *_: analysis_of_structure())
     runs = RunsInFolders(tmp_path)
     text = written(tmp_path, structure, runs)
     assert runs.changes["structure"]["training.steps"] == 4000
@@ -190,14 +191,14 @@ def test_kinds_of_encoders_are_trained_on_the_same_lines_and_compared_by_distanc
     monkeypatch.setattr(path_length, "encoded_chains", lambda *_: text)
     monkeypatch.setattr(path_length, "read_lines", lambda _: ["a line"])
 
-    def gradients(run, _):
+    def gradients(run, *_):
         far, layers = reaching.get(run.name, 60), path_length.LAYERS
         return [
             [2 / (1 + d) if d <= far / (layers - k) else 0 for d in range(60)]
             for k in range(layers)
         ]
 
-    monkeypatch.setattr(path_length, "gradients", gradients)
+    monkeypatch.setattr(path_length, "analysed", gradients)
     runs = UntrainedRuns(tmp_path)
     written(tmp_path, path_length, runs)
     assert set(runs.texts.values()) == {text}
