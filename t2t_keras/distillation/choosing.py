@@ -16,17 +16,11 @@ BLOCK = 2000  # references that are compared together
 
 
 def choose(hypotheses, references, count, output):
-    """Writes the chosen hypothesis of each sentence to a file.
+    """Writes the chosen hypothesis of each sentence to the file `output`.
 
-    Args:
-        hypotheses: text file with `count` lines for each sentence, best first. Empty lines take the
-            place of missing hypotheses.
-        references: text file with one line for each sentence.
-        count: number of hypotheses of a sentence.
-        output: the file to write.
-
-    Returns:
-        The number of sentences whose chosen hypothesis is not the teacher's best one.
+    `hypotheses` is a file with `count` lines for each line of `references`, best first; empty lines
+    take the place of missing hypotheses. Returns the number of sentences whose chosen hypothesis is
+    not the teacher's best one.
     """
     changed, done = 0, 0
     Path(output).parent.mkdir(parents=True, exist_ok=True)
@@ -55,12 +49,6 @@ def choose(hypotheses, references, count, output):
 
 def closest(groups, references):
     """Returns the index of the hypothesis closest to each reference; of equal ones, the first.
-
-    Args:
-        groups: a list of hypotheses for each reference, best first.
-        references: list of texts.
-
-    Example:
 
     >>> closest([["a dog is asleep", "the dog sleeps"]], ["the dog sleeps"])
     [1]

@@ -28,24 +28,16 @@ MEANINGS = ("filled: float32", "empty: other types", "small: greedy search", "la
 
 
 class Row(NamedTuple):
-    """A line of the table: a form of a system on a test set.
-
-    Args:
-        form: a `Form`.
-        test: name of the test set.
-        bleu: the `Score` by BLEU, with its interval and, unless this row is itself the teacher
-            that others are compared with, the p-value of the paired bootstrap.
-        chrf: the `Score` by chrF.
-        milliseconds: median time of a sentence that is translated alone.
-        teacher: the first teacher's row that this one is compared with, or None.
-    """
+    """A line of the table: a form of a system on a test set."""
 
     form: Form
-    test: str
+    test: str  # name of the test set
+    # the `Score` by BLEU, with its interval and, unless this row is itself the teacher that others
+    # are compared with, the p-value of the paired bootstrap
     bleu: Score
     chrf: Score
-    milliseconds: float
-    teacher: object = None
+    milliseconds: float  # median time of a sentence that is translated alone
+    teacher: object = None  # the first teacher's row that this one is compared with, or None
 
     @property
     def megabytes(self):
@@ -164,13 +156,7 @@ def rows_of(test, forms, outputs, references, times):
 
     Each form is compared with the first teacher on the same engine, with the same type of weights
     and its own beam width; if there is no such form, with the first form of that teacher.
-
-    Args:
-        test: name of the test set.
-        forms: list of `Form`s.
-        outputs: {label of a form: translations}.
-        references: reference translations.
-        times: see `timed`.
+    `outputs` are {label of a form: translations}; `times` as by `timed`.
     """
     first = [form for form in forms if form.system == forms[0].system and form.is_default]
     rivals = {}

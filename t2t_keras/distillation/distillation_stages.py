@@ -133,13 +133,7 @@ def preparation_flags(plan, inputs, folder):
 
 
 def settings_flags(experiment, imports, folder):
-    """Writes an `Experiment` to a folder, and returns the flags of commands that use it.
-
-    Args:
-        experiment: an `Experiment`.
-        imports: paths of the plug-in files that it needs.
-        folder: the folder.
-    """
+    """Writes an `Experiment` to a folder, and returns the flags of commands that use it."""
     folder.mkdir(parents=True, exist_ok=True)
     write_settings(folder / "config.json", dataclasses.replace(experiment, imports=()))
     flags = [f"--config=settings_of:{folder}"]

@@ -26,25 +26,15 @@ NOT_OF_TEXTS = (
 
 
 class Inputs(NamedTuple):
-    """The inputs of a distillation.
+    """The inputs of a distillation."""
 
-    Args:
-        teachers: list of `GivenModel`s.
-        reverse: the `GivenModel` of --reverse, or None.
-        languages: the `Languages` of the student, or None.
-        tag: the tag before each source of --data, or None.
-        vocabulary: folder of the student's vocabulary, or None if one is to be learned.
-        texts: settings of the texts, {flag or input: value or digest}.
-        student: settings of the student, which include those of the texts.
-    """
-
-    teachers: list
-    reverse: Any
-    languages: Any
-    tag: str | None
-    vocabulary: Path | None
-    texts: dict
-    student: dict
+    teachers: list  # list of `GivenModel`s
+    reverse: Any  # the `GivenModel` of --reverse, or None
+    languages: Any  # the `Languages` of the student, or None
+    tag: str | None  # the tag before each source of --data, or None
+    vocabulary: Path | None  # folder of the student's vocabulary, or None if one is to be learned
+    texts: dict  # settings of the texts, {flag or input: value or digest}
+    student: dict  # settings of the student, which include those of the texts
 
 
 def inputs_of(plan):

@@ -108,11 +108,7 @@ def seconds(translator, text, beam):
 def lone_times(forms, tests, cores, log):
     """Returns {label of a form: {name of a test set: median milliseconds of a sentence}}.
 
-    Args:
-        forms: list of `Form`s.
-        tests: {name: list of sentences}.
-        cores: number of processor cores for each system.
-        log: path of the log of the processes.
+    `tests` are {name: list of sentences}; each system runs on `cores` processor cores.
     """
     chosen = {name: spread(sentences) for name, sentences in tests.items()}
     total = len(forms) * sum(map(len, chosen.values()))

@@ -95,13 +95,7 @@ def check_reverse(reverse):
 def check_directions(plan, teachers, reverse):
     """Rejects models and data whose recorded languages contradict each other.
 
-    Args:
-        plan: a `DistillationPlan`.
-        teachers: `given_teachers(plan)`.
-        reverse: the `GivenModel` of --reverse, or None.
-
-    Returns:
-        The `Languages` of the student, or None if nothing records them.
+    Returns the `Languages` of the student, or None if nothing records them.
     """
     known = {teacher.name: teacher.languages() for teacher in teachers}
     if plan.data:

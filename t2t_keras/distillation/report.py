@@ -17,12 +17,7 @@ LEFT_OUT = {
 
 
 def write_report(plan, data):
-    """Writes `report.md` to the student's folder and returns it.
-
-    Args:
-        plan: a `DistillationPlan`.
-        data: value of --data with which the student was trained.
-    """
+    """Writes `report.md` to the student's folder and returns it; `data` is its --data."""
     lines = [f"# {plan.run}", "", f"Teacher: {', '.join(plan.teachers)}", ""]
     lines += [f"- {line}" for line in (*text_lines(plan), *student_lines(plan, data))]
     comparison = plan.folder / "comparison.md"

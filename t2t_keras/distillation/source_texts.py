@@ -26,15 +26,9 @@ CHUNK = 10_000  # sentences that are decoded, or compared with earlier ones, tog
 def write_real(folder, data, longest=0):
     """Writes `real.txt`, `real_target.txt` and the counts, `real.json`, last.
 
-    Args:
-        folder: output folder.
-        data: folder of prepared data.
-        longest: maximum length of a text, in characters; 0: no maximum.
-
-    Returns:
-        A `Counter` of the lines, "written", and of those that were left out: "empty" and
-        "too_long". "unknown" counts the pairs with pieces that are not in the vocabulary, which are
-        written as ⁇.
+    Texts of more than `longest` characters are left out, if it is not 0. Returns a `Counter` of the
+    lines, "written", and of those that were left out: "empty" and "too_long". "unknown" counts the
+    pairs with pieces that are not in the vocabulary, which are written as ⁇.
     """
     folder, counts = Path(folder), Counter()
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,17 +48,10 @@ def write_real(folder, data, longest=0):
 
 
 def write_mono(folder, mono, normalization, longest=0, known=None):
-    """Writes `mono.txt`, without the lines of a known text, and the counts, `mono.json`, last.
+    """Writes `mono.txt`, without the lines of the file `known`, and the counts, `mono.json`, last.
 
-    Args:
-        folder, longest: see `write_real`.
-        mono: files of monolingual text, see `find_files`.
-        normalization: the `Normalization` of the lines.
-        known: text file whose lines are left out, or None.
-
-    Returns:
-        A `Counter` as from `write_real`. Lines may also be left out as "duplicates" or
-        "invalid_utf8".
+    Returns a `Counter` as from `write_real`. Lines may also be left out as "duplicates" or
+    "invalid_utf8".
     """
     folder, counts, seen = Path(folder), Counter(), Seen()
     folder.mkdir(parents=True, exist_ok=True)

@@ -21,45 +21,27 @@ SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "Tensor
 
 
 class System(NamedTuple):
-    """A teacher or the student.
+    """A teacher or the student."""
 
-    Args:
-        label: name for files, such as "teacher1".
-        name: name for tables.
-        folders: a run's folder, an export's folder, or the folders of an ensemble's runs.
-        to: tag or target language of its translations, or None.
-        is_member: whether it is a run of an ensemble, which is measured in a single form.
-    """
-
-    label: str
-    name: str
-    folders: list
-    to: str | None = None
+    label: str  # name for files, such as "teacher1"
+    name: str  # name for tables
+    folders: list  # a run's folder, an export's folder, or the folders of an ensemble's runs
+    to: str | None = None  # tag or target language of its translations, or None
+    # whether it is a run of an ensemble, which is measured in a single form
     is_member: bool = False
 
 
 class Form(NamedTuple):
-    """A system as it is measured.
-
-    Args:
-        system: the `System`.
-        folders: the folders to translate with: those of an export, or those of the runs.
-        engine: "litert", "ctranslate2" or "tensorflow".
-        dtype: type of the stored weights.
-        beam: the beam width.
-        is_default: whether this is the system's own beam width.
-        files: the files that contain the weights.
-        bytes: size of the weights.
-    """
+    """A system as it is measured."""
 
     system: System
-    folders: list
-    engine: str
-    dtype: str
+    folders: list  # the folders to translate with: those of an export, or those of the runs
+    engine: str  # "litert", "ctranslate2" or "tensorflow"
+    dtype: str  # type of the stored weights
     beam: int
-    is_default: bool
-    files: list
-    bytes: int
+    is_default: bool  # whether this is the system's own beam width
+    files: list  # the files that contain the weights
+    bytes: int  # size of the weights
 
     @property
     def label(self):
@@ -71,12 +53,9 @@ class Form(NamedTuple):
 
 
 def systems_of(teachers, student, to=None):
-    """Returns the `System`s of a comparison, the student last.
+    """Returns the `System`s of a comparison, the student last; for the arguments, see `compare`.
 
     The runs of an ensemble follow it, each as a system of its own.
-
-    Args:
-        teachers, student, to: see `compare`.
     """
     given = [list(map(str, folders)) for folders in teachers]
     alone = [folders[0] for folders in given if len(folders) == 1]
@@ -95,13 +74,10 @@ def systems_of(teachers, student, to=None):
 
 
 def forms_of(system, engines, folder, notes):
-    """Returns the `Form`s of a system.
+    """Returns the `Form`s of a system. Exports that it lacks are written to a folder.
 
-    Args:
-        system: a `System`.
-        engines: names of engines. None: LiteRT and, if it is installed, CTranslate2.
-        folder: folder for exports that the system lacks.
-        notes: list to which the reason for a missing form is appended.
+    The reason for a missing form is appended to `notes`. Without names of engines, they are LiteRT
+    and, if it is installed, CTranslate2.
     """
     if len(system.folders) > 1:
         return on_tensorflow(system)

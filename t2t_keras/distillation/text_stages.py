@@ -26,15 +26,10 @@ MEASURED = 1_000_000  # maximum number of pairs for measuring the median ratio o
 
 
 class Texts(NamedTuple):
-    """The texts so far.
+    """The texts so far."""
 
-    Args:
-        stages: `Stages` that made them.
-        files: a list of (source file, file of translations, file of scores by --reverse).
-    """
-
-    stages: Stages
-    files: list
+    stages: Stages  # `Stages` that made them
+    files: list  # a list of (source file, file of translations, file of scores by --reverse)
 
     def flag(self, column):
         """Returns the value of a flag of t2t-prepare that names all files of a column."""

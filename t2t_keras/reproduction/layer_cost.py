@@ -17,17 +17,8 @@ MEMORY = {
 def seconds(new_layer, lengths, width, rounds):
     """Times a layer's forward call, and its forward and backward call, on single sequences.
 
-    The lengths are timed in turn, because their times are compared with each other.
-
-    Args:
-        new_layer: function that returns the layer.
-        lengths: lengths of the sequences.
-        width: width of the sequences.
-        rounds: timed calls per length.
-
-    Returns:
-        For each length, {"forward": median seconds, "training": median seconds}. "training" is
-        the forward and backward call.
+    The lengths are timed in turn, because their times are compared with each other. Returns
+    {"forward": median seconds, "training": median seconds of both} for each length.
     """
     layer = new_layer()
     layer.build((1, None, width))
@@ -52,12 +43,7 @@ def sample(length, width):
 
 
 def compiled(layer, inputs):
-    """Returns three functions: forward call, training call, memory of the training call.
-
-    Args:
-        layer: a built layer.
-        inputs: a sequence and a gradient.
-    """
+    """Returns a built layer's forward call, training call, and memory of the training call."""
     return {"tensorflow": on_tensorflow, "jax": on_jax}[keras.config.backend()](layer, inputs)
 
 

@@ -12,12 +12,9 @@ LONGEST_PATHS = {
 
 
 def longest_path(config):
-    """Returns the order of the longest path as in the paper.
+    """Returns the order of the longest path as in the paper, for the settings of any model.
 
     ByteNet's order holds only while dilations grow with n.
-
-    Args:
-        config: settings of any model in `MODELS`.
     """
     if getattr(config, "neighbourhood", None) is not None:
         return "O(n/r)"

@@ -30,26 +30,19 @@ IRRELEVANT = {
 
 
 class Recipe(NamedTuple):
-    """The settings of a run and the paper's settings that it reproduces.
+    """The settings of a run and the paper's settings that it reproduces."""
 
-    Args:
-        config: name of the shipped config with the paper's settings.
-        experiment: settings of the run.
-        paper: settings of the paper.
-        reduced: name of the smaller config that the run uses instead of `config`, or None.
-    """
-
-    config: str
-    experiment: Experiment
-    paper: Experiment
+    config: str  # name of the shipped config with the paper's settings
+    experiment: Experiment  # settings of the run
+    paper: Experiment  # settings of the paper
+    # name of the smaller config that the run uses instead of `config`, or None
     reduced: str | None = None
 
     def train_flags(self, init=None):
         """Returns the flags of t2t-train for the run's settings.
 
-        Args:
-            init: folder of the run whose weights the training starts from. That run has the model's
-                settings, except for the rates of dropout.
+        A training that starts from the run in the folder `init` has that model's settings, except
+        for the rates of dropout.
         """
         start = load_experiment(self.reduced) if self.reduced else self.paper
         flags = [f"--config={self.reduced or self.config}"]
@@ -72,8 +65,7 @@ class Recipe(NamedTuple):
     def reductions(self, trained):
         """Describes each relevant difference from the paper's settings in a few words.
 
-        Args:
-            trained: settings with which the run was trained. Search settings come from the recipe.
+        `trained` are the settings of the run's training. Search settings come from the recipe.
         """
         ours = dataclasses.replace(trained, search=self.experiment.search)
         return [
@@ -95,14 +87,10 @@ class Recipe(NamedTuple):
 
 
 def first_recipe(plan, recipe):
-    """Returns the `Recipe` of the training that comes first, with the plan's reductions, or None.
+    """Returns the `Recipe` of the training before `recipe`, with the plan's reductions, or None.
 
     Its share of the steps stays the same. The plan's overrides change no setting by which
     `plan.first` differs from the config of the training itself.
-
-    Args:
-        plan: a `Plan`.
-        recipe: the `Recipe` of the training itself.
     """
     if not plan.first:
         return None
@@ -190,13 +178,7 @@ def shorten(training, steps, checkpoints=CHECKPOINTS):
 
 
 def apply_overrides(plan, experiment, kept=()):
-    """Applies the plan's overrides to an experiment.
-
-    Args:
-        plan: a `Plan`.
-        experiment: the `Experiment` to change.
-        kept: names of settings that define the table's row, so that overrides skip them.
-    """
+    """Applies the plan's overrides, except those of settings in `kept`, which define the row."""
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())
         if path not in kept:

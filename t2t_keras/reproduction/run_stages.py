@@ -19,31 +19,19 @@ from t2t_keras.training.checkpoints import Checkpoints
 
 
 class ChosenWeights(NamedTuple):
-    """The weights that a run is scored with.
+    """The weights that a run is scored with."""
 
-    Args:
-        name: value of --weights.
-        file: file that contains them.
-        text: description for the table's notes.
-    """
-
-    name: str
-    file: Path
-    text: str
+    name: str  # value of --weights
+    file: Path  # file that contains them
+    text: str  # description for the table's notes
 
 
 class Facts(NamedTuple):
-    """Facts about a run, other than its scores.
+    """Facts about a run, other than its scores."""
 
-    Args:
-        pairs: sentence pairs in the training text. None if unknown.
-        steps: training steps.
-        millions: millions of weights.
-    """
-
-    pairs: int | None
-    steps: int
-    millions: float
+    pairs: int | None  # sentence pairs in the training text. None if unknown.
+    steps: int  # training steps
+    millions: float  # millions of weights
 
 
 @contextlib.contextmanager
@@ -70,17 +58,9 @@ def existing_run(plan):
 
 
 def train(stages, run, recipe, data, dev=None, stage="train", init=None):
-    """Trains a run to its last step.
+    """Trains a run to its last step, with evaluations on the two files `dev` if they are given.
 
-    Args:
-        stages: `Stages` of the run.
-        run: a `Run`.
-        recipe: the run's `Recipe`.
-        data: folder of the encoded text.
-        dev: source and target files for evaluation during training. If None, the run is not
-            evaluated.
-        stage: name of the stage.
-        init: `Run` whose weights the training starts from, or None.
+    The training starts from the weights of the `Run` `init`, if it is given.
     """
     check_same(run, recipe, data, dev, init)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
@@ -154,15 +134,10 @@ def default_weights(run):
 
 
 def translate(stages, stage, runs, search, source, output):
-    """Translates a file with a run, or with several as an ensemble.
+    """Translates a file with `runs`, a list of (`Run`, `ChosenWeights`); several are an ensemble.
 
-    Args:
-        stages: `Stages` of the run.
-        stage: name of the stage.
-        runs: a list of pairs, each a `Run` and its `ChosenWeights`. All weights have one name.
-        search: a `SearchConfig`. Only beam, alpha, extra_length and constrain are used; all other
-            settings come from the run.
-        source, output: the files.
+    All weights have one name. Only beam, alpha, extra_length and constrain of the `SearchConfig`
+    are used; all other settings come from the run.
     """
     stages.run_once(
         stage=stage,

@@ -143,14 +143,9 @@ def layer_factories(plan):
 
 
 def fit(costs, measure):
-    """Fits factor · n^exponent to a layer's costs, by least squares on the logarithms.
+    """Fits factor · n^exponent to {n: result}, by least squares on the logarithms.
 
-    Args:
-        costs: {n: result}.
-        measure: a key of `MEASURES`.
-
-    Returns:
-        (exponent, factor), or None if fewer than two lengths are at least `FITTED_FROM`.
+    Returns (exponent, factor), or None if fewer than two lengths are at least `FITTED_FROM`.
     """
     points = {n: result[measure] for n, result in costs.items() if n >= FITTED_FROM}
     if len(points) < 2 or min(points.values()) <= 0:

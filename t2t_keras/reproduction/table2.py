@@ -140,11 +140,7 @@ def check(plan, rows):
 
 
 def check_text(recipes):
-    """Rejects rows with the same languages but different encodings: they share one text.
-
-    Args:
-        recipes: {row: `Recipe`}.
-    """
+    """Rejects rows with the same languages but different encodings: they share one text."""
     first = {}
     for name, recipe in recipes.items():
         before = first.setdefault(PAPER[name].languages, name)
@@ -168,18 +164,10 @@ def recipe_of(plan, name, reduced=None, further=0):
 
 
 def score_row(plan, folder, name, run, reduced, text, tests):
-    """Trains a row unless a run is given; yields a `Table2Result` for each seed and test set.
+    """Trains a row with each seed, unless it is given a run; yields `Table2Result`s.
 
-    If the row also has an ensemble in the paper, several seeds make up an ensemble.
-
-    Args:
-        plan: a `Plan`.
-        folder: the output folder.
-        name: name of the row.
-        run: an existing `Run` to score. If None, a run is trained with each seed.
-        reduced: name of the row's smaller config. If None, the row has the paper's settings.
-        text: the `EncodedText` to train on, or None.
-        tests: list of name, source file and target file of each test set.
+    There is one for each seed and test set (name, source file, target file). If the row also has an
+    ensemble in the paper, several seeds make up an ensemble.
     """
     row, runs = PAPER[name], []
     for further in range(plan.seeds):

@@ -110,12 +110,7 @@ def check_grid(plan, rows):
 
 
 def check_recipes(choices, recipes):
-    """Rejects choices that cannot be tried for a tenth of the steps, or do not mean what they say.
-
-    Args:
-        choices: the `Choice`s of a row.
-        recipes: the `Recipe` of the full training with each choice.
-    """
+    """Rejects choices that cannot be tried for a tenth of the steps, or have other layers."""
     for choice, recipe in zip(choices, recipes, strict=True):
         shortened(recipe)
         decoder_layers = recipe.experiment.model.decoder_layers
@@ -146,15 +141,7 @@ def shortened(recipe):
 
 
 def search(folder, row, choices, recipes, text):
-    """Trains all choices of a row; returns a list of `GridResult`s.
-
-    Args:
-        folder: folder of the row.
-        row: name of the row.
-        choices: a list of `Choice`s.
-        recipes: the `Recipe` of the full training with each choice.
-        text: the `EncodedText`.
-    """
+    """Trains all choices of a row, by the recipes of the full trainings; returns `GridResult`s."""
     results = []
     for choice, recipe in zip(choices, map(shortened, recipes), strict=True):
         place = folder / "grid" / choice.name
@@ -188,13 +175,7 @@ def best(results):
 
 
 def write_grid(plan, folder, results):
-    """Writes the outcome of all short trainings so far.
-
-    Args:
-        plan: a `Plan`.
-        folder: the output folder.
-        results: {row: list of `GridResult`s}.
-    """
+    """Writes the outcome of all short trainings so far, {row: list of `GridResult`s}."""
     chosen = [best(of_row) for of_row in results.values()]
     columns = {
         "row": lambda each: each.row,

@@ -9,17 +9,11 @@ from t2t_keras.visualization.panels import Panel, draw_panels
 
 
 class RowProgress(NamedTuple):
-    """The training cost up to an evaluation, and its BLEU on the held-out text.
+    """The training cost up to an evaluation, and its BLEU on the held-out text."""
 
-    Args:
-        operations: floating-point operations of matrix products.
-        seconds: duration of the training steps.
-        bleu: BLEU, or None if the evaluation had no translations.
-    """
-
-    operations: float
-    seconds: float
-    bleu: float | None
+    operations: float  # floating-point operations of matrix products
+    seconds: float  # duration of the training steps
+    bleu: float | None  # BLEU, or None if the evaluation had no translations
 
 
 def progress_of(run):
@@ -35,12 +29,8 @@ def progress_of(run):
 def draw_progress(path, rows):
     """Draws BLEU over operations and over minutes. If no row has a BLEU, writes no file.
 
-    With several seeds, the line is their mean, and the band around it reaches from the lowest to
-    the highest.
-
-    Args:
-        path: path of the PNG file.
-        rows: {name of the row: a list of `RowProgress` for each seed}.
+    `rows` is {name of the row: a list of `RowProgress` for each seed}. With several seeds, the line
+    is their mean, and the band around it reaches from the lowest to the highest.
     """
     rows = {name: merged(of_seeds) for name, of_seeds in rows.items()}
     rows = {name: points for name, points in rows.items() if points}

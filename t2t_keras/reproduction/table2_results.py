@@ -34,15 +34,7 @@ class Table2Result(NamedTuple):
 
 
 def result_of(row, test, recipe, runs, output, target):
-    """Returns the `Table2Result` of a translated test set.
-
-    Args:
-        row: name of the row, or of the ensemble.
-        test: name of the test set.
-        recipe: the `Recipe`.
-        runs: the runs that translated it, each with its `ChosenWeights`.
-        output, target: the translations and the references.
-    """
+    """Returns the `Table2Result` of a test set that `runs`, (run, weights), have translated."""
     first, weights = runs[0]
     facts, text = facts_of(first), weights.text
     if len(runs) > 1:

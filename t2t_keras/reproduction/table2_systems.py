@@ -4,24 +4,15 @@ from typing import NamedTuple
 
 
 class PaperRow(NamedTuple):
-    """A row of the paper's table.
+    """A row of the paper's table."""
 
-    Args:
-        config: shipped config with the row's settings.
-        data_set: TensorFlow data set of the text.
-        languages: source and target language.
-        checkpoints: number of checkpoints that the training wrote, one every ten minutes.
-        averaged: number of final checkpoints that were averaged.
-        bleu, flops: BLEU and training cost in the paper, or None if not given.
-    """
-
-    config: str
-    data_set: str
-    languages: tuple
-    checkpoints: int
-    averaged: int
-    bleu: float | None
-    flops: float | None
+    config: str  # shipped config with the row's settings
+    data_set: str  # TensorFlow data set of the text
+    languages: tuple  # source and target language
+    checkpoints: int  # number of checkpoints that the training wrote, one every ten minutes
+    averaged: int  # number of final checkpoints that were averaged
+    bleu: float | None  # in the paper, or None if not given
+    flops: float | None  # training cost in the paper, or None if not given
 
 
 EN_DE = ("wmt14_translate/de-en", ("en", "de"))

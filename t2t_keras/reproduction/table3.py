@@ -93,10 +93,7 @@ def check(plan):
 def recipe_of(plan, row, further=0):
     """Returns a row's `Recipe`: the reduced base, with the paper's changes for this row.
 
-    Args:
-        plan: a `Plan`.
-        row: name of the row.
-        further: number added to the random seed.
+    `further` is added to the random seed.
     """
     config = f"table3:{row}"
     base, paper, ours = (load_experiment(c) for c in ("table3:base", config, config))
@@ -123,18 +120,9 @@ def training_text(plan, folder, base):
 
 
 def score_row(plan, folder, name, row, recipe, base, text):
-    """Trains a row with one seed and scores it on the held-out text.
+    """Trains a row with the recipe's seed and scores it on the held-out text.
 
     If the training diverges, the perplexity is infinite and BLEU is NaN.
-
-    Args:
-        plan: a `Plan`.
-        folder: folder of the training.
-        name: name of the training in messages.
-        row: name of the row.
-        recipe: the row's `Recipe`, with the seed.
-        base: the `Recipe` of base.
-        text: the `EncodedText`.
     """
     stages, run = Stages(folder, name, text.stages), Run(folder / "run")
     finished = train_unless_it_diverges(stages, run, recipe, text.folder)
@@ -195,11 +183,7 @@ def perplexity_of(path):
 
 
 def write_results(plan, folder, results, base, text):
-    """Writes the table of all results so far and returns it as Markdown.
-
-    Args:
-        results: `Table3Result`s of one or several seeds a row.
-    """
+    """Writes the table of all `Table3Result`s so far and returns it as Markdown."""
     table3 = load_config_file(find_config("table3"))
     first = max(results, key=lambda each: each.bleu.lines)  # one that has not diverged
     # All rows have the same data settings.
@@ -252,11 +236,8 @@ def write_results(plan, folder, results, base, text):
 def measured_columns(name, values, form):
     """Returns the columns of our results: their means, and the differences from base.
 
-    Args:
-        name: name of the result.
-        values: {row: results, one for each seed}. With several seeds, both columns are followed by
-            their standard errors.
-        form: format of the means.
+    `values` is {row: results, one for each seed}. With several seeds, both columns are followed by
+    their standard errors.
     """
     means = {row: statistics.mean(found) for row, found in values.items()}
     base = means.get("base")

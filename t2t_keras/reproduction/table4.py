@@ -62,25 +62,15 @@ PAPER = (
 
 
 class Table4Result(NamedTuple):
-    """A line of the table: the scores of one search on one treebank.
+    """A line of the table: the scores of one search on one treebank."""
 
-    Args:
-        test: name of the treebank, "dev" or "test".
-        constrain: constraint of the search, see `SearchConfig`.
-        facts: `Facts` of the run.
-        score: `Bracketing` of the sentences that are not in the training text.
-        seen: number of the treebank's sentences that are in the training text.
-        score_of_all: `Bracketing` of all sentences.
-        repaired: number of outputs that were not trees over their sentences.
-    """
-
-    test: str
-    constrain: str
+    test: str  # name of the treebank, "dev" or "test"
+    constrain: str  # constraint of the search, see `SearchConfig`
     facts: Facts
-    score: Bracketing
-    seen: int
-    score_of_all: Bracketing
-    repaired: int
+    score: Bracketing  # of the sentences that are not in the training text
+    seen: int  # number of the treebank's sentences that are in the training text
+    score_of_all: Bracketing  # of all sentences
+    repaired: int  # number of outputs that were not trees over their sentences
 
 
 def reproduce(plan):
@@ -183,14 +173,9 @@ def check_unseen(files, golds, seen):
 
 
 def trained_run(plan, folder, first, recipe, trees):
-    """Trains a run and returns it with its averaged `Weights`.
+    """Trains a run and returns it with its averaged `ChosenWeights`.
 
-    Args:
-        plan: a `Plan`.
-        folder: the output folder.
-        first: `Recipe` of a training that comes first, or None.
-        recipe: `Recipe` of the run.
-        trees: files of trees to train on.
+    If there is a recipe `first`, the training starts from the weights of that training.
     """
     stages, data, run = Stages(folder, "parsing"), folder / "data", Run(folder / "run")
     stages.run_once(

@@ -15,17 +15,11 @@ from t2t_keras.stages.stages import Stages
 
 
 class EncodedText(NamedTuple):
-    """A text to train on.
+    """A text to train on."""
 
-    Args:
-        folder: folder of the encoded text.
-        stages: `Stages` that wrote it.
-        dev: source and target files of the held-out text, or None.
-    """
-
-    folder: Path
-    stages: Stages
-    dev: tuple | None
+    folder: Path  # folder of the encoded text
+    stages: Stages  # `Stages` that wrote it
+    dev: tuple | None  # source and target files of the held-out text, or None
 
     @property
     def pairs(self):
@@ -50,12 +44,7 @@ def check_files(plan):
 
 
 def check_lines(name, source, target):
-    """Rejects files that are missing, empty or of different lengths.
-
-    Args:
-        name: "dev" or "test", the prefix of the flags.
-        source, target: paths of the two files.
-    """
+    """Rejects files of --NAME_source and --NAME_target that are missing, empty or not parallel."""
     for side, path in (("source", source), ("target", target)):
         if not Path(path).is_file():
             raise ValueError(f"--{name}_{side} must be a text file. Received: {path}")
@@ -65,18 +54,9 @@ def check_lines(name, source, target):
 
 
 def encoded_text(plan, folder, name, recipe, data_set, languages):
-    """Encodes the plan's training text, or a TensorFlow data set if the plan has no text.
+    """Returns the plan's training text, or a data set if it has none, as an `EncodedText`.
 
-    Args:
-        plan: a `Plan`.
-        folder: folder for the text's files.
-        name: the text's name in messages.
-        recipe: a `Recipe`.
-        data_set, languages: the TensorFlow data set and its two languages. Its validation split
-            is the held-out text, unless the plan names one.
-
-    Returns:
-        An `EncodedText`.
+    The validation split of the TensorFlow data set is the held-out text, unless the plan names one.
     """
     dev = (plan.dev_source, plan.dev_target) if plan.dev_source else None
     if plan.source:
@@ -92,10 +72,9 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
 
 
 def encoded_files(folder, name, recipe, source, target, dev, vocabulary=None):
-    """Encodes text files; for the arguments, see `encoded_text` and `EncodedText`.
+    """Encodes text files as an `EncodedText`.
 
-    Args:
-        vocabulary: folder of an existing vocabulary. None: learn one from the text.
+    `vocabulary` is the folder of an existing vocabulary. None: learn one from the text.
     """
     flags = [f"--source={source}", f"--target={target}"]
     reads = [*find_files("source", source), *find_files("target", target)]
@@ -110,12 +89,7 @@ def encoded_files(folder, name, recipe, source, target, dev, vocabulary=None):
 def prepare(folder, name, recipe, flags, reads=()):
     """Encodes a text into `folder/data` and returns the text's `Stages`.
 
-    Args:
-        folder: folder for the encoded text and its logs.
-        name: the text's name in messages.
-        recipe: a `Recipe`.
-        flags: flags of t2t-prepare that name the text.
-        reads: the files that contain the text, if any.
+    `flags` of t2t-prepare name the text, `reads` are the files that contain it, if any.
     """
     stages, data = Stages(folder, name), folder / "data"
     stages.run_once(
@@ -157,11 +131,7 @@ def tfds_files(plan, folder, data_set, languages, split):
 
 
 def encoded_toy_grammar(folder, recipe, vocabulary=None):
-    """Encodes sentences of the toy grammar; unseen combinations of words are held out.
-
-    Args:
-        vocabulary: see `encoded_files`.
-    """
+    """Encodes sentences of the toy grammar; unseen combinations of words are held out."""
     count = recipe.experiment.data.toy_pairs
     sets = {"train": pairs(count), "dev": pairs(300, "test")}
     return encoded_pairs(folder, "toy grammar", recipe, sets, vocabulary)
@@ -179,16 +149,7 @@ def encoded_toy_documents(folder, recipe, words, shortest):
 
 
 def encoded_pairs(folder, name, recipe, sets, vocabulary=None):
-    """Writes pairs of lines to files and encodes them.
-
-    Args:
-        folder, name, recipe: see `encoded_text`.
-        sets: {"train": list of (English, German) pairs, "dev": the same}.
-        vocabulary: see `encoded_files`.
-
-    Returns:
-        An `EncodedText`.
-    """
+    """Writes {"train" or "dev": list of (English, German)} to files; returns an `EncodedText`."""
     files = {}
     for part, lines in sets.items():
         files[part] = [folder / f"{part}.{language}" for language in ("en", "de")]

@@ -7,13 +7,7 @@ from t2t_keras.checks import check_integer
 
 
 def median_seconds(calls, rounds, warm_up=2):
-    """Returns the median seconds of each call, after warm-up calls.
-
-    Args:
-        calls: functions without arguments.
-        rounds: number of timed calls of each function.
-        warm_up: number of calls of each function that precede the timed calls.
-    """
+    """Returns the median seconds of each function in `calls`, after `warm_up` calls of each."""
     for call in calls:
         for _ in range(warm_up):
             call()
@@ -27,11 +21,7 @@ def median_seconds(calls, rounds, warm_up=2):
 
 
 def sorted_lengths(lengths):
-    """Returns the distinct sequence lengths in ascending order.
-
-    Args:
-        lengths: integers, or decimal strings from a flag.
-    """
+    """Returns the distinct lengths, integers or decimal strings from a flag, in ascending order."""
     lengths = [int(n) if isinstance(n, str) and n.isdecimal() else n for n in lengths]
     if not lengths:
         raise ValueError("`lengths` must have at least one length. Received: none")

@@ -16,15 +16,11 @@ LEVEL = 0.05  # a difference counts if its corrected p is below this level
 
 
 class Verdict(NamedTuple):
-    """A row's difference from base, compared with the paper's.
+    """A row's difference from base, compared with the paper's."""
 
-    Args:
-        p: two-sided p of "the row is like base", corrected for the number of rows.
-        word: "agrees", "contradicts", "cannot be told" or "diverged". If the paper has no
-            difference, a row without a difference beyond error agrees.
-    """
-
-    p: float
+    p: float  # two-sided p of "the row is like base", corrected for the number of rows
+    # "agrees", "contradicts", "cannot be told" or "diverged". If the paper has no difference, a row
+    # without a difference beyond error agrees.
     word: str
 
 

@@ -15,12 +15,7 @@ HEADS = 8  # number of heads; other experiments share the run of the complete mo
 
 
 def variants(training, d_model):
-    """Returns {name of the variant: its changes to the complete model}.
-
-    Args:
-        training: the `TrainingConfig` of the complete model.
-        d_model: width of all variants.
-    """
+    """Returns {name of the variant: its changes to the complete model}."""
     rate = highest_rate(training, d_model)
     constant = {"training.schedule": "constant", "training.learning_rate": rate}
     return {

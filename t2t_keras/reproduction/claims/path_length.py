@@ -27,17 +27,11 @@ LOWER_RATE = 5 / 12
 
 
 class Kind(NamedTuple):
-    """A kind of layer.
+    """A kind of layer."""
 
-    Args:
-        config: name of the config with the model.
-        changes: {setting: value} for this kind.
-        name: name of the layer in the table and the plot.
-    """
-
-    config: str
-    changes: dict
-    name: str
+    config: str  # name of the config with the model
+    changes: dict  # {setting: value} for this kind
+    name: str  # name of the layer in the table and the plot
 
 
 KINDS = {

@@ -38,21 +38,13 @@ DRAWN = [name for name, (_, far) in ROWS.items() if far == FAR]
 
 
 class Case(NamedTuple):
-    """A relation in a document, and the attention of all heads from the word at its start.
+    """A relation in a document, and the attention of all heads from the word at its start."""
 
-    Args:
-        kind: kind of the relation.
-        distance: index of the word at its end minus that of the word at its start.
-        words: number of words that the heads can attend to.
-        shares: each head's weight on the word at the end, `[layers · heads]`.
-        is_largest: whether this weight is the head's largest, `[layers · heads]`.
-    """
-
-    kind: str
-    distance: int
-    words: int
-    shares: Any
-    is_largest: Any
+    kind: str  # kind of the relation
+    distance: int  # index of the word at its end minus that of the word at its start
+    words: int  # number of words that the heads can attend to
+    shares: Any  # each head's weight on the word at the end, `[layers · heads]`
+    is_largest: Any  # whether this weight is the head's largest, `[layers · heads]`
 
 
 def analyse(folder, step):

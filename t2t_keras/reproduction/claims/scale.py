@@ -19,17 +19,11 @@ NAMES = {"scaled": "divided by √d_k", "unscaled": "not divided"}
 
 
 class Statistics(NamedTuple):
-    """Statistics of random scores and their softmax, as means over queries.
+    """Statistics of random scores and their softmax, as means over queries."""
 
-    Args:
-        variance: variance of the scores.
-        entropy: entropy of the softmax in nats.
-        gradient: Frobenius norm of the softmax's derivative with respect to the scores.
-    """
-
-    variance: float
-    entropy: float
-    gradient: float
+    variance: float  # variance of the scores
+    entropy: float  # entropy of the softmax in nats
+    gradient: float  # Frobenius norm of the softmax's derivative with respect to the scores
 
 
 def statistics(d_k, divided, seed=0):

@@ -29,12 +29,10 @@ class ToyRuns:
         self.recipe({})  # raises if a setting is wrong
 
     def recipe(self, changes, config=None):
-        """Returns the `Recipe` of a variant.
+        """Returns the `Recipe` of a variant, by {setting: value}, such as {"model.num_heads": 1}.
 
-        Args:
-            changes: {setting: value}, such as {"model.num_heads": 1}.
-            config: name of a config whose model is used, without the plan's overrides. If None,
-                the model of `claims` is used, with the overrides.
+        If `config` is None, the model of `claims` is used, with the plan's overrides. Otherwise the
+        model of that config is used, without them.
         """
         experiment = load_experiment(CONFIG)
         if self.plan.steps:
@@ -60,10 +58,7 @@ class ToyRuns:
     def trained(self, name, changes, text=None, config=None):
         """Trains a variant, with evaluations on held-out text, and returns its `Run`.
 
-        Args:
-            name: name of the variant's folder.
-            changes, config: see `recipe`.
-            text: an `EncodedText`. If None, the toy grammar is used.
+        Without a `text`, it is the toy grammar. For `changes` and `config`, see `recipe`.
         """
         text = text or self.text
         folder = self.plan.folder / "runs" / name
