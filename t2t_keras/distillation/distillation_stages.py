@@ -22,7 +22,6 @@ from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.distillation.inputs import (
     TEACHERS,
-    as_json,
     cleaning_plugins,
     inputs_of,
     preparation_settings,
@@ -79,13 +78,11 @@ def prepared_data(plan, inputs, texts):
         command="prepare",
         arguments=cleaning_flags(plan, texts),
         creates=data / "report.json",
-        depends_on=as_json(
-            [
-                *(inputs.texts["--vocabulary"], inputs.texts["vocabulary"], plan.keep),
-                *(inputs.languages, inputs.tag, digest_of(cleaning_plugins(plan.experiment))),
-                preparation_settings(plan.experiment),
-            ]
-        ),
+        depends_on=[
+            *(inputs.texts["--vocabulary"], inputs.texts["vocabulary"], plan.keep),
+            *(inputs.languages, inputs.tag, digest_of(cleaning_plugins(plan.experiment))),
+            preparation_settings(plan.experiment),
+        ],
         unrecorded=[
             *(*flags, vocabulary, *scores),
             *(f"--source={texts.flag(0)}", f"--target={texts.flag(1)}", f"--output={data}"),

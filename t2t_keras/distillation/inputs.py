@@ -1,6 +1,5 @@
 """Checks everything that a distillation starts from, and records it."""
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +67,7 @@ def inputs_of(plan):
     }
     if plugins := cleaning_plugins(plan.experiment):
         digests["plug-ins that clean"] = digest_of(plugins)
-    texts = as_json(settings | digests | preparation_settings(plan.experiment))
+    texts = settings | digests | preparation_settings(plan.experiment)
     flat = plan.experiment.flat()
     student = {name: value for name, value in flat.items() if name not in texts}
     dev = [plan.dev_source, plan.dev_target] if plan.dev_source else []
@@ -80,7 +79,7 @@ def inputs_of(plan):
         tag=tag,
         vocabulary=vocabulary,
         texts=texts,
-        student=as_json(student | texts),
+        student=student | texts,
     )
 
 
@@ -112,7 +111,3 @@ def preparation_settings(experiment):
         for name, value in experiment.flat().items()
         if name.startswith(parts) and name != "data.vocabulary.size"
     }
-
-
-def as_json(contents):
-    return json.loads(json.dumps(contents))

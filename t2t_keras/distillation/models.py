@@ -4,7 +4,6 @@ Nothing here loads TensorFlow, which would keep the memory of a GPU from the sta
 """
 
 import dataclasses
-import json
 from pathlib import Path
 
 from pipelines.atomic_files import json_digest, read_json
@@ -58,7 +57,7 @@ class GivenModel:
             files = sorted(path for path in self.folder.rglob("*") if path.is_file())
             return digest_of(path for path in files if path.name != ".lock")
         run = RunFolder(self.name)
-        search = json.loads(json.dumps(dataclasses.asdict(run.search_settings())))
+        search = dataclasses.asdict(run.search_settings())
         return json_digest([run.weights_file_digest(), run.settings_digest(), search])
 
 

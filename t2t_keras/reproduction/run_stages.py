@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -155,7 +154,7 @@ def translate(stages, stage, runs, search, source, output):
         ],
         creates=output,
         reads=[*(weights.file for _, weights in runs), source],
-        depends_on=json.loads(json.dumps(dataclasses.asdict(runs[0][0].experiment().search))),
+        depends_on=dataclasses.asdict(runs[0][0].experiment().search),
     )
 
 

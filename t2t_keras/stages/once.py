@@ -1,5 +1,7 @@
 """Results that are computed once and kept in a file."""
 
+import json
+
 from pipelines.atomic_files import read_json, write_json
 
 
@@ -8,11 +10,11 @@ def once(path, key, make):
 
     Args:
         path: path of the JSON file that stores the key and the result.
-        key: all values that the result depends on, in JSON types. A stored result with
+        key: all values that the result depends on, that JSON can hold. A stored result with
             a different key is replaced.
         make: function without arguments that returns JSON types.
     """
-    earlier = read_json(path, {})
+    key, earlier = json.loads(json.dumps(key)), read_json(path, {})
     if earlier.get("key") == key:
         return earlier["result"]
     path.unlink(missing_ok=True)  # it no longer describes the files that `make` writes

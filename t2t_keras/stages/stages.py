@@ -6,6 +6,7 @@ the experiment itself, which runs in this process.
 """
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -80,7 +81,7 @@ class Stages:
             arguments: the command's arguments.
             creates: file that the stage creates.
             reads: input files, except the files that earlier stages wrote.
-            depends_on: anything else that affects the result, in JSON types.
+            depends_on: anything else that affects the result, that JSON can hold.
             unrecorded: further arguments, which do not affect the result, such as the paths of
                 files whose contents `depends_on` has.
             replaces: output folder that the command refuses to change for other inputs. It is
@@ -117,7 +118,8 @@ class Stages:
             stage, creates, reads, depends_on, replaces: see `run_once`.
         """
         digest = digest_of(map(Path, reads)) if reads else ""
-        self.history.append([*words, digest, depends_on])
+        # As the record has it, with lists in place of tuples.
+        self.history.append(json.loads(json.dumps([*words, digest, depends_on])))
         record = self.folder / "stages.json"
         known = read_json(record, {})  # {stage: [history, whether it has finished]}
         begun, finished = known.get(stage, (None, False))

@@ -1,7 +1,6 @@
 """The comparison of teachers and student: which rows are compared, the files, and wrong input."""
 
 import csv
-import json
 import shutil
 
 import pytest
@@ -81,7 +80,6 @@ def test_translations_are_made_again_after_a_change_of_the_search(run, tmp_path)
         write_json(export / "export.json", {"search": {"beam": 4, "alpha": alpha}})
         found.append([settings_of(each) for each in (of_run, of_export, of_saved)])
     assert all(before != after for before, after in zip(*found, strict=True))
-    assert json.loads(json.dumps(found)) == found, "a record of stages holds it"
 
 
 TEACHERS = [["teacher"]]

@@ -1,14 +1,16 @@
 """The weights and the settings of a run that a table names."""
 
-import json
+import contextlib
 from unittest import mock
 
 import pytest
 from support.runs.untrained import save_checkpoint, toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import write_json
+from pipelines.exit_codes import DIVERGED, NO_SPACE
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.reproduction import run_stages
 from t2t_keras.reproduction.recipe import Recipe
 from t2t_keras.reproduction.run_stages import (
     ChosenWeights,
@@ -16,9 +18,11 @@ from t2t_keras.reproduction.run_stages import (
     check_same,
     default_weights,
     train,
+    train_unless_it_diverges,
     translate,
 )
 from t2t_keras.runs.run import Run
+from t2t_keras.stages.stages import StageFailed
 
 
 def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_path):
@@ -60,7 +64,6 @@ def translation_stage(settings_of_run, **search):
 def test_a_translation_depends_on_all_search_settings_of_its_run():
     plain = translation_stage({"banned": (5,)})["depends_on"]
     assert plain != translation_stage({"banned": (5,), "penalty": "marian"})["depends_on"]
-    assert json.loads(json.dumps(plain)) == plain, "it is compared with what a file keeps"
 
 
 def test_outputs_of_any_kind_are_not_constrained_as_the_run_is():
@@ -105,3 +108,10 @@ def test_a_run_resumes_with_its_own_settings_and_text_and_more_steps_only(tmp_pa
     with pytest.raises(ValueError, match=r"Changed: training text\."):
         train(stages, run, Recipe("base", ours, ours), data, dev)
     stages.run_once.assert_not_called()
+
+
+@pytest.mark.parametrize("code", [DIVERGED, NO_SPACE])
+def test_a_training_that_diverges_is_a_result_and_other_failures_end_the_table(code, monkeypatch):
+    monkeypatch.setattr(run_stages, "train", mock.Mock(side_effect=StageFailed("failed", code)))
+    with contextlib.nullcontext() if code == DIVERGED else pytest.raises(StageFailed):
+        assert not train_unless_it_diverges(mock.Mock(), None, None, None)

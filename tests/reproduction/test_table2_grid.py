@@ -5,9 +5,8 @@ import math
 import pytest
 from support.runs.reproduced import cells
 
-from pipelines.exit_codes import DIVERGED
 from t2t_keras.experiment import differences, load_experiment
-from t2t_keras.reproduction import Plan, reproduce, run_stages
+from t2t_keras.reproduction import Plan, reproduce, table2_grid
 from t2t_keras.reproduction.table2 import recipe_of
 from t2t_keras.reproduction.table2_grid import (
     Choice,
@@ -20,7 +19,7 @@ from t2t_keras.reproduction.table2_grid import (
 )
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.settings_file import write_settings
-from t2t_keras.stages.stages import StageFailed, Stages
+from t2t_keras.stages.stages import Stages
 from t2t_keras.training.logs.metrics_file import MetricsFile
 
 ROWS = ["ende_base", "ende_moe"]
@@ -91,8 +90,7 @@ def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path):
         best(results[2:])
 
 
-def searched(folder, error, monkeypatch):
-    """Searches a grid whose second short training raises an error; returns its perplexities."""
+def test_a_choice_that_diverges_loses(tmp_path, monkeypatch):
     choices = choices_of(grid(), ROWS)["ende_base"][:2]
     recipes = [recipe_of(each.applied(grid()), "ende_base", "multi30k") for each in choices]
 
@@ -100,19 +98,12 @@ def searched(folder, error, monkeypatch):
         run.folder.mkdir(parents=True)
         write_settings(run.config_file, recipe.experiment)
         MetricsFile(run.folder / "metrics.jsonl").append({"step": 1, "perplexity": 9.0})
-        if recipe.experiment.model.num_layers == 4:
-            raise error
+        return recipe.experiment.model.num_layers == 2
 
-    monkeypatch.setattr(run_stages, "train", train)
-    text = EncodedText(folder, Stages(folder, "text"), None)
-    return [each.perplexity for each in search(folder, "ende_base", choices, recipes, text)]
-
-
-def test_a_choice_that_diverges_loses_and_other_errors_end_the_command(tmp_path, monkeypatch):
-    diverged = StageFailed("train failed: The loss of step 3 is nan.", DIVERGED)
-    assert searched(tmp_path / "one", diverged, monkeypatch) == [9.0, math.inf]
-    with pytest.raises(ValueError, match="disk"):
-        searched(tmp_path / "other", ValueError("The disk is full"), monkeypatch)
+    monkeypatch.setattr(table2_grid, "train_unless_it_diverges", train)
+    text = EncodedText(tmp_path, Stages(tmp_path, "text"), None)
+    found = search(tmp_path, "ende_base", choices, recipes, text)
+    assert [each.perplexity for each in found] == [9.0, math.inf]
 
 
 @pytest.mark.parametrize(
