@@ -26,7 +26,9 @@ LONGEST_UNIT = 100
 
 def differs_in_length(pair, setting):
     most, expected = setting
-    shorter, longer = sorted((expected * len(pair.source), len(pair.target)))
+    shorter, longer = pair.shorter, pair.longer
+    if expected != 1:
+        shorter, longer = sorted((expected * len(pair.source), len(pair.target)))
     return longer > most * max(shorter, FEW_CHARACTERS)
 
 
