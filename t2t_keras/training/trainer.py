@@ -101,8 +101,7 @@ class Trainer:
     def train(self):
         """Trains to the last step, or until it is stopped, and saves.
 
-        Returns:
-            The reason for stopping before the last step, or None.
+        Returns the reason for stopping before the last step, or None.
         """
         self.resume()
         if self.step >= self.config.steps or self.stopped_early:
@@ -188,10 +187,8 @@ class Trainer:
     def agree_to_stop(self, at_once):
         """Makes all machines stop after the same step if any of them was asked to.
 
-        Several machines compare notes every few steps, because it makes them wait for the step.
-
-        Args:
-            at_once: whether to do so after this step; the same on all machines.
+        Several machines compare notes every few steps, because it makes them wait for the step; if
+        `at_once`, which must be the same on all machines, after this step.
         """
         if self.model.stop_training:
             self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
@@ -220,11 +217,7 @@ class Trainer:
         return bool(best_on_schedule or by_schedule)
 
     def evaluate(self, logs):
-        """Evaluates the model and records the results.
-
-        Returns:
-            Whether the held-out metric that `training.best_metric` names is the best so far.
-        """
+        """Evaluates the model and records the results. Returns whether the best metric improved."""
         results = {f"train_{name}": float(value) for name, value in logs.items()}
         examples = {}
         is_best = False
