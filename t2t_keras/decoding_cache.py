@@ -79,16 +79,9 @@ class DecodingStep(NamedTuple):
         return self.visible.shape[2]
 
     def attend(self, attention, queries, keys, values, cache):
-        """Computes causal self-attention.
+        """Computes causal self-attention from queries as heads, and keys and values as rows.
 
-        Args:
-            attention: the `MultiHeadAttention`.
-            queries: heads.
-            keys, values: the keys and values of this position, as rows.
-            cache: see `MultiHeadAttention.decode_step`.
-
-        Returns:
-            Heads, and the cache with this position in it.
+        Returns heads, and the cache with this position in it.
         """
         keys, values = (
             ops.reshape(x, (-1, x.shape[-1] // attention.num_heads)) for x in (keys, values)
@@ -99,12 +92,7 @@ class DecodingStep(NamedTuple):
         return heads, cache
 
     def write(self, cache, keys, values):
-        """Returns the cache with this position in it.
-
-        Args:
-            keys: `[sentences · beams · heads, d_k]`.
-            values: `[sentences · beams · heads, d_v]`.
-        """
+        """Returns the cache with this position in it: `[sentences · beams · heads, d_k or d_v]`."""
         # With an index for each vector, TensorFlow updates in place. For a slice, it copies the
         # cache.
         return KeysValues(
@@ -225,12 +213,9 @@ def offsets_for(attention, step, cache):
 
 
 def in_rolling_cache(visible, position, beams, slots):
-    """Returns a mask `[sentences, beams, slots]` over a rolling cache at `position`.
+    """Returns the part of a mask over all positions that a cache of `slots` slots holds.
 
-    Args:
-        visible: the mask over a cache with the slots of all positions.
-        position, beams: see `decoding_step`.
-        slots: number of slots of the rolling cache.
+    Shape: `[sentences, beams, slots]`.
     """
     indices = ops.arange(slots, dtype="int32")
     age = ages(position, beams, slots)

@@ -201,11 +201,9 @@ class NoTokenLoss(ValueError):
 
 
 def token_loss(loss, vocab_size):
-    """Returns a loss of Keras as a `TokenLoss`. Raises `NoTokenLoss` if it cannot be one.
+    """Returns a Keras loss, its name or a function (labels, logits) → losses as a `TokenLoss`.
 
-    Args:
-        loss: a `keras.losses.Loss`, its name, or a function (labels, logits) → losses.
-        vocab_size: number of logits.
+    Raises `NoTokenLoss` if it cannot be one. `vocab_size` is the number of logits.
     """
     loss = keras.losses.get(loss)
     if is_token_loss(loss):
@@ -262,9 +260,7 @@ def weighted_sum(losses, weights):
 def token_weights(labels, sample_weight=None):
     """Returns the weight of each position: 0 for padding, 1 or its `sample_weight` for a token.
 
-    Args:
-        labels: `[batch, length]`.
-        sample_weight: None, `[batch]` or `[batch, length]`.
+    `labels` are `[batch, length]`; `sample_weight` is None, `[batch]` or `[batch, length]`.
     """
     weights = ops.cast(padding_mask(labels), "float32")
     if sample_weight is None:
@@ -304,11 +300,8 @@ LOSSES = Registry(
 def named_loss(name, options="", label_smoothing=0.1):
     """Returns the loss that the settings `training.loss` and `training.loss_options` describe.
 
-    Args:
-        name: a name in `LOSSES`.
-        options: "NAME=VALUE,NAME=VALUE".
-        label_smoothing: ε, for losses with an argument of this name. Other losses accept only the
-            default, 0.1, and 0.
+    `label_smoothing` is for losses with an argument of this name. Other losses accept only the
+    default, 0.1, and 0.
     """
     loss = made("loss", LOSSES, name, options, label_smoothing=label_smoothing)
     check(callable(loss), f"LOSSES[{name!r}]", loss, "a function or class that returns a loss")

@@ -42,11 +42,9 @@ ops = Operations()
 
 
 def map_structure(function, *structures):
-    """Applies a function to the arrays of a structure of dicts, lists and tuples.
+    """Applies a function to the arrays of equal structures of dicts, lists and tuples.
 
-    Args:
-        function: function of one array from each structure.
-        *structures: structures of the same form. None stays None.
+    None stays None.
     """
     first = structures[0]
     if first is None:

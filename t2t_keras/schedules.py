@@ -111,10 +111,7 @@ SCHEDULES = Registry("SCHEDULES", "training.schedule", {"paper": paper, **OF_PEA
 def named_schedule(name, options="", **facts):
     """Returns the schedule that `training.schedule` and `training.schedule_options` describe.
 
-    Args:
-        name: a name in `SCHEDULES`.
-        options: "NAME=VALUE,NAME=VALUE".
-        **facts: d_model, learning_rate, warmup_steps and steps.
+    `facts` are d_model, learning_rate, warmup_steps and steps.
     """
     schedule = made("schedule", SCHEDULES, name, options, **facts)
     allowed = "a function that returns a keras.optimizers.schedules.LearningRateSchedule"

@@ -60,16 +60,10 @@ def alignment_heads(config):
 
 
 def attention_between(model, source, target, choice=None):
-    """Returns the cross-attention that aligns the words of a translation.
+    """Returns cross-attention `[rows, target_length, source_length]` that aligns the words.
 
-    Args:
-        model: a `SequenceModel` with cross-attention.
-        source: ids `[rows, source_length]`.
-        target: ids of the translations, including the end token: `[rows, target_length]`.
-        choice: an `AlignmentHead`. None: the default.
-
-    Returns:
-        Weights `[rows, target_length, source_length]`, which sum to 1 over the source.
+    `source` and `target` are ids with the end token, `choice` is an `AlignmentHead` or None for the
+    default. The weights sum to 1 over the source.
     """
     choice = choice or AlignmentHead()
     choice.check(model.config)
@@ -89,15 +83,10 @@ def cross_attention(model, source, target):
 
 
 def all_attention(model, source, target):
-    """Returns the attention weights of all heads of a model, for a source and a target.
+    """Returns {kind of attention: weights `[rows, layers, heads, queries, keys]`}.
 
-    Args:
-        model, source, target: see `attention_between`.
-
-    Returns:
-        {kind of attention: weights `[rows, layers, heads, queries, keys]`}, for the kinds in
-        `ATTENTIONS` that all its blocks have. In "decoder" and "cross", query i predicts target
-        token i.
+    The kinds are those in `ATTENTIONS` that all blocks of the model have. In "decoder" and "cross",
+    query i predicts target token i. The arguments are those of `attention_between`.
     """
     read = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=BEGIN)
     weights = model.attention_weights({"source": source, "target": read})

@@ -9,9 +9,7 @@ WIDTH_MULTIPLE = 8  # batch widths are multiples of this, so that few shapes are
 def batches(lengths, tokens):
     """Yields lists of sequence indices, longest sequences first, because they need most memory.
 
-    Args:
-        lengths: {index: length of the sequence}.
-        tokens: maximum rows × width of a batch. A longer sequence forms a batch alone.
+    `lengths` is {index: length}. A batch has at most `tokens` rows × width, or a single sequence.
     """
     order = sorted(lengths, key=lambda index: -lengths[index])
     while order:
@@ -21,14 +19,9 @@ def batches(lengths, tokens):
 
 
 def padded(sequences, longest=None):
-    """Pads sequences to a common width, a multiple of `WIDTH_MULTIPLE`.
+    """Returns lists of ids as int32 `[rows, width]`; the width is a multiple of `WIDTH_MULTIPLE`.
 
-    Args:
-        sequences: a list of sequences of ids.
-        longest: maximum width. None: no maximum.
-
-    Returns:
-        int32 `[rows, width]`.
+    If `longest` is not None, it limits the width.
     """
     width = rounded(max(map(len, sequences)))
     width = width if longest is None else min(width, longest)
@@ -39,11 +32,9 @@ def padded(sequences, longest=None):
 
 
 def stacked(arrays, shape=None):
-    """Stacks arrays of different shapes, padding each with zeros at the end.
+    """Stacks arrays of different shapes, padding each with zeros at the end to `shape`.
 
-    Args:
-        arrays: a list. It may be empty only if `shape` is given.
-        shape: shape of each array after padding. None: the smallest that fits all arrays.
+    None is the smallest shape that fits all arrays; the list must not be empty then.
     """
     if shape is None:
         shape = np.max([array.shape for array in arrays], axis=0)

@@ -65,12 +65,9 @@ class Candidates(NamedTuple):
 
 
 class BeamSearch:
-    """Beam search with a model; see `decoding/search.py` for how its methods are called.
+    """Beam search with a `Transformer` or an `Ensemble`; decoding/search.py calls its methods.
 
-    Args:
-        model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`.
-        trees: a `TreeConstraint`. None: outputs need not be trees.
+    If `trees`, a `TreeConstraint`, is not None, outputs must be trees.
     """
 
     def __init__(self, model, config, trees=None):
@@ -176,14 +173,9 @@ class BeamSearch:
         )
 
     def continuations(self, state, logits):
-        """Returns the 2 · beam most likely continuations of each sentence's live hypotheses.
+        """Returns `Candidates`: the 2 · beam most likely continuations, most likely first.
 
-        Args:
-            state: the `BeamState`.
-            logits: `[sentences, beam, vocabulary]`.
-
-        Returns:
-            `Candidates`, most likely first. Only the first `beam` may end.
+        `logits` are `[sentences, beam, vocabulary]`. Only the first `beam` candidates may end.
         """
         if "beam" not in state.extras:
             return self.likeliest(state, logits)

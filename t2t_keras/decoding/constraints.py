@@ -82,16 +82,10 @@ def id_mask(ids, vocabulary):
 
 
 def repeats_ngram(tokens, position, n, vocabulary):
-    """Returns whether each token would complete an n-gram that the hypothesis already contains.
+    """Returns which tokens would complete an n-gram that the hypothesis already contains.
 
-    Args:
-        tokens: `[sentences, hypotheses, length]`.
-        position: number of tokens generated so far.
-        n: an int, or int32 `[sentences]`; 0: no constraint.
-        vocabulary: number of tokens.
-
-    Returns:
-        Booleans `[sentences, hypotheses, vocabulary]`.
+    `tokens` are `[sentences, hypotheses, length]`, of which `position` are generated; `n` is an int
+    or `[sentences]`, 0 for no constraint. The result is `[sentences, hypotheses, vocabulary]`.
     """
     length, fixed = ops.shape(tokens)[2], isinstance(n, int)
     if not fixed:

@@ -29,12 +29,9 @@ class GreedyState(NamedTuple):
 
 
 class Greedy:
-    """Greedy decoding with a model; see `decoding/search.py` for how its methods are called.
+    """Greedy decoding with a `Transformer` or an `Ensemble`; decoding/search.py calls its methods.
 
-    Args:
-        model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`.
-        trees: a `TreeConstraint`. None: outputs need not be trees.
+    If `trees`, a `TreeConstraint`, is not None, outputs must be trees.
     """
 
     count = 1  # hypotheses per sentence

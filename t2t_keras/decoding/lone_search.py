@@ -19,14 +19,10 @@ WIDEST = 32  # maximum beam; for more candidates, `top_k` orders ties differentl
 
 
 def lone_search(model, config, source, longest=None):
-    """Returns the `Hypotheses` of one sentence, equal to those of `numpy_search`.
+    """Returns the `Hypotheses` of one sentence, `[1, length]`, equal to those of `numpy_search`.
 
-    Args:
-        model: as in `numpy_search`, but its logits must be `Logits`.
-        config: a `SearchConfig` without constraints that does not sample, with a beam of at most
-            `WIDEST`.
-        source: ids `[1, source_length]`.
-        longest: see the `start` method of a search.
+    The model's logits must be `Logits`. `config` may have no constraints, must not sample, and its
+    beam is at most `WIDEST`.
     """
     limit = np.count_nonzero(source) + config.extra_length
     limit = limit if longest is None else min(limit, longest)
@@ -41,14 +37,7 @@ def lone_search(model, config, source, longest=None):
 
 
 class Steps:
-    """The steps of a model for one sentence.
-
-    Args:
-        model, memory, cache: see `numpy_search`.
-        room: capacity of the cache, in tokens.
-        longest: see `lone_search`.
-        beam: width of the beam.
-    """
+    """The steps of a model for one sentence; `room` is the capacity of the cache in tokens."""
 
     def __init__(self, model, memory, cache, room, longest, beam):
         self.model, self.memory, self.cache = model, memory, cache
@@ -57,11 +46,7 @@ class Steps:
         self.visible = np.zeros((1, beam, room * beam), "bool")
 
     def run(self, newest):
-        """Runs a step and returns the `top_tokens` of its `Logits`.
-
-        Args:
-            newest: the last token of each hypothesis.
-        """
+        """Runs a step on each hypothesis' last token. Returns the `top_tokens` of its `Logits`."""
         if self.position == self.room:
             self.room = until_stage(self.room + 1, self.longest)
             self.cache = self.model.extend_cache(self.cache, self.room, self.beam)
@@ -76,12 +61,7 @@ class Steps:
         return logits.top_tokens
 
     def top_tokens(self, newest, count):
-        """Runs a step and returns log P and ids of the most likely next tokens, `[beam, count]`.
-
-        Args:
-            newest: see `run`.
-            count: see `next_tokens`.
-        """
+        """Runs a step. Returns log P and ids of the likeliest next tokens, `[beam, count]`."""
         return allowed_log_p(*self.run(newest), count)
 
     def top_token(self, newest):
@@ -102,12 +82,7 @@ class Steps:
 
 
 def allowed_log_p(values, ids, normalizer, count):
-    """Returns log P and ids of the top tokens. That of the padding and begin tokens is impossible.
-
-    Args:
-        values, ids, normalizer: the `top_tokens` of `Logits`.
-        count: see `next_tokens`.
-    """
+    """Returns log P and ids of `count` top tokens. Padding and the begin token are impossible."""
     values, ids = values[:, : count + 2], ids[:, : count + 2]
     allowed = ids > BEGIN
     if not allowed.all():

@@ -47,8 +47,7 @@ def until_stage(length, longest):
 def advanced(method, state, room):
     """Steps until the arrays are full or half of the sentences are finished.
 
-    Returns:
-        The state, and booleans `[sentences]`: which sentences are unfinished.
+    Returns the state and which sentences are unfinished, `[sentences]`.
     """
     while True:
         unfinished = method.unfinished(state)

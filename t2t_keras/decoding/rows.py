@@ -40,12 +40,9 @@ def length_limits(source, longest, config):
 
 
 def length_penalty(length, config, alpha=None):
-    """Returns the length penalty, by which log P is divided.
+    """Returns the penalty, by which log P is divided, of lengths that include the end token.
 
-    Args:
-        length: number of tokens, including the end token.
-        config: a `SearchConfig`.
-        alpha: an array of exponents in place of `config.alpha`.
+    `alpha` is an array of exponents in place of `config.alpha`.
     """
     length = ops.cast(length, "float32")
     return config.length_penalty(ops.maximum(length, 1.0), alpha)  # a row of padding has length 0

@@ -47,11 +47,7 @@ class Sampling(Greedy):
 
 
 def draws_of(indices, longest, config):
-    """Returns the random numbers for sentences with these indices, one per token.
-
-    Returns:
-        float32 `[sentences, n_best, longest]`, from 0 to 1.
-    """
+    """Returns random numbers from 0 to 1 for sentence indices: `[sentences, n_best, longest]`."""
     return np.stack(
         [
             np.random.default_rng((config.seed, index)).random((longest, config.n_best)).T

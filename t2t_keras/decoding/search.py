@@ -38,12 +38,9 @@ def needs_draws(config):
 
 
 def method_of(model, config, trees=None):
-    """Returns the search method that `config` selects.
+    """Returns the search method that `config` selects for a `Transformer` or an `Ensemble`.
 
-    Args:
-        model: a `Transformer` or an `Ensemble`.
-        config: a `SearchConfig`.
-        trees: the `TreeConstraint`, if `config.constrain` is "tree". None: no such constraint.
+    `trees` is the `TreeConstraint` if `config.constrain` is "tree", and None otherwise.
     """
     if bool(config.constrain) != (trees is not None):
         raise ValueError(

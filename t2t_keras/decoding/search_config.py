@@ -78,12 +78,9 @@ class SearchConfig:
         return self.changed(beam=1, n_best=1, constrain="")
 
     def length_penalty(self, length, alpha=None):
-        """Returns the length penalty, by which log P is divided.
+        """Returns the length penalty of a length in tokens, including the end token, at least 1.
 
-        Args:
-            length: tokens of a hypothesis, including the end token: a float or an array of floats,
-                at least 1.
-            alpha: exponent. None: the setting.
+        `alpha` replaces the setting unless it is None.
         """
         alpha = self.alpha if alpha is None else alpha
         return (length if self.penalty == "marian" else (5.0 + length) / 6.0) ** alpha
@@ -132,11 +129,7 @@ def settings_in(group):
 
 
 def as_recorded(settings):
-    """Returns all settings as a dict of JSON types; settings that a record lacks get defaults.
-
-    Args:
-        settings: a dict in JSON types, or a `SearchConfig`.
-    """
+    """Returns all settings as a dict of JSON types. Settings that a record lacks get defaults."""
     if isinstance(settings, SearchConfig):
         settings = dataclasses.asdict(settings)
     return json.loads(json.dumps({**dataclasses.asdict(SearchConfig()), **settings}))

@@ -65,11 +65,7 @@ class Counters(NamedTuple):
 
 
 class TreeConstraint:
-    """Allows only tokens that continue a tree; see the module's docstring.
-
-    Args:
-        vocabulary: a `TreeVocabulary`.
-    """
+    """Allows only tokens that continue a tree; see the module's docstring."""
 
     def __init__(self, vocabulary):
         self.vocabulary = vocabulary
@@ -91,19 +87,10 @@ class TreeConstraint:
         return Leaves(pieces, is_piece & (index % len(leaf) == 0))
 
     def start(self, source, limits, longest, extras):
-        """Adds the leaves to the `extras` of a search, and raises limits that are too low.
+        """Returns the limits `[sentences]`, raised where too low, and `extras` with the leaves.
 
         Each limit has room for the leaves, a pair of brackets and the end token. If `longest` is
         smaller than that, the tree is cut off.
-
-        Args:
-            source: ids `[sentences, source_length]`.
-            limits: maximum length of each sentence's output, `[sentences]`.
-            longest: maximum length of all outputs. None: no maximum.
-            extras: a dict.
-
-        Returns:
-            The limits and the extras.
         """
         leaves = self.leaves_of(source)
         needed = number_of(leaves.pieces != PADDING) + 3
@@ -127,17 +114,10 @@ class TreeConstraint:
         return Counters(depth, number_of(counted), newest[..., 0], ops.take(table.closings, label))
 
     def constrained(self, logits, leaves, tokens, position, limits):
-        """Returns the logits of the next tokens, with −∞ for forbidden tokens.
+        """Returns logits `[sentences, hypotheses, vocabulary]`, with −∞ for forbidden tokens.
 
         At least one token is allowed. If there is no room left to complete the tree, this is the
-        next token of its shortest completion.
-
-        Args:
-            logits: `[sentences, hypotheses, vocabulary]`.
-            leaves: the `Leaves` of the sentences.
-            tokens: ids `[sentences, hypotheses, length]`, padded after `position`.
-            position: number of tokens generated so far.
-            limits: maximum length of each sentence's output, `[sentences]`.
+        next token of its shortest completion. `tokens` are padded after `position`.
         """
         table = self.vocabulary
         depth, written, newest, closing = self.counters(tokens)
@@ -173,11 +153,8 @@ class TreeConstraint:
     def of_piece(self, logits, piece, inside_leaf, classes):
         """Returns the logit of each hypothesis' next leaf piece, `[sentences, hypotheses, 1]`.
 
-        Args:
-            logits: `[sentences, hypotheses, vocabulary]`.
-            piece: id of the piece, `[sentences, hypotheses]`.
-            inside_leaf: whether other pieces of the leaf precede it, `[sentences, hypotheses]`.
-            classes: class of each id.
+        `inside_leaf` says whether other pieces of the leaf precede it; `classes` are those of all
+        ids.
         """
         is_text = (classes != OPENING) & (classes != CLOSING) & (np.arange(len(classes)) > END)
         any_text = ops.where(is_text | inside_leaf[..., None], logits, IMPOSSIBLE)

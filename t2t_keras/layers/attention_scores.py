@@ -19,15 +19,8 @@ def unscaled_scores(queries, keys):
 def additive_scores(queries, keys, vector):
     """Computes `v · tanh(q + k)` for each query and key (Bahdanau et al. 2015).
 
-    Unlike a dot product, this needs memory for d_k numbers per pair of query and key.
-
-    Args:
-        queries: `[batch, heads, ..., queries, d_k]`, already projected.
-        keys: `[batch, heads, ..., keys, d_k]`, already projected.
-        vector: v of each head, `[heads, d_k]`.
-
-    Returns:
-        `[batch, heads, ..., queries, keys]`.
+    Queries and keys are projected heads, `vector` is `[heads, d_k]`. Unlike a dot product, this
+    needs memory for d_k numbers per pair of query and key.
     """
     # LiteRT cannot insert an axis by indexing with None.
     sums = ops.tanh(ops.expand_dims(queries, -2) + ops.expand_dims(keys, -3))

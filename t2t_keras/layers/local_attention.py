@@ -72,13 +72,7 @@ class LocalSelfAttention(MultiHeadAttention):
     def attend_in_blocks(self, queries, keys, values, mask, causal):
         """Computes attention in blocks that are as long as the longer side of the neighborhood.
 
-        Args:
-            queries, keys, values: `[batch, heads, length, width of a head]`.
-            mask: boolean `[batch, length]`, or None.
-            causal: see `attend`.
-
-        Returns:
-            The heads, `[batch, heads, length, d_v]`.
+        `mask` is `[batch, length]` or None. Returns heads, `[batch, heads, length, d_v]`.
         """
         left, right = reach(self.neighbourhood, causal)
         batch_size, _, length, _ = ops.shape(queries)
@@ -121,12 +115,9 @@ class LocalSelfAttention(MultiHeadAttention):
 
 
 def with_neighbours(blocks, axis, right):
-    """Concatenates each block with its neighbors, which are zeros beyond both ends.
+    """Concatenates blocks `[batch, heads, count, …]` with the left, and perhaps right, neighbor.
 
-    Args:
-        blocks: `[batch, heads, count, …]`.
-        axis: the axis to concatenate along.
-        right: whether to include the right neighbor in addition to the left one.
+    Neighbors are zeros beyond both ends.
     """
     count = blocks.shape[2] if blocks.shape[2] is not None else ops.shape(blocks)[2]
     ends = [(0, 0)] * len(blocks.shape)

@@ -30,15 +30,7 @@ def scaled_dot_product_attention(queries, keys, values, mask=None, dropout=None)
 
 
 def weighted_values(scores, values, mask=None, dropout=None):
-    """Computes `softmax(scores) V`.
-
-    Args:
-        scores: `[..., queries, keys]`.
-        values, mask, dropout: see `scaled_dot_product_attention`.
-
-    Returns:
-        See `scaled_dot_product_attention`.
-    """
+    """Computes `softmax(scores) V`; see `scaled_dot_product_attention`."""
     scores = at_least_float32(scores)
     if isinstance(mask, Bias):
         scores, mask = scores + mask.values, None

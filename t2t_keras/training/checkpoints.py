@@ -130,8 +130,7 @@ class Checkpoints:
     def load_newest(self, warn):
         """Returns the newest usable checkpoint, or None if the run has no checkpoints.
 
-        Args:
-            warn: called with a message about each damaged checkpoint that is skipped.
+        `warn` gets a message about each damaged checkpoint that is skipped.
         """
         steps = self.steps()
         for step in reversed(steps):
@@ -194,12 +193,7 @@ def write_array(archive, name, array):
 
 
 def read_state(path, names=NOTES):
-    """Returns the state and the notes in a file that `write_state` has written.
-
-    Args:
-        path: the file.
-        names: names that the notes must have.
-    """
+    """Returns the state and notes of a file of `write_state`; the notes must have these names."""
     with opened(path) as file:
         state = {name: file[name] for name in file.files}  # compares the checksums
         notes = parsed_notes(state.pop("notes"), names)
@@ -259,11 +253,9 @@ def model_state(model):
 
 
 def restore(model, state):
-    """Assigns a state to a model. Raises `ValueError` for the first array that does not fit.
+    """Assigns a state to a built model. Raises `ValueError` for the first array that does not fit.
 
-    Args:
-        model: a built model.
-        state: {name: array}, see `state_of`. The arrays of the optimizer may be missing.
+    The arrays of the optimizer may be missing.
     """
     check_fits(model, {name: array.shape for name, array in state.items()})
     for name, variable in variables_for(model, state).items():

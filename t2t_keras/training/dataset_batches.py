@@ -20,12 +20,7 @@ RESERVED = ("training", "held_out", "loss", "bleu")
 
 
 def training_data(data, model=None):
-    """Returns data with the interface that `Trainer` describes.
-
-    Args:
-        data: see `Trainer`.
-        model: the compiled model, for which a dataset is checked.
-    """
+    """Returns data with the interface that `Trainer` describes, checked for a compiled model."""
     if isinstance(data, tf.data.Dataset):
         return DatasetBatches(data, model)
     if not hasattr(data, "distributed"):
@@ -40,10 +35,7 @@ def training_data(data, model=None):
 def held_out_sets(held_out, model=None):
     """Returns a list of held-out sets with the interface that `Trainer` describes.
 
-    Args:
-        held_out: a `tf.data.Dataset`, {name: dataset}, or a list whose elements are datasets or
-            sets with that interface.
-        model: the compiled model, for which datasets are checked.
+    `held_out` is a `tf.data.Dataset`, {name: dataset}, or a list of datasets or such sets.
     """
     if isinstance(held_out, dict):
         for name in held_out:
@@ -73,11 +65,9 @@ def check_name(name):
 
 
 class DatasetBatches:
-    """Training data from a dataset, with the interface that `Trainer` describes.
+    """Training data from a `tf.data.Dataset`, with the interface that `Trainer` describes.
 
-    Args:
-        dataset: a `tf.data.Dataset` of batches. Several replicas share the rows of each batch.
-        model: see `training_data`.
+    Several replicas share the rows of each batch.
     """
 
     corpora = {}

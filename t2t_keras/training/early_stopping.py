@@ -56,12 +56,7 @@ class EarlyStopping:
         return {name: value for name, value in vars(self).items() if name != "patience"}
 
     def restore(self, state, warn):
-        """Continues from the `state` of an earlier process, if metric and texts are the same.
-
-        Args:
-            state: the notes of a checkpoint.
-            warn: called with a message if the record starts over.
-        """
+        """Continues from a checkpoint's notes if metric and texts are the same, else warns."""
         state = {name: state[name] for name in self.state()}
         same = all(state[name] == getattr(self, name) for name in ("best_metric", "best_texts"))
         if same or self.best_metric is None:
@@ -75,12 +70,7 @@ class EarlyStopping:
 
 
 def early_stopping(config, held_out):
-    """Returns the `EarlyStopping` of a training.
-
-    Args:
-        config: a `TrainingConfig`.
-        held_out: the held-out sets, the main one first; see `Trainer`.
-    """
+    """Returns the `EarlyStopping` of a training; the main held-out set is the first."""
     allowed = "0 without held-out text, whose loss it watches"
     check(held_out or not config.patience, "patience", config.patience, allowed)
     metric = watched_metric(config.best_metric, [each.name for each in held_out])
@@ -97,11 +87,10 @@ def early_stopping(config, held_out):
 
 
 def watched_metric(best, names):
-    """Returns the metric that the setting `training.best_metric` selects.
+    """Returns the metric that `training.best_metric` selects.
 
-    Args:
-        best: "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any set.
-        names: the names of the held-out sets, the main one first. A set without a name has "".
+    `best` is "loss" or "bleu" of the main set; or NAME, NAME/loss or NAME/bleu of any of the sets
+    with these names, the main one first. A set without a name has "".
     """
     allowed = "'loss' if there is no held-out text"
     check(names or best == "loss", "training.best_metric", best, allowed)

@@ -19,12 +19,7 @@ class NonFiniteLoss(ValueError):
 
 
 class FiniteChecks:
-    """Raises `NonFiniteLoss` if a loss or a weight of a training is infinite or NaN.
-
-    Args:
-        model, data: see `Trainer`.
-        checkpoints: the `Checkpoints` of the run.
-    """
+    """Raises `NonFiniteLoss` if a loss or a weight of a training is infinite or NaN."""
 
     def __init__(self, model, data, checkpoints):
         self.model, self.data, self.checkpoints = model, data, checkpoints

@@ -99,12 +99,7 @@ CHECKS = {
 
 
 def optimizer_options(name, options=""):
-    """Returns the options of an optimizer as a dict, checked without creating the optimizer.
-
-    Args:
-        name: a name in `OPTIMIZERS`.
-        options: "NAME=VALUE,NAME=VALUE".
-    """
+    """Returns "NAME=VALUE,NAME=VALUE" as a dict, checked without creating the optimizer."""
     check_choice("optimizer", name, OPTIMIZERS)
     make, options = OPTIMIZERS[name], read_options("optimizer_options", options)
     rate = next(iter(inspect.signature(make).parameters), None)
@@ -118,14 +113,8 @@ def optimizer_options(name, options=""):
 def named_optimizer(name, schedule, options, model):
     """Returns the optimizer that `training.optimizer` and `training.optimizer_options` describe.
 
-    Weight decay applies to matrices, not to biases and norms, unless the optimizer already excludes
-    weights of its own.
-
-    Args:
-        name: a name in `OPTIMIZERS`.
-        schedule: the learning rate schedule.
-        options: "NAME=VALUE,NAME=VALUE".
-        model: the model that will be trained.
+    Weight decay applies to the model's matrices, not to biases and norms, unless the optimizer
+    already excludes weights of its own.
     """
     optimizer_options(name, options)  # checks their values
     make = OPTIMIZERS[name]

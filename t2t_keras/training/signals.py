@@ -10,10 +10,9 @@ EXIT_CODE = 130
 
 @contextlib.contextmanager
 def stopping_on_signals(stop):
-    """Calls `stop` at the first signal within the block. The second signal ends the process.
+    """Calls `stop` at the first signal in the block with a reason such as "SIGTERM was received".
 
-    Args:
-        stop: function of the reason, a string such as "SIGTERM was received".
+    The second signal ends the process.
     """
 
     def handle(number, frame):

@@ -10,6 +10,7 @@ interval between two evaluations.
 
 import collections
 import contextlib
+import functools
 import time
 from pathlib import Path
 
@@ -18,11 +19,11 @@ import tensorflow as tf
 from absl import logging
 
 from t2t_keras.checks import check
+from t2t_keras.evaluation.held_out_metrics import joined
 from t2t_keras.schedules import constant_rate, rate_of_last_update
 from t2t_keras.training.checkpoints import Checkpoints, restore, state_of
 from t2t_keras.training.dataset_batches import held_out_sets, training_data
 from t2t_keras.training.early_stopping import early_stopping
-from t2t_keras.training.evaluator import Evaluator
 from t2t_keras.training.finite_checks import FiniteChecks, shortened
 from t2t_keras.training.hardware.devices import tf32
 from t2t_keras.training.hardware.machines import Machines
@@ -101,15 +102,14 @@ class Trainer:
     def train(self):
         """Trains to the last step, or until it is stopped, and saves.
 
-        Returns:
-            The reason for stopping before the last step, or None.
+        Returns the reason for stopping before the last step, or None.
         """
         self.resume()
         if self.step >= self.config.steps or self.stopped_early:
             return None
         batches = self.data.distributed(self.strategy, self.step)
         train_step = self.machines.on_every_replica(self.model.train_step, batches.element_spec)
-        self.evaluator = Evaluator(self.model, self.held_out, self.machines)
+        self.test_steps = {}  # {batch spec as text: graph}, one for all sets of the same kind
         self.model.stop_training = False
         self.saved_at = time.monotonic()
         with (
@@ -188,10 +188,8 @@ class Trainer:
     def agree_to_stop(self, at_once):
         """Makes all machines stop after the same step if any of them was asked to.
 
-        Several machines compare notes every few steps, because it makes them wait for the step.
-
-        Args:
-            at_once: whether to do so after this step; the same on all machines.
+        Several machines compare notes every few steps, because it makes them wait for the step; if
+        `at_once`, which must be the same on all machines, after this step.
         """
         if self.model.stop_training:
             self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
@@ -220,20 +218,17 @@ class Trainer:
         return bool(best_on_schedule or by_schedule)
 
     def evaluate(self, logs):
-        """Evaluates the model and records the results.
-
-        Returns:
-            Whether the held-out metric that `training.best_metric` names is the best so far.
-        """
+        """Evaluates the model and records the results. Returns whether the best metric improved."""
         results = {f"train_{name}": float(value) for name, value in logs.items()}
         examples = {}
         is_best = False
         if self.held_out:
-            results |= self.evaluator.losses(self.console.measuring_loss)
+            results |= joined({each.name: self.held_out_loss(each) for each in self.held_out})
             self.finite.check_held_out(results, self.step)
             if self.is_chief:
-                scores, examples = self.evaluator.translations(self.console.translating)
-                results |= scores
+                translated = {each.name: self.translated(each) for each in self.held_out}
+                results |= joined({name: each.metrics for name, each in translated.items()})
+                examples = {name: each.examples for name, each in translated.items()}
             value = self.machines.of_chief(results.get(self.early_stopping.best_metric))
             is_best = self.early_stopping.record(value, self.step)
             if self.stopped_early:
@@ -258,6 +253,26 @@ class Trainer:
         numbers = {n: value for n, value in results.items() if isinstance(value, int | float)}
         self.callbacks.on_epoch_end(self.epoch - 1, numbers)
         return is_best
+
+    def held_out_loss(self, held_out):
+        """Returns loss, perplexity and token accuracy of a set. All machines take part."""
+        self.model.reset_metrics()
+        batches = held_out.distributed(self.strategy)
+        spec = str(batches.element_spec)
+        if spec not in self.test_steps:
+            step = self.machines.on_every_replica(self.model.test_step, batches.element_spec)
+            self.test_steps[spec] = step
+        metrics = {}
+        for number, batch in enumerate(batches, 1):
+            self.console.measuring_loss(held_out.name, number)
+            metrics = self.test_steps[spec](batch)
+        if not metrics:
+            raise ValueError(f"The held-out set {held_out.name!r} has no batches")
+        self.model.reset_metrics()
+        return {name: float(value) for name, value in metrics.items()}
+
+    def translated(self, held_out):
+        return held_out.translate(functools.partial(self.console.translating, held_out.name))
 
     @property
     def stopped_early(self):

@@ -89,14 +89,17 @@ def test_a_model_that_cannot_be_trained_is_refused(tmp_path):
         small_trainer(tmp_path, None)
 
 
-def test_progress_evaluations_and_examples_are_printed(finished):
+def test_progress_evaluations_and_examples_are_printed(finished, monkeypatch):
     line = r"step 5/20  epoch [\d.]+  loss [\d.]+  perplexity [\d.]+  learning rate .* tokens/s"
     assert re.search(line, finished.printed)
     assert "held out:  loss" in finished.printed and "BLEU 12.5" in finished.printed
     assert finished.printed.count("new best loss") == 2
     assert "  source     a source\n  reference  a reference\n" in finished.printed
     calls = []
-    finished.trainer.evaluator.losses(lambda *call: calls.append(call))
+    monkeypatch.setattr(
+        finished.trainer.console, "measuring_loss", lambda *call: calls.append(call)
+    )
+    finished.trainer.held_out_loss(finished.trainer.held_out[0])
     assert calls == [("", number) for number in range(1, len(calls) + 1)] and calls
 
 

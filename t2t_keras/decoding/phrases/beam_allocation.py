@@ -18,13 +18,9 @@ TOKEN_COST = 3.0  # assumed −log P of a missing token
 def allocated(scores, missing, beam, likely):
     """Returns the indices of the next live hypotheses, `[sentences, beam]`.
 
-    Args:
-        scores: log P of each sentence's candidates, `[sentences, candidates]`; −∞ for missing
-            candidates. The first `likely` candidates are continuations of the live hypotheses: the
-            same number for each, in descending order. The rest are phrase tokens.
-        missing: number of missing tokens, `[sentences, candidates]`.
-        beam: beam width.
-        likely: number of candidates before the phrase tokens.
+    `scores` (log P, −∞ for missing candidates) and `missing` (number of missing tokens) are
+    `[sentences, candidates]`. The first `likely` candidates continue the live hypotheses: the same
+    number for each, in descending order. The rest are phrase tokens.
     """
     considered = shortlist(scores, beam, likely)
     scores, missing = (ops.take_along_axis(x, considered, axis=1) for x in (scores, missing))

@@ -93,10 +93,9 @@ class ConstrainedBeamSearch(BeamSearch):
     def next_tokens(self, state, logits):
         """Returns the candidates of a step.
 
-        Returns:
-            log P and token of each candidate, `[sentences, candidates]`; the index of the live
-            hypothesis that it continues, `[candidates]`; and the number of candidates that are
-            most likely continuations, which come before the phrase tokens.
+        These are log P and token, `[sentences, candidates]`; the index of the continued live
+        hypothesis, `[candidates]`; and the number of most likely continuations, which precede the
+        phrase tokens.
         """
         beam, live = self.config.beam, state.live
         log_p, likely = next_tokens(self, logits, 2 * beam, live.tokens, state)

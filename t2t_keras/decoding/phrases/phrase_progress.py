@@ -67,14 +67,7 @@ def no_progress(phrases, hypotheses):
 
 
 def advanced(phrases, progress, tokens, follows):
-    """Returns the `PhraseProgress` after one more token of each hypothesis.
-
-    Args:
-        phrases: the `Phrases`.
-        progress: the `PhraseProgress` before the token.
-        tokens: ids `[sentences, hypotheses]`.
-        follows: see `ConstrainedBeamSearch`.
-    """
+    """Returns the `PhraseProgress` after one more token, ids `[sentences, hypotheses]`."""
     matched, written = progress
     complete = matched == phrases.lengths[:, None]
     ends = complete & ops.take(follows, tokens)[..., None]
@@ -91,9 +84,6 @@ def remaining(phrases, progress, follows):
 
     At least one token of `next_tokens_of` always reduces the bound. A bound of 0 means that the end
     token may follow.
-
-    Args:
-        phrases, progress, follows: see `advanced`.
     """
     matched, written = progress
     counts = written == phrases.earlier[:, None]  # whether the next occurrence is for this phrase
@@ -109,10 +99,9 @@ def remaining(phrases, progress, follows):
 
 
 def next_tokens_of(phrases, progress):
-    """Returns the ids that continue or begin a missing phrase, or padding.
+    """Returns ids that continue or begin a missing phrase, or padding.
 
-    Returns:
-        `[sentences, hypotheses, 2 · phrases]`.
+    Shape: `[sentences, hypotheses, 2 · phrases]`.
     """
     is_missing = progress.written <= phrases.earlier[:, None]
     first = token_at(phrases, ops.zeros_like(progress.matched))

@@ -46,15 +46,10 @@ def tf32(allowed):
 
 
 def choose_xla(wanted):
-    """Returns whether XLA compiles, and logs the choice once.
+    """Returns whether XLA compiles, and logs the choice once. "auto": if there is a GPU or TPU.
 
-    On a GPU, a small program is compiled first. If this fails, "auto" is False with a warning.
-
-    Args:
-        wanted: True, False, or "auto", which is True if there is a GPU or TPU.
-
-    Raises:
-        ValueError: `wanted` is True, but XLA cannot compile for the GPU.
+    On a GPU, a small program is compiled first. If this fails, "auto" is False with a warning, and
+    True raises `ValueError`.
     """
     gpus = tf.config.list_logical_devices("GPU")
     accelerators = gpus or tf.config.list_logical_devices("TPU")

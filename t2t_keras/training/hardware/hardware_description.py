@@ -11,12 +11,7 @@ GIB = 2**30
 
 
 def this_hardware(replicas=1, machines=1):
-    """Returns a dict of JSON values that describes this machine.
-
-    Args:
-        replicas: number of replicas in the job.
-        machines: number of machines in the job. The others are assumed to be like this one.
-    """
+    """Returns a dict of JSON values that describes this machine; all of a job are assumed alike."""
     return {
         "processor": processor_name(),
         "cores": cores(),

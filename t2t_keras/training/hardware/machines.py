@@ -41,9 +41,7 @@ AGREE_EVERY = 10  # steps between two agreements of several machines on whether 
 def find_strategy(tpu=None, communication="auto"):
     """Returns the strategy for a named TPU, the machines of TF_CONFIG, several GPUs or one device.
 
-    Args:
-        tpu: name or address of a Cloud TPU; "local" on the TPU's own machine. None: no TPU.
-        communication: see `TrainingConfig`.
+    `tpu` is the name or address of a Cloud TPU, or "local" on the TPU's own machine.
     """
     prepare_devices()
     if tpu is not None:
@@ -91,11 +89,7 @@ def check_cluster(text):
 
 
 class Machines:
-    """The machines of a strategy.
-
-    Args:
-        strategy: a `tf.distribute` strategy.
-    """
+    """The machines of a `tf.distribute` strategy."""
 
     def __init__(self, strategy):
         self.strategy = strategy
@@ -151,11 +145,7 @@ class Machines:
         """Returns whether any machine was asked to stop, after a step that all have taken.
 
         On several machines, the answer is False between two exchanges, which wait for the step.
-
-        Args:
-            asked: whether this machine was asked to stop.
-            step: the number of steps taken.
-            at_once: whether the exchange is due in any case. The same on all machines.
+        `at_once`, the same on all machines, makes an exchange due.
         """
         if self.count > 1 and not at_once and step % AGREE_EVERY:
             return False

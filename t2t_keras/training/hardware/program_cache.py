@@ -15,12 +15,7 @@ PRECISION, FOLDER = "jax_default_matmul_precision", "jax_compilation_cache_dir" 
 
 
 def cache_folder(version, *devices):
-    """Returns the folder for a version of the compiler and for devices, or None without one.
-
-    Args:
-        version: name and version of the library that compiles, such as "tensorflow-2.21.0".
-        *devices: names of the devices for which it compiles.
-    """
+    """Returns the folder for a compiler, such as "tensorflow-2.21.0", and devices, or None."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     base = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
     compiler = "\n".join([*devices, os.environ.get("XLA_FLAGS", "")])
@@ -36,13 +31,10 @@ def cache_folder(version, *devices):
 
 
 def prepare_jax(tf32=False):
-    """Sets the rounding of float32 products, and keeps compiled programs, on GPUs and TPUs.
+    """Sets the rounding of float32 products (to TF32 if `tf32`), and keeps compiled programs.
 
-    JAX's own default rounds them to TF32 on GPUs and to bfloat16 on TPUs. The environment
-    variables JAX_DEFAULT_MATMUL_PRECISION and JAX_COMPILATION_CACHE_DIR take precedence.
-
-    Args:
-        tf32: whether float32 products may be rounded to TF32.
+    JAX's own default rounds them to TF32 on GPUs and to bfloat16 on TPUs. The environment variables
+    JAX_DEFAULT_MATMUL_PRECISION and JAX_COMPILATION_CACHE_DIR take precedence.
     """
     import jax
 

@@ -7,11 +7,8 @@ import time
 class TrainingCost:
     """Counts the seconds and the floating-point operations of the training steps.
 
-    As in the paper's Table 2, the number of operations is the time multiplied by the sustained rate
-    of the devices. If a run resumes on different devices, each part counts at its own rate.
-
-    Args:
-        rate: sustained floating-point operations per second, summed over all devices.
+    As in the paper's Table 2, the number of operations is the time multiplied by the sustained
+    `rate` of all devices. If a run resumes on different devices, each part counts at its own rate.
     """
 
     def __init__(self, rate):

@@ -108,12 +108,7 @@ class Console(keras.callbacks.Callback):
             self.print_timed(text)
 
     def show_evaluation(self, results, best=None):
-        """Prints a line for each held-out set.
-
-        Args:
-            results: the metrics of all sets; see `held_out_metrics`.
-            best: name of the metric in `results` whose value is the best so far, or None.
-        """
+        """Prints a line for each held-out set. `best` names a metric with a new best value."""
         self.close()
         sets = {f"held out ({name}):": (name, each) for name, each in by_set(results).items()}
         sets = sets or {"held out:": ("", results)}
@@ -196,11 +191,7 @@ class Console(keras.callbacks.Callback):
         print(text, file=self.stream, flush=True)
 
     def show_examples(self, examples):
-        """Prints some translations of each held-out set.
-
-        Args:
-            examples: {name of a set: its examples}; see `example_lines`.
-        """
+        """Prints some translations of each held-out set; see `example_lines`."""
         for name, shown in examples.items():
             if name and shown:
                 self.print(f"translations ({name}):")

@@ -12,13 +12,7 @@ from t2t_keras.training.logs.metrics_file import MetricsFile
 
 
 class IntervalLog:
-    """Records the training metrics of each interval between two lines.
-
-    Args:
-        path: `RUN/training.jsonl`. The file need not exist.
-        model: a compiled `TrainableTransformer`, whose metrics are reset after each interval.
-        strategy: a `tf.distribute` strategy.
-    """
+    """Records a compiled model's training metrics, which are reset after each interval."""
 
     def __init__(self, path, model, strategy):
         self.file = MetricsFile(path)
@@ -29,12 +23,10 @@ class IntervalLog:
         )
 
     def append(self, logs, step, tokens, seconds):
-        """Adds a line, begins the next interval, and returns the values of the line.
+        """Adds a line and begins the next interval. Returns the values of the line.
 
-        Args:
-            logs: {name of a metric: its mean since the previous line}.
-            step: number of steps done.
-            tokens, seconds: tokens seen and time spent on training so far.
+        `logs` are the means since the previous line; `tokens` and `seconds` count all training so
+        far.
         """
         elapsed = max(seconds - self.seconds, 1e-9)
         values = {
@@ -59,12 +51,7 @@ class IntervalLog:
         return {"tokens": self.tokens, "seconds": self.seconds, "metrics": self.sums()}
 
     def restore(self, state, tokens, seconds):
-        """Continues the interval of a checkpoint.
-
-        Args:
-            state: the `state` of an earlier process. None: there is no checkpoint.
-            tokens, seconds: tokens seen and time spent on training so far.
-        """
+        """Continues the interval of a checkpoint's `state`, or begins one if it is None."""
         self.tokens, self.seconds = tokens, seconds
         self.model.reset_metrics()
         if state:

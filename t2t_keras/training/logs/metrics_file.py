@@ -8,22 +8,13 @@ from pathlib import Path
 
 
 class MetricsFile:
-    """A file to which a line is appended for a step.
-
-    Args:
-        path: the file, such as `RUN/metrics.jsonl`. It need not exist.
-    """
+    """A file to which a line is appended for a step. It need not exist."""
 
     def __init__(self, path):
         self.path = Path(path)
 
     def append(self, metrics, synced=True):
-        """Adds a line with the values of a dict.
-
-        Args:
-            metrics: a dict of JSON values with a "step".
-            synced: whether to wait until the line is on disk. `sync` does that for several lines.
-        """
+        """Adds a dict with a "step" as a line. `synced` waits until it is on disk; see `sync`."""
         write(self.path, "a", line_of(metrics), synced)
 
     def sync(self):

@@ -39,13 +39,9 @@ PROGRESS = ("step", "tokens", "learning_rate", "tokens_per_second", *COST)
 class Summaries(keras.callbacks.Callback):
     """Writes the training metrics of each interval, and the results of each evaluation.
 
-    When a run resumes from an earlier step, TensorBoard discards its summaries of later steps.
-
-    Args:
-        folder: the log folder, a `Path`. The logs go to its subfolders `training` and `held_out`.
-            Each named held-out set has its own subfolder, so that TensorBoard draws the same metric
-            of all sets in one chart.
-        names: the names of the held-out sets.
+    When a run resumes from an earlier step, TensorBoard discards its summaries of later steps. The
+    logs go to the subfolders `training` and `held_out`. Each named held-out set has its own
+    subfolder, so that TensorBoard draws the same metric of all sets in one chart.
     """
 
     def __init__(self, folder, names=()):
@@ -62,12 +58,7 @@ class Summaries(keras.callbacks.Callback):
         self.write_scalars("training", values, skipped=("step", "tokens", *COST))
 
     def write_evaluation(self, results, examples):
-        """Writes an evaluation.
-
-        Args:
-            results: the values of a line of `metrics.jsonl`.
-            examples: {name of a held-out set: example translations}.
-        """
+        """Writes a line of `metrics.jsonl`, and {name of a held-out set: example translations}."""
         step = results["step"]
         costs = {name: results[name] for name in ("step", *COST) if name in results}
         self.write_scalars("training", costs, skipped=("step",))

@@ -124,11 +124,8 @@ def optimizer_state(optimizer, weights):
 def restore_optimizer_state(optimizer, weights, undecayed=(), built=True):
     """Prepares a new optimizer for the loading of its variables.
 
-    Args:
-        optimizer: an optimizer that is not built.
-        weights: the trainable weights.
-        undecayed: indices of the weights without weight decay.
-        built: whether the optimizer of the file has moments.
+    `undecayed` are the indices of the weights without weight decay; `built` says whether the
+    optimizer of the file has moments.
     """
     if undecayed:
         optimizer.exclude_from_weight_decay([weights[index] for index in undecayed])

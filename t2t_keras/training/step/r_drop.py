@@ -17,12 +17,6 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
 
     The loss of a token is the mean cross-entropy of both passes plus α / 2 times their symmetric
     divergence. This is half of the paper's loss, so that α = 0 leaves the loss unchanged.
-
-    Args:
-        model: a compiled model.
-        inputs, labels, sample_weight: the batch. `sample_weight` may be None.
-        alpha: α.
-        count_right: whether to count the tokens whose label has the largest logit.
     """
     inputs, both_labels, both_weights = keras.tree.map_structure(
         lambda x: None if x is None else ops.concatenate([x, x]), (inputs, labels, sample_weight)
@@ -38,16 +32,10 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
 
 
 def symmetric_divergence(first, second):
-    """Computes ½ (KL(p‖q) + KL(q‖p)) of the distributions at each position.
+    """Computes ½ (KL(p‖q) + KL(q‖p)) at each position, in float32, from logits of p and q.
 
-    With d = log p − log q, it is ½ Σ (p − q) d. Its gradient with respect to the logits of p is
-    ½ (p (d − KL(p‖q)) + p − q). It is written out to save passes over arrays of this size.
-
-    Args:
-        first, second: logits of p and of q, `[..., vocabulary]`.
-
-    Returns:
-        An array `[...]` in float32.
+    With d = log p − log q, it is ½ Σ (p − q) d. Its gradient with respect to the logits of p is ½
+    (p (d − KL(p‖q)) + p − q). It is written out to save passes over arrays of this size.
     """
 
     @ops.custom_gradient

@@ -103,9 +103,7 @@ class TrainingStep(CompileOptions):
     def updated_metrics(self, total, inputs, labels, logits, weights, training):
         """Updates loss and metrics for the whole batch, and returns the metrics in use.
 
-        Args:
-            total: the `TokenSums` of all replicas.
-            inputs, labels, logits, weights: the arrays of this replica. `logits` may be None.
+        `total` is of all replicas, the arrays are of this one. `logits` may be None.
         """
         loss = next(metric for metric in self.metrics if metric.name == "loss")
         loss.update_state(tf.math.divide_no_nan(total.loss, total.count), total.count)

@@ -63,15 +63,12 @@ def update_metrics(metrics, sums):
 
 
 def half_product_for(x, compiled):
-    """Returns a function of two bfloat16 matrices that returns their product in float32, or None.
+    """Returns a function of two bfloat16 matrices that returns their product in float32.
 
-    The logits need more digits than bfloat16 has, but their product with float32 operands takes
-    GPUs several times as long. Tensor cores multiply bfloat16 and add in float32. `keras.ops` has
-    no such product.
-
-    Args:
-        x: vectors that will be multiplied. None is returned unless they are in bfloat16.
-        compiled: whether XLA compiles the step. TensorFlow's own kernels have no such product.
+    Returns None unless `x` is in bfloat16 and XLA compiles: TensorFlow's own kernels and
+    `keras.ops` have no such product. The logits need more digits than bfloat16 has, but their
+    product with float32 operands takes GPUs several times as long. Tensor cores multiply bfloat16
+    and add in float32.
     """
     backend = keras.config.backend()
     if keras.backend.standardize_dtype(x.dtype) != "bfloat16" or not compiled:
