@@ -6,7 +6,7 @@ import pytest
 
 from t2t_keras.evaluation.held_out import Example
 from t2t_keras.training.logs import console as console_module
-from t2t_keras.training.logs.console import Console
+from t2t_keras.training.logs.console import Console, has_colors
 from t2t_keras.training.training_config import TrainingConfig
 
 LOGS = {"loss": 2.0, "perplexity": 7.0}
@@ -201,3 +201,25 @@ def test_the_notice_of_a_signal_bypasses_the_buffer_that_may_be_in_use(monkeypat
         stream.write("in the buffer")
         training.console.stopping()
         assert (tmp_path / "log").read_text().startswith("\nStopping after this step")
+
+
+@pytest.mark.parametrize(
+    ("stream", "environment", "are_on"),
+    [
+        (Terminal, {"TERM": "xterm"}, True),
+        (Terminal, {"TERM": "dumb"}, False),
+        (Terminal, {"NO_COLOR": "1"}, False),
+        (Terminal, {"NO_COLOR": ""}, True),
+        (io.StringIO, {"TERM": "xterm"}, False),
+        (io.StringIO, {"FORCE_COLOR": "1"}, True),
+        (io.StringIO, {"FORCE_COLOR": "0"}, False),
+        (Terminal, {"FORCE_COLOR": "1", "TERM": "dumb"}, True),
+        (io.StringIO, {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+    ],
+)
+def test_stream_and_environment_decide_on_colors(monkeypatch, stream, environment, are_on):
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert has_colors(stream()) == are_on
