@@ -145,7 +145,7 @@ def test_declared_dependencies_are_those_imported():
     used = {module.split(".")[0] for path in sources() for module in imports(path)}
     used |= {m.split(".")[0] for path in ROOT.glob("configs/*.py") for m in imports(path)}
     # JAX is imported only where Keras is set to it; the others are extras.
-    optional = {"apache_beam", "ctranslate2", "huggingface_hub", "jax", "pycld2"}
+    optional = {"apache_beam", "ctranslate2", "huggingface_hub", "jax", "markdown_it", "pycld2"}
     third_party = used - set(sys.stdlib_module_names) - {"t2t_keras", "pipelines"} - optional
     assert third_party <= declared
     # Dependencies of other packages that do not declare them; pyproject.toml says which.

@@ -17,6 +17,8 @@ t2t-translate runs/ende --glossary=terms.tsv < test.en      contains the terms o
 t2t-translate runs/ende --split=off < test.en               every line is one sentence
 t2t-translate runs/ende/export --apache_beam --input='corpus/*.gz' --output=translated/
 t2t-translate runs/ende --markup=html < page.html           tags and entities are kept
+t2t-translate runs/ende --document=ui.xlf --output=ui.de.xlf
+t2t-translate runs/ende --document=manual/ --output=manual.de/     all documents in a folder
 
 Each input line yields one output line, or n lines with --n_best. An empty line yields an empty
 line. A line of several sentences is translated sentence by sentence, and its score is the sum of
@@ -50,6 +52,12 @@ from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
+from t2t_keras.cli.text_files.translate_documents import (
+    DOCUMENT,
+    OWN,
+    refuse_documents,
+    translate_documents,
+)
 from t2t_keras.cli.text_files.translate_on_apache_beam import (
     APACHE_BEAM,
     BEAM_OPTIONS,
@@ -96,6 +104,9 @@ REQUIRE = flags.DEFINE_string(
 )
 
 only_with([APACHE_BEAM], BEAM_OPTIONS)
+only_with([DOCUMENT], *OWN)
+not_with(DOCUMENT, APACHE_BEAM, INPUT, MARKUP, PREFIXES, REQUIRE, N_BEST, SCORES)
+not_with(DOCUMENT, ALIGNMENTS, CONFIDENCE)
 only_with([JSON], CONFIDENCE)
 not_with(PREFIXES, PREFIX)
 not_with(APACHE_BEAM, IMPORTS, why=", whose workers execute no plug-in file")
@@ -110,6 +121,11 @@ def main(arguments):
         files = INPUT.value, OUTPUT.value, GLOSSARY.value
         translate_on_beam(arguments, *files, values, load_model)
         return
+    if DOCUMENT.value:
+        others = {"glossary": GLOSSARY.value}
+        translate_documents(arguments, OUTPUT.value, others, values, JSON.value, load_model)
+        return
+    refuse_documents(INPUT.value)
     inputs = {flag.name: flag.value for flag in (INPUT, PREFIXES, GLOSSARY, REQUIRE)}
     check_outputs(OUTPUT.value, inputs)
     with opened_input(INPUT.value) as source:

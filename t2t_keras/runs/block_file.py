@@ -41,9 +41,17 @@ class BlockFile:
             path.unlink()
         return bool(others)
 
-    def join(self):
-        """Writes the file from the outputs of its blocks."""
+    def join(self, finish=None):
+        """Writes the file from the outputs of its blocks.
+
+        Args:
+            finish: function that takes all outputs and returns the file, both in bytes. None: the
+                file is the outputs, one after the other.
+        """
         with appearing(self.path, self.folder) as file, compressing(self.path)(file) as whole:
+            if finish is not None:
+                whole.write(finish(b"".join(part.read_bytes() for part in self.parts)))
+                return
             for part in self.parts:
                 with open(part, "rb") as output:
                     shutil.copyfileobj(output, whole)

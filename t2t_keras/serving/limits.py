@@ -38,6 +38,12 @@ class Limits:
     max_body_bytes: int = limit(
         1_000_000, "Maximum size of a request in bytes; larger ones get HTTP 413."
     )
+    max_file_bytes: int = limit(
+        10_000_000, "Maximum size of a document in bytes; larger ones get HTTP 413."
+    )
+    max_segments: int = limit(
+        10_000, "Maximum number of segments of a document, such as paragraphs; beyond it, HTTP 413."
+    )
     max_text_bytes: int = limit(
         4000,
         "Maximum size of a sentence in bytes, or of a text that is not divided into sentences; "

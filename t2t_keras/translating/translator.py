@@ -84,6 +84,24 @@ class Translator:
         """Returns the best translation of each text as a string; see `translations`."""
         return [each.text for each in self.best_of_each(texts, on_progress, **options)]
 
+    def translate_document(self, path, output, on_progress=lambda count: None, **options):
+        """Translates a document and writes it to a file of the same kind.
+
+        Args:
+            path: a file such as "report.docx", "ui.xlf" or "film.srt".
+            output: the file to write. It is written completely or not at all.
+            on_progress: see `translate`.
+            **options: `column` of a CSV or TSV file; `retranslate`, for segments that have a
+                translation; `final`, to mark translations as final; and those of `translations`.
+
+        Returns:
+            A dict with the numbers of segments and words, and {reason: number} of the segments that
+            were skipped.
+        """
+        from t2t_keras.translating.documents import translate_document
+
+        return translate_document(self, path, output, on_progress, **options)
+
     @one_or_many
     def best_of_each(self, texts, on_progress=lambda count: None, **options):
         """Returns the best `Translation` of each text; see `translations`."""

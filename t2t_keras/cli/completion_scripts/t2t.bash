@@ -350,8 +350,10 @@ _t2t_words() {
         max_batch_rows=
         max_body_bytes=
         max_connections=
+        max_file_bytes=
         max_memory_mb=
         max_rows_in_flight=
+        max_segments=
         max_text_bytes=
         name=
         port=
@@ -392,11 +394,14 @@ _t2t_words() {
         banned=
         beam=
         beam_options=
+        column=
         confidence
         constrain=tree
+        document=@folder
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
         extra_length=
+        final
         first=
         glossary=@file
         imports=@file
@@ -412,6 +417,7 @@ _t2t_words() {
         prefix=
         prefixes=@file
         require=@file
+        retranslate
         sample
         scores
         seed=

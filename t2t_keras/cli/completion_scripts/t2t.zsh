@@ -496,8 +496,10 @@ _t2t() {
         '--max_batch_rows=[Maximum number of texts in a batch]:max_batch_rows: ' \
         '--max_body_bytes=[Maximum size of a request in bytes; larger ones get HTTP 413]:max_body_bytes: ' \
         '--max_connections=[Maximum number of open connections]:max_connections: ' \
+        '--max_file_bytes=[Maximum size of a document in bytes; larger ones get HTTP 413]:max_file_bytes: ' \
         '--max_memory_mb=[Maximum memory for requests, results and answers that are not read yet, of all clients, in megabytes]:max_memory_mb: ' \
         '--max_rows_in_flight=[Maximum number of texts in flight, twice the maximum of a request; further requests get HTTP 429]:max_rows_in_flight: ' \
+        '--max_segments=[Maximum number of segments of a document, such as paragraphs; beyond it, HTTP 413]:max_segments: ' \
         '--max_text_bytes=[Maximum size of a sentence in bytes, or of a text that is not divided into sentences; requests with a larger one get HTTP 413]:max_text_bytes: ' \
         '--name=[Name of the model, if there is one]:name: ' \
         '--port=[Port to listen on; 0 chooses a free one]:port: ' \
@@ -529,11 +531,14 @@ _t2t() {
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--beam_options=[Comma-separated pipeline options for --apache_beam, such as --runner=NAME]:beam_options: ' \
+        '--column=[Column of a CSV or TSV document to translate: its name or number]:column: ' \
         '--confidence[Confidence of each word of a translation, from 0 to 1]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
+        '--document=[Comma-separated documents to translate, or folders of them: Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, Markdown, XLIFF, TMX, PO, JSON, subtitles, CSV, text]:document:_files -/' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
+        '--final[Mark the translations in XLIFF and PO as final, not as in need of review]' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--glossary=[Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file]:glossary:_files' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
@@ -549,6 +554,7 @@ _t2t() {
         '--prefix=[Text that every translation begins with]:prefix: ' \
         '--prefixes=[Text file with a prefix for the translation of each input line]:prefixes:_files' \
         '--require=[Text file with a line for each input line: phrases that its translation must contain, separated by tabs]:require:_files' \
+        '--retranslate[Also translate the segments of a document that have a translation]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--scores[Write each translation'\''s score and a tab before it]' \
         '--seed=[Random seed for sampling]:seed: ' \

@@ -58,7 +58,7 @@ def line_count(file):
     return count
 
 
-def write_blocks(blocks, path, command, source, task, unit):
+def write_blocks(blocks, path, command, source, task, unit, finish=None):
     """Writes the outputs of blocks of lines, and shows the progress unless a user types the lines.
 
     Args:
@@ -67,10 +67,11 @@ def write_blocks(blocks, path, command, source, task, unit):
         path, command: the file, and all that affects the output besides the input.
         source: the `Input`.
         task, unit: see `Progress`.
+        finish: see `BlockFile.join`; for a path that can be resumed.
     """
     with contextlib.ExitStack() as stack:
         resumable = not source.interactive and path and is_resumable(path)
-        opened = opened_output(path, command) if resumable else direct_output(path)
+        opened = opened_output(path, command, finish) if resumable else direct_output(path)
         write = stack.enter_context(opened)
         if source.interactive:
             print("Type a sentence and press Enter; Ctrl-D ends.", file=sys.stderr, flush=True)
@@ -105,7 +106,7 @@ def direct_output(path):
 
 
 @contextlib.contextmanager
-def opened_output(path, command):
+def opened_output(path, command, finish=None):
     """Yields a function that writes the output of the next block, and returns whether it did.
 
     Its arguments are the block's input in bytes, and a function that returns the output in bytes.
@@ -134,7 +135,7 @@ def opened_output(path, command):
 
     with full_disk_named(path), locked_folder(folder):
         yield write
-        whole.join()
+        whole.join(finish)
         for own in (*whole.parts, folder / ".lock"):
             own.unlink()
         with contextlib.suppress(OSError):  # a user's own files are in it

@@ -6,8 +6,9 @@ alternatives of HTML are additions.
 
 import re
 
+from t2t_keras.serving.apis.files import Files, file_url
 from t2t_keras.serving.apis.json_values import check_rows
-from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of
+from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of, file_in
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.languages import name_of
@@ -34,6 +35,7 @@ FIELDS = {
 }
 FIELDS_OF_DETECT = {name: FIELDS[name] for name in ("q", "api_key")}
 KNOWN = {*FIELDS, "secret"}  # LibreTranslate's own page sends a secret
+FILE = {"type": "string", "format": "binary"}
 BYTES_PER_CHARACTER = 4  # maximum in UTF-8
 PAGE_TIMEOUT = 500  # milliseconds that LibreTranslate's page waits for further input
 # Examples of answers. In the answer to a list of texts, each value is a list.
@@ -47,7 +49,7 @@ class LibreTranslate:
 
     def __init__(self, answering, keys):
         self.answering, self.models, self.limits = answering, answering.models, answering.limits
-        self.keys = keys
+        self.keys, self.files = keys, Files(answering)
 
     def routes(self):
         computes = {"media": (JSON, *FORMS), "key": FIELD, "computes": True}
@@ -62,7 +64,18 @@ class LibreTranslate:
             Route("detect", "POST", "/detect", *detects, **computes),
             Route("languages", "GET", "/languages", self.languages, languages, LANGUAGES),
             Route("settings", "GET", "/frontend/settings", self.settings, *settings),
-            disabled("translate_file", "Files translation"),
+            Route(
+                *("translate_file", "POST", "/translate_file", self.translate_file),
+                *("Translates a document", {"translatedFileUrl": "http://…/download_file/…"}),
+                {"file": FILE, **{name: FIELDS[name] for name in ("source", "target", "api_key")}},
+                *(("file", "source", "target"), FORMS[1:]),
+                key=FIELD,
+                computes=True,
+            ),
+            Route(
+                *("download_file", "GET", "/download_file/{file}", self.files.download),
+                *("A translated document", "application/octet-stream"),
+            ),
             disabled("suggest", "Suggestions"),
         ]
 
@@ -86,10 +99,21 @@ class LibreTranslate:
             answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
         return answer
 
+    async def translate_file(self, request):
+        body = await body_of(request, self.limits, "max_file_bytes")
+        values = self.checked(request, body)
+        name, data = file_in(request, body)
+        languages = languages_in({"q": name, **values})
+        kept = await self.files.translated(name, data, *languages, {}, request[CONNECTION])
+        return {"translatedFileUrl": file_url(request, kept)}
+
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""
+        return self.checked(request, await body_of(request, self.limits))
+
+    def checked(self, request, body):
         self.models.check_started()
-        values = fields_of(request, await body_of(request, self.limits))
+        values = fields_of(request, body)
         key = string_in(values, "api_key")
         if self.keys:
             self.keys.check(request, key)
@@ -118,7 +142,7 @@ class LibreTranslate:
         return {
             "apiKeys": self.keys is not None,
             "charLimit": self.limits.max_body_bytes // BYTES_PER_CHARACTER,
-            "filesTranslation": False,
+            "filesTranslation": True,
             "frontendTimeout": PAGE_TIMEOUT,
             "keyRequired": self.keys is not None,
             "language": {
@@ -126,7 +150,7 @@ class LibreTranslate:
                 "target": {"code": target, "name": name_of(target)},
             },
             "suggestions": False,
-            "supportedFilesFormat": [],
+            "supportedFilesFormat": self.files.supported(),
         }
 
 

@@ -15,9 +15,9 @@ MOST_FIELDS = 100  # maximum fields in a form
 LONGEST_HEAD = 1000  # characters of a field's header; parsing takes quadratic time
 
 
-async def body_of(request, limits):
-    """Returns the body of a request as bytes."""
-    connection, most, body = request[CONNECTION], limits.max_body_bytes, bytearray()
+async def body_of(request, limits, limit="max_body_bytes"):
+    """Returns the body of a request as bytes. `limit` is the name of its limit."""
+    connection, most, body = request[CONNECTION], getattr(limits, limit), bytearray()
     size = request.content_length or 0
     connection.wait_for_client()
     try:
@@ -28,7 +28,7 @@ async def body_of(request, limits):
     finally:
         connection.work()
     if size > most:
-        reason = f"A request may have at most {most:,} bytes (--max_body_bytes of the server)"
+        reason = f"A request may have at most {most:,} bytes (--{limit} of the server)"
         raise Refusal(413, reason)
     return body
 
@@ -67,16 +67,36 @@ def fields_of(request, body):
 
 def multipart_fields(content_type, body):
     """Returns (name, value) of each field of a multipart form. Files are ignored."""
+    return [
+        (name, part.get_payload(decode=True).decode())
+        for name, part in parts_of(content_type, body)
+        if part.get_filename() is None
+    ]
+
+
+def file_in(request, body):
+    """Returns the name and the bytes of the file in the field `file` of a multipart form."""
+    if request.content_type == FORMS[1]:
+        for name, part in parts_of(request.headers["Content-Type"], body):
+            if name == "file" and part.get_filename():
+                return part.get_filename(), part.get_payload(decode=True)
+    raise Refusal(400, "Invalid request: missing file parameter")
+
+
+def parts_of(content_type, body):
+    """Yields (name, part) of each field of a multipart form."""
     form = email.message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
     if not form.get_boundary():
         raise Refusal(400, "The form has no boundary in its Content-Type")
-    parts, fields = form.get_payload() if form.is_multipart() else [], []
+    parts = form.get_payload() if form.is_multipart() else []
     if len(parts) > MOST_FIELDS:
         raise ValueError("too many fields")
     header = "Content-Disposition"
     for part in parts:
-        if len(part.get(header, "")) <= LONGEST_HEAD and part.get_filename() is None:
+        if len(raw := dict(part.raw_items()).get(header, "")) <= LONGEST_HEAD:
+            if not raw.isascii():  # browsers write the names of files in UTF-8
+                raw = raw.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                part.replace_header(header, raw)
             name = part.get_param("name", header=header)
             if name is not None:
-                fields.append((str(name), part.get_payload(decode=True).decode()))
-    return fields
+                yield str(name), part

@@ -25,7 +25,11 @@ MODEL, SOURCE, TARGET = (
     {"$ref": f"#/components/schemas/{name}"} for name in ("Model", "Source", "Target")
 )
 # {parameter in paths: its pattern and its schema}
-PARAMETERS = {"name": ("[^/:]+", MODEL), "version": (r"\d{1,18}", {"type": "integer"})}
+PARAMETERS = {
+    "name": ("[^/:]+", MODEL),
+    "version": (r"\d{1,18}", {"type": "integer"}),
+    "file": ("[^/]+", {"type": "string"}),
+}
 
 
 def error_of(message):

@@ -49,6 +49,8 @@ async function useModel(next) {
   byId("error").hidden = true;
   byId("model").value = MODELS.indexOf(model);
   byId("swap").hidden = !reverse();
+  byId("documents").hidden = !model.source;
+  byId("download").hidden = true;
   noteLength();
   try {
     await signaturesKnown();

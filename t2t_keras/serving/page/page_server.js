@@ -10,14 +10,16 @@ let running = new AbortController();  // aborts the requests for the previous te
 // An error with a message for the user.
 class UserError extends Error {}
 
-// Sends a request to the chosen model and returns its answer.
+// Sends a request to the chosen model, or a form with a document, and returns the answer.
 async function ask(path, body) {
-  const headers = keyHeader();
+  const headers = keyHeader(), isForm = body instanceof FormData;
+  const address = isForm ? "translate_file" : `v1/models/${encodeURIComponent(model.name)}${path}`;
+  const kind = isForm ? {} : { "Content-Type": "application/json" };
   let response, answer;
   try {
-    response = await fetch(`v1/models/${encodeURIComponent(model.name)}${path}`, body ? {
-      method: "POST", headers: { "Content-Type": "application/json", ...headers },
-      body: JSON.stringify(body), signal: running.signal,
+    response = await fetch(address, body ? {
+      method: "POST", headers: { ...kind, ...headers },
+      body: isForm ? body : JSON.stringify(body), signal: running.signal,
     } : { headers });
   } catch {
     throw new UserError("The server cannot be reached. Is it still running, and are you online?");

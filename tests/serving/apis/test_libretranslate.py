@@ -123,7 +123,7 @@ def test_limits_are_those_of_the_server_and_some_functions_are_disabled(address)
     ):
         code, answer = asked(address, data=PAIR | {"q": q})
         assert code == 413 and message in answer["error"]
-    for path, what in (("suggest", "Suggestions"), ("translate_file", "Files translation")):
+    for path, what in (("suggest", "Suggestions"),):
         error = {"error": f"{what} are disabled on this server."}
         assert asked(address, path, {"q": "a"}) == (403, error)
 
@@ -134,7 +134,7 @@ def test_languages_and_settings_are_those_of_all_models(address):
         {"code": "de", "name": "German", "targets": ["de", "en"]},
     ]
     settings = asked(address, "frontend/settings")[1]
-    assert not (settings["keyRequired"] or settings["filesTranslation"] or settings["suggestions"])
+    assert not (settings["keyRequired"] or settings["suggestions"])
     assert settings["charLimit"] == 250_000
     assert settings["language"]["target"] == {"code": "de", "name": "German"}
     assert asked(address, "health") == (200, {"status": "ok"})

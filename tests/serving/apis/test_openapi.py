@@ -20,7 +20,7 @@ def test_the_document_describes_each_route_and_refers_only_to_what_it_defines():
             for method, operation in methods.items()
         }
         for (method, path), operation in operations.items():
-            path = path.format(name="en-de", version=1)
+            path = path.format(name="en-de", version=1, file="none")
             code, _ = get(address, path.lstrip("/"), method)
             assert code >= 400 or str(code) in operation["responses"], (path, code)
             assert get(address, path.lstrip("/"), "DELETE")[0] == 405

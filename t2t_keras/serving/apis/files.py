@@ -1,0 +1,90 @@
+"""Translation of files, as in LibreTranslate: POST /translate_file, GET /download_file/NAME."""
+
+import secrets
+import time
+from pathlib import PurePosixPath
+from urllib.parse import quote
+
+from aiohttp import web
+
+from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.documents import SUFFIXES, DocumentError, document_in
+
+KEPT_SECONDS = 1800  # time after which a translated file is deleted
+MOST_BYTES = 2**26  # maximum size of all translated files that are kept
+AT_ONCE = 100  # segments of a file that are translated together
+
+
+class Files:
+    """Translated files in memory, until they are downloaded or old.
+
+    Args:
+        answering: the `Answering`.
+    """
+
+    def __init__(self, answering):
+        self.answering, self.limits, self.kept = answering, answering.limits, {}
+
+    def supported(self):
+        """Returns the suffixes of files that can be translated."""
+        return sorted(SUFFIXES)
+
+    async def translated(self, name, data, source, target, options, connection):
+        """Translates a file and returns the name under which it is kept."""
+        document = await self.answering.run(connection.client, False, opened, name, data, target)
+        if len(document.units) > self.limits.max_segments:
+            raise Refusal(
+                413,
+                f"{name} has {len(document.units):,} segments; at most "
+                f"{self.limits.max_segments:,} are allowed (--max_segments of the server)",
+            )
+        found = [None] * len(document.units)
+        for markup in {unit.markup for unit in document.units}:
+            places = [at for at, unit in enumerate(document.units) if unit.markup == markup]
+            for first in range(0, len(places), AT_ONCE):
+                part = places[first : first + AT_ONCE]
+                texts = [document.units[at].text for at in part]
+                own = options | {"markup": markup, "n_best": 1}
+                results, source, _ = await self.answering.translate(
+                    texts, source, target, own, connection
+                )
+                for at, (best, *_) in zip(part, results, strict=True):
+                    found[at] = best.text
+        written = await self.answering.run(connection.client, False, document.write, found)
+        return self.keep(name, written)
+
+    def keep(self, name, data):
+        """Keeps a file, and deletes old ones; returns its new name."""
+        now = time.monotonic()
+        for old, (since, _) in [*self.kept.items()]:
+            size = sum(len(each) for _, each in self.kept.values())
+            if since + KEPT_SECONDS < now or size + len(data) > MOST_BYTES:
+                del self.kept[old]
+        kept = f"{secrets.token_hex(16)}.{PurePosixPath(name).name}"
+        self.kept[kept] = now, data
+        return kept
+
+    async def download(self, request):
+        """Answers with a translated file."""
+        name = request.match_info["file"]
+        if name not in self.kept:
+            raise Refusal(404, "There is no such file. Files are kept for 30 minutes")
+        shown = quote(name.partition(".")[2])
+        disposition = f"attachment; filename*=UTF-8''{shown}"
+        return web.Response(
+            body=self.kept[name][1],
+            content_type="application/octet-stream",
+            headers={"Content-Disposition": disposition},
+        )
+
+
+def opened(name, data, target):
+    """Returns the `Document` of an uploaded file."""
+    try:
+        return document_in(name, data, target)
+    except DocumentError as error:
+        raise Refusal(400, str(error)) from None
+
+
+def file_url(request, name):
+    return f"{request.scheme}://{request.host}/download_file/{quote(name)}"
