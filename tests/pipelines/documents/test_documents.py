@@ -37,7 +37,7 @@ def parts_of(data):
         return {name: file.read(name) for name in file.namelist()}
 
 
-@pytest.mark.parametrize("suffix", SAMPLES.keys() - BILINGUAL)
+@pytest.mark.parametrize("suffix", [each for each in SAMPLES if each not in BILINGUAL])
 def test_text_that_a_translator_leaves_as_it_is_keeps_every_byte(suffix):
     document = read(suffix)
     same, data = document.write([unit.text for unit in document.units]), sample(suffix)
