@@ -212,14 +212,21 @@ def running(start, *arguments):
     Only the main thread of a process can receive signals.
     """
 
+    children, early = [], []
+
     def interrupt(*_):
-        raise KeyboardInterrupt
+        if children:
+            raise KeyboardInterrupt
+        early.append(True)  # a child that is only half started could not be ended
 
     in_main = threading.current_thread() is threading.main_thread()
     previous = {each: signal.signal(each, interrupt) for each in SIGNALS if in_main}
     try:
         child = start(*arguments)
+        children.append(child)
         try:
+            if early:
+                raise KeyboardInterrupt
             yield child
         except BaseException:
             child.terminate()

@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -162,6 +163,18 @@ def test_a_signal_ends_the_stage_which_saves_first(tmp_path, sent, code):
         run_write(tmp_path, arguments=[SAVE_WHEN_ASKED, saved, sent, code])
     assert saved.read_text() == "SIGTERM"
     assert signal.getsignal(signal.Signals[sent]) == handler
+
+
+def test_a_signal_while_a_stage_is_started_ends_it(tmp_path):
+    ended = []
+
+    def start():
+        os.kill(os.getpid(), signal.SIGINT)
+        return SimpleNamespace(terminate=lambda: ended.append(True), wait=lambda: None)
+
+    with pytest.raises(KeyboardInterrupt), stages_module.running(start):
+        raise AssertionError("the stage goes on")
+    assert ended
 
 
 def test_a_long_stage_reports_its_newest_message_once(tmp_path, capsys, monkeypatch):
