@@ -82,10 +82,13 @@ def specification(specs, model, alignment):
     """Returns the specification of a model, given the module `ctranslate2.specs`."""
     config = model.config
     # A model of a plug-in file may compute something else, even if it derives from `Transformer`.
-    parts = config, model.encoder.blocks[0], model.decoder.blocks[0]
-    for part, known in zip(parts, (TransformerConfig, EncoderBlock, DecoderBlock), strict=True):
+    for part_of, known in (
+        (lambda: config, TransformerConfig),
+        (lambda: model.encoder.blocks[0], EncoderBlock),
+        (lambda: model.decoder.blocks[0], DecoderBlock),
+    ):
         allowed = f"one with a {known.__name__}: CTranslate2 has no other models"
-        check(type(part) is known, "model", type(part).__name__, allowed)
+        check(type(part := part_of()) is known, "model", type(part).__name__, allowed)
     for name, choices in COMPUTED.items():
         value, allowed = getattr(config, name), " or ".join(map(repr, choices))
         check(value in choices, name, value, f"{allowed} in a model for CTranslate2")
