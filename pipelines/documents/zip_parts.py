@@ -1,4 +1,4 @@
-"""ZIP files of which some parts are translated. All other parts are copied byte for byte."""
+"""ZIP files with parts that are translated. All other parts are copied byte for byte."""
 
 import io
 import zipfile
@@ -8,7 +8,11 @@ from pipelines.documents.document import DocumentError
 
 LARGEST = 2**28  # maximum size in bytes of all parts together
 MOST = 20_000  # maximum number of parts
-OTHER = (EOFError, NotImplementedError, OSError)  # of truncated files, and unknown compression
+# Errors of `zipfile` for damaged files, truncated ones, and compression that Python does not know.
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, ValueError),
+    *(EOFError, OSError, NotImplementedError),
+)
 RATIO = 200  # maximum compression of a part of more than a mebibyte
 
 
@@ -30,7 +34,7 @@ class ZipDocument:
                 self.parts = {part.filename: (part, file.read(part)) for part in file.infolist()}
         except DocumentError:
             raise
-        except (zipfile.BadZipFile, zlib.error, ValueError, *OTHER) as error:
+        except DAMAGED as error:
             raise DocumentError(f"it is not a complete ZIP file: {error}") from None
         contents = {name: contents for name, (_, contents) in self.parts.items()}
         for name in contents:

@@ -185,7 +185,7 @@ class Formatter(python_logging.Formatter):
 
 
 def positional(arguments, count=1, takes="one run's folder"):
-    """Returns the positional arguments, of which there must be `count`; `takes` describes them."""
+    """Returns the positional arguments; there must be `count`, and `takes` describes them."""
     if len(arguments) != count:
         raise ValueError(f"takes {takes}. Received: {' '.join(arguments) or 'none'}")
     return arguments

@@ -14,7 +14,7 @@ OWN = ("column", "retranslate", "final")  # options of documents; all others are
 
 
 def document_in(name, data, target=""):
-    """Returns the `Document` in bytes; the suffix of its name says of which kind it is."""
+    """Returns the `Document` in bytes; the suffix of its name determines its kind."""
     return read_document(Path(name), data, Options(target=target))
 
 

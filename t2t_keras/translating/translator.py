@@ -88,15 +88,11 @@ class Translator:
         """Translates a document and writes it to a file of the same kind.
 
         Args:
-            path: a file such as "report.docx", "ui.xlf" or "film.srt".
-            output: the file to write. It is written completely or not at all.
-            on_progress: see `translate`.
-            **options: `column` of a CSV or TSV file; `retranslate`, for segments that have a
-                translation; `final`, to mark translations as final; and those of `translations`.
+            path, output: files such as "report.docx". The output is complete or absent.
+            **options: `column`, `retranslate` and `final`, see `pipelines.documents.Options`; and
+                those of `translations`.
 
-        Returns:
-            A dict with the numbers of segments and words, and {reason: number} of the segments that
-            were skipped.
+        Returns a dict with the numbers of segments and words, and of skipped ones by reason.
         """
         from t2t_keras.translating.documents import translate_document
 

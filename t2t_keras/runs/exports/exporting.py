@@ -16,8 +16,8 @@ from t2t_keras.translating.exports import record_of, versions_in, write_version
 
 
 class Prepared(NamedTuple):
-    """What a writer needs: a `Run`, its model, the `SearchConfig` with the n-best lists of the
-    export, and the type of the stored weights.
+    """The arguments of a writer: a `Run`, its model, the `SearchConfig` with the n-best lists of
+    the export, and the type of the stored weights.
     """
 
     run: Any

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from absl import logging
 
-PRECISION, FOLDER = "jax_default_matmul_precision", "jax_compilation_cache_dir"  # options of JAX
+PRECISION = "jax_default_matmul_precision"  # option of JAX: the precision of matrix products
+FOLDER = "jax_compilation_cache_dir"  # option of JAX: the folder of compiled programs
 
 
 def cache_folder(version, *devices):
