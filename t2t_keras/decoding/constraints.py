@@ -84,8 +84,9 @@ def id_mask(ids, vocabulary):
 def repeats_ngram(tokens, position, n, vocabulary):
     """Returns which tokens would complete an n-gram that the hypothesis already contains.
 
-    `tokens` are `[sentences, hypotheses, length]`, and the first `position` are generated; `n` is an
-    int or `[sentences]`, 0 for no constraint. The result is `[sentences, hypotheses, vocabulary]`.
+    `tokens` are `[sentences, hypotheses, length]`, and the first `position` are generated.
+    `n` is an int or `[sentences]`, 0 for no constraint. The result is
+    `[sentences, hypotheses, vocabulary]`.
     """
     length, fixed = ops.shape(tokens)[2], isinstance(n, int)
     if not fixed:
