@@ -16,6 +16,7 @@ MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
     (b"", "utf-8"),
 )
+HOLDER = re.compile(r"\{__(\d{1,9})__\}")
 TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
@@ -118,6 +119,30 @@ class Template:
             at = end
         written.append(self.text[at : self.end])
         return self.text[:0].join(written)
+
+
+def first_holder(text):
+    """Returns the first number of a placeholder such as {__0__} that the text does not have."""
+    return 1 + max(map(int, HOLDER.findall(text)), default=-1)
+
+
+def held(text, pattern):
+    """Replaces the matches of a pattern by placeholders, which a translation keeps.
+
+    Returns:
+        The text, and a function that restores the matches in its translation.
+    """
+    first, found = first_holder(text), []
+
+    def hold(match):
+        found.append(match[0])
+        return f"{{__{first + len(found) - 1}__}}"
+
+    def restore(match):
+        index = int(match[1]) - first
+        return found[index] if 0 <= index < len(found) else match[0]
+
+    return pattern.sub(hold, text), lambda translation: HOLDER.sub(restore, translation)
 
 
 def has_letters(text):

@@ -4,9 +4,9 @@ import contextlib
 import html
 import re
 
-from pipelines.documents.document import Unit, has_letters
+from pipelines.documents.document import HOLDER, Unit, first_holder, has_letters
 
-TAGS = re.compile(r'<(?:g i="(\d+)"|x i="(\d+)"/|(/g))>|\{__(\d+)__\}')
+TAGS = re.compile(r'<(?:g i="(\d+)"|x i="(\d+)"/|(/g))>|' + HOLDER.pattern)
 
 
 class Inline:
@@ -31,7 +31,7 @@ class Inline:
             is_shown: whether a reader sees it as a word, such as code or a variable.
         """
         count = len(self.tags)
-        self.parts.append(f"{{__{count}__}}" if is_shown else f'<x i="{count}"/>')
+        self.parts.append(count if is_shown else f'<x i="{count}"/>')
         self.tags.append(tag)
 
     @contextlib.contextmanager
@@ -45,12 +45,18 @@ class Inline:
     @property
     def units(self):
         """A list of the unit, or an empty list if its text has no letters."""
-        return [Unit("".join(self.parts), "html")] if has_letters(self.plain) else []
+        first = first_holder(self.plain)
+        parts = (
+            f"{{__{first + each}__}}" if isinstance(each, int) else each for each in self.parts
+        )
+        return [Unit("".join(parts), "html")] if has_letters(self.plain) else []
 
     def events(self, translation):
         """Yields (kind, text or tag); kind is "text", "code", "open" or "close"."""
-        opened, at = [], 0
+        opened, at, first = [], 0, first_holder(self.plain)
         for match in TAGS.finditer(translation):
+            if match[4] and not 0 <= int(match[4]) - first < len(self.tags):
+                continue  # a word of the source
             if match.start() > at:
                 yield "text", html.unescape(translation[at : match.start()])
             at = match.end()
@@ -58,7 +64,8 @@ class Inline:
                 opened.append(self.tags[int(match[1])])
                 yield "open", opened[-1]
             elif match[2] or match[4]:
-                yield "code", self.tags[int(match[2] or match[4])]
+                index = int(match[2]) if match[2] else int(match[4]) - first
+                yield "code", self.tags[index]
             else:
                 yield "close", opened.pop()
         if at < len(translation):

@@ -3,7 +3,14 @@
 import json
 import re
 
-from pipelines.documents.document import DocumentError, Template, decoded, has_letters, unit_of
+from pipelines.documents.document import (
+    DocumentError,
+    Template,
+    decoded,
+    has_letters,
+    held,
+    unit_of,
+)
 
 TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}\[\],]')
 MESSAGE = re.compile(r"\{\s*[\w.]+\s*,\s*(?:plural|select|selectordinal)\s*,")
@@ -11,7 +18,6 @@ FORM = re.compile(r"\s*(?:offset:\d+\s*)?(?:=\d+|[\w:]+)\s*\{")
 NO_TEXT = re.compile(r"\S+[/_.@#]\S*|[A-Z0-9_]+|\S*\d\S*")  # paths, addresses, identifiers
 KEPT = re.compile(r"\$t\([^()]*\)")  # a reference of i18next to a different text
 KEPT_IN_FORM = re.compile(r"#")  # the number in a form of an ICU plural
-HOLDER = re.compile(r"\{__(\d+)__\}")
 
 
 def read_json(data, options):
@@ -77,19 +83,10 @@ def add_message(inner, start, end, kept=KEPT):
 
 def add_unit(inner, start, end, kept):
     """Adds a stretch of a message, in which placeholders stand for what is kept."""
-    found, text = [], inner.text[start:end]
-    if not has_letters(text):
-        return
-
-    def held(match):
-        found.append(match[0])
-        return f"{{__{len(found) - 1}__}}"
-
-    def written(translations):
-        return HOLDER.sub(lambda match: found[int(match[1])], *translations)
-
-    text = kept.sub(held, text)
-    inner.add(start, end, [unit_of(text)], written)
+    text = inner.text[start:end]
+    if has_letters(text):
+        text, restored = held(text, kept)
+        inner.add(start, end, [unit_of(text)], lambda translations: restored(*translations))
 
 
 def closing(text, at):

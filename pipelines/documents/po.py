@@ -8,7 +8,7 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 FIELD = re.compile(
     rf"^(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s+({STRING}(?:\s*\n{STRING})*)", re.M
 )
-MARKS = re.compile(r"^#,[^\n]*", re.M)
+MARKS = re.compile(r"^#,[^\r\n]*", re.M)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -46,6 +46,7 @@ def add_entry(template, start, end, fields, options):
     targets = [field for name, field in fields.items() if name.startswith("msgstr")]
     if not source:
         return  # the header
+    line_break = "\r\n" if "\r\n" in template.text else "\n"
     flags = MARKS.search(template.text, start, end)
     is_fuzzy = flags is not None and "fuzzy" in flags[0]
     if any(map(value_of, targets)) and not is_fuzzy and not options.retranslate:
@@ -56,13 +57,17 @@ def add_entry(template, start, end, fields, options):
         return
     for index, field in enumerate(targets):
         text = source if plural is None or (index == 0 and len(targets) > 1) else plural
-        template.add(*field.span(2), [unit_of(text)], lambda found, t=text: quoted(like(t, *found)))
+        template.add(
+            *field.span(2),
+            [unit_of(text)],
+            lambda found, t=text: quoted(like(t, *found), line_break),
+        )
     if not (options.final or is_fuzzy):
         if flags is not None:
             template.add(flags.start() + 2, flags.start() + 2, [], lambda _: " fuzzy,")
         else:
             first = min(field.start() for field in fields.values())
-            template.add(first, first, [], lambda _: "#, fuzzy\n")
+            template.add(first, first, [], lambda _: f"#, fuzzy{line_break}")
     elif is_fuzzy and options.final:
         kept = [each for each in re.split(r",\s*", flags[0][2:].strip()) if each != "fuzzy"]
         whole = flags.end() + (not kept)
@@ -75,13 +80,13 @@ def value_of(field):
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), inner)
 
 
-def quoted(text):
+def quoted(text, line_break):
     """Returns a string as gettext writes it: one line, or a first empty line and one a line."""
     escaped = (
         text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t").replace("\r", "\\r")
     )
     lines = [line.replace("\n", "\\n") for line in escaped.splitlines(keepends=True)] or [""]
-    return "\n".join(f'"{line}"' for line in ([""] if len(lines) > 1 else []) + lines)
+    return line_break.join(f'"{line}"' for line in ([""] if len(lines) > 1 else []) + lines)
 
 
 def like(source, translation):

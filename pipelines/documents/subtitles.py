@@ -11,6 +11,7 @@ from pipelines.documents.document import (
     decoded,
     divided,
     has_letters,
+    held,
 )
 
 TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
@@ -19,7 +20,8 @@ CUE = re.compile(
 )
 EDGE = re.compile(r"(?:\{\\[^}]*\}|<[^>\n]*>|\s|[-–—] ?(?=\S)|♪)*")  # styles, speaker's dash, note
 END_EDGE = re.compile(r"(?:\{\\[^}]*\}|</[^>\n]*>|\s|♪)*\Z")
-STYLE = re.compile(r"\{\\[^}]*\}|<[^>\n]*>")
+ASS_STYLE = re.compile(r"\{\\[^}]*\}")
+STYLE = re.compile(rf"{ASS_STYLE.pattern}|<[^>\n]*>")
 ENDS = re.compile(r"[.!?…。！？:][\"'”’»)\]]*\Z")
 LONGEST = 4  # maximum number of cues that share a sentence
 
@@ -96,13 +98,10 @@ def add_group(template, group, line_break):
     counts = [len(re.findall(r"\\[Nn]|\n", raw[cue.start : cue.end])) + 1 for cue in group]
     between = [raw[one.end : other.start] for one, other in itertools.pairwise(group)]
     markup = "html" if "<" in source else "placeholders"
-    held = STYLE if markup == "placeholders" else re.compile(r"(?!)")
-    styles = held.findall(source)
-    text = held.sub(lambda match: f"{{__{styles.index(match[0])}__}}", source)
+    text, restored = held(source, ASS_STYLE)
 
     def written(translations):
-        found = re.sub(r"\{__(\d+)__\}", lambda match: styles[int(match[1])], *translations)
-        parts = divided(found, sizes)
+        parts = divided(restored(*translations), sizes)
         lines = [
             line_break.join(divided(part, [1] * count))
             for part, count in zip(parts, counts, strict=True)

@@ -226,6 +226,31 @@ def test_plain_text_by_paragraphs_and_a_column_of_a_table():
         read(".csv", options=Options())
 
 
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".md", "See {__0__} and {__7__} in `code`.\n"),
+        (".json", '{"a": "See {__7__} and $t(x) now"}'),
+        (".srt", "1\n00:00:01,000 --> 00:00:02,000\nSee {__3__} {\\i1}now{\\i0} it.\n"),
+    ],
+)
+def test_text_that_looks_like_a_placeholder_of_ours_stays(suffix, text):
+    loudly = translated(suffix, text.encode()).decode()
+    assert loudly.lower() == text.lower() and "SEE" in loudly
+    assert KEPT_IN[suffix] in loudly
+
+
+KEPT_IN = {".md": "`code`", ".json": "$t(x)", ".srt": "{\\i1}NOW{\\i0}"}
+
+
+@pytest.mark.parametrize("suffix", [".po", ".srt", ".md", ".json", ".xlf", ".csv"])
+def test_line_ends_of_windows_stay(suffix):
+    data = sample(suffix).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    written = translated(suffix, data)
+    assert written.count(b"\r\n") == written.count(b"\n")
+    assert written.replace(b"\r", b"") == translated(suffix, data.replace(b"\r", b""))
+
+
 def test_encodings_are_kept():
     data = "﻿".encode("utf-16-le") + "Größe\r\n".encode("utf-16-le")
     assert translated(".txt", data) == data[:2] + "GRÖSSE\r\n".encode("utf-16-le")
