@@ -1,23 +1,35 @@
-"""`Template`: a file's text with places for translations.
+"""`Document`: a file's text with places for translations.
 
 Every kind of document is read in the same way: its reader finds the stretches that a person reads,
-by their offsets in the file, and a `Template` replaces these stretches and nothing else. A
-stretch whose translation equals its source is not even rewritten, so a document that a translator
-leaves alone keeps every byte.
+by their offsets in the file, and these stretches alone are replaced. A stretch whose translation
+equals its source is not even rewritten, so a document that a translator leaves alone keeps every
+byte.
 """
 
+import bisect
 import codecs
+import contextlib
+import html
+import itertools
 import re
+from collections import Counter
 from typing import NamedTuple
+
+from pipelines.markup.placeholders import NOT_XML
 
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (b"", "utf-8"),
 )
-HOLDER = re.compile(r"\{__(\d{1,9})__\}")
-TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+# Encodings that XML, HTML and PO files declare.
+DECLARED = re.compile(
+    rb"(?:\A<\?xml[^>]*?\sencoding|<meta[^>]*?\bcharset|^\"Content-Type:[^\n\"]*?\bcharset)"
+    rb"\s*=\s*[\"']?([\w.-]+)",
+    re.M | re.I,
+)
+HOLDER = r"\{__\d{1,9}__\}"  # a placeholder for markup
+TAG = re.compile(r"</?[A-Za-z](?:\"[^\"]*\"|'[^']*'|[^<>\"'])*>")
 
 
 class DocumentError(ValueError):
@@ -34,11 +46,6 @@ class Unit(NamedTuple):
 
     text: str
     markup: str = "placeholders"
-
-
-def unit_of(text):
-    """Returns the `Unit` of a text that may contain tags of HTML."""
-    return Unit(text, "html" if TAG.search(text) else "placeholders")
 
 
 class Options(NamedTuple):
@@ -63,67 +70,71 @@ class Options(NamedTuple):
 class Place(NamedTuple):
     """Start and end of a stretch of a file's text, the units in it, and a function.
 
-    `written` takes the list of the units' translations and returns the text for the stretch.
+    `written` takes the translations of the units and returns the text for the stretch. If `keeps`,
+    the stretch is not rewritten if the translations equal the units.
     """
 
     start: int
     end: int
     units: list
     written: object
+    keeps: bool
 
 
-class Template:
-    """A text, as a string or as bytes, and the places in it to which translations are written.
+class Document:
+    """A file's text, and the places in it to which translations are written.
 
     Args:
-        text: the text.
-        start, end: offsets of the stretch of the text that `write` returns. Default: all of it.
+        data: the file's bytes.
 
     Attributes:
+        text: the decoded file.
         skipped: {reason: number of texts that are left untranslated}.
     """
 
-    def __init__(self, text, start=0, end=None):
-        self.text, self.start, self.end = text, start, len(text) if end is None else end
-        self.places, self.skipped = [], {}
+    def __init__(self, data):
+        self.text, self.encode = decoded(data)
+        self.places, self.skipped = [], Counter()
 
-    def add(self, start, end, units, written):
-        """Adds a `Place`, which must not overlap another."""
-        self.places.append(Place(start, end, units, written))
+    def add(self, start, end, units, written, keeps=True):
+        """Adds a `Place`. A place inside another is written only by `between`."""
+        self.places.append(Place(start, end, units, written, keeps))
 
-    def add_text(self, start, end, text, written=lambda text: text, markup="placeholders"):
-        """Adds a place with one unit, unless it has no letters. `written` takes its translation."""
+    def add_text(self, start, end, text=None, written=str, markup="placeholders"):
+        """Adds a place with one unit, unless it has no letters."""
+        text = self.text[start:end] if text is None else text
         if has_letters(text):
-            self.add(start, end, [Unit(text, markup)], lambda translations: written(*translations))
+            self.add(start, end, [Unit(text, markup)], written)
 
-    def skip(self, reason, count=1):
-        self.skipped[reason] = self.skipped.get(reason, 0) + count
+    def ordered(self):
+        return sorted(
+            self.places, key=lambda place: (place.start, place.end > place.start, -place.end)
+        )
 
     @property
     def units(self):
         """The units of the document, in order."""
         return [unit for place in self.ordered() for unit in place.units]
 
-    def ordered(self):
-        return sorted(self.places, key=lambda place: place[:2])
-
     def write(self, translations):
-        """Returns the text with the translation of each of `units`."""
-        written, at, taken = [], self.start, 0
-        for start, end, units, write in self.ordered():
-            own = translations[taken : taken + len(units)]
-            taken += len(units)
-            written.append(self.text[at:start])
-            unchanged = units and start < end and own == [unit.text for unit in units]
-            written.append(self.text[start:end] if unchanged else write(own))
-            at = end
-        written.append(self.text[at : self.end])
-        return self.text[:0].join(written)
+        """Returns the bytes of the file with the translation of each of `units`."""
+        given = iter(translations)
+        self.written = [(place, [next(given) for _ in place.units]) for place in self.ordered()]
+        return self.encode(self.between(0, len(self.text)))
 
-
-def first_holder(text):
-    """Returns the first number of a placeholder such as {__0__} that the text does not have."""
-    return 1 + max(map(int, HOLDER.findall(text)), default=-1)
+    def between(self, start, end):
+        """Returns a stretch of the text in which the places have their translations."""
+        parts, at = [], start
+        first = bisect.bisect_left(self.written, start, key=lambda each: each[0].start)
+        for index in range(first, len(self.written)):
+            place, own = self.written[index]
+            if place.start > end:
+                break
+            unchanged = place.keeps and own == [unit.text for unit in place.units]
+            if at <= place.start and place.end <= end and not unchanged:
+                parts += self.text[at : place.start], place.written(*own)
+                at = place.end
+        return "".join([*parts, self.text[at:end]])
 
 
 def held(text, pattern):
@@ -132,49 +143,57 @@ def held(text, pattern):
     Returns:
         The text, and a function that restores the matches in its translation.
     """
-    first, found = first_holder(text), []
+    found = []
 
     def hold(match):
         found.append(match[0])
-        return f"{{__{first + len(found) - 1}__}}"
+        return f"{{__{len(found) - 1}__}}"
 
-    def restore(match):
-        index = int(match[1]) - first
-        return found[index] if 0 <= index < len(found) else match[0]
-
-    return pattern.sub(hold, text), lambda translation: HOLDER.sub(restore, translation)
+    held_text = re.sub(f"{pattern}|{HOLDER}", hold, text)
+    return held_text, lambda new: re.sub(HOLDER, lambda match: found[int(match[0][3:-3])], new)
 
 
 def has_letters(text):
     return any(map(str.isalpha, text))
 
 
+def kind_of(text):
+    """Returns the kind of markup in a text that may contain tags of HTML."""
+    return "html" if TAG.search(text) else "placeholders"
+
+
+def escaped(text):
+    """Returns a string as XML text."""
+    return html.escape(NOT_XML.sub("", text), quote=False)
+
+
 def decoded(data):
     """Returns the text of a file, and the function that encodes such a text again."""
-    mark, encoding = next(each for each in MARKS if data.startswith(each[0]))
+    mark, encoding = next((each for each in MARKS if data.startswith(each[0])), (b"", "utf-8"))
+    if not mark and (found := DECLARED.search(data[:4096])):
+        with contextlib.suppress(LookupError):  # such as CHARSET in templates of PO files
+            encoding = codecs.lookup(found[1].decode()).name
     if b"\0" in data and "16" not in encoding:
         raise DocumentError("it is a binary file")
     try:
         text = data[len(mark) :].decode(encoding)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
+        wanted = "UTF-8 or UTF-16" if encoding == "utf-8" else encoding
         raise DocumentError(
-            f"it is not encoded in UTF-8 or UTF-16: {error.reason} at byte {error.start:,}. "
-            "Convert it with iconv"
+            f"it is not encoded in {wanted}: {error}. Convert it with iconv"
         ) from None
-    return text, lambda text: mark + text.encode(encoding)
+    errors = "xmlcharrefreplace" if text.lstrip().startswith("<") else "strict"
+    return text, lambda text: mark + text.encode(encoding, errors)
 
 
 def divided(text, sizes):
     """Divides a text between words into parts whose lengths have about the proportions `sizes`."""
     words, parts = text.split(" "), []
-    for index, size in enumerate(sizes[:-1]):
-        wanted = len(" ".join(words)) * size / max(sum(sizes[index:]), 1)
-        count, length = 0, 0
-        while count < len(words) - (len(sizes) - index - 1):
-            longer = length + len(words[count]) + (count > 0)
-            if count and abs(longer - wanted) > abs(length - wanted):
-                break
-            count, length = count + 1, longer
-        parts.append(" ".join(words[:count]))
-        words = words[count:]
-    return [*parts, " ".join(words)]
+    for index in range(len(sizes) - 1, 0, -1):  # words of the parts up to this one, whose share
+        share = len(" ".join(words)) * sum(sizes[:index]) / max(sum(sizes[: index + 1]), 1)
+        ends = itertools.accumulate((len(word) + 1 for word in words), initial=-1)
+        cut = min(enumerate(ends), key=lambda end: abs(end[1] - share))[0]
+        cut = min(max(cut, index), max(len(words) - 1, index))
+        parts.insert(0, " ".join(words[cut:]))
+        words = words[:cut]
+    return [" ".join(words), *parts]

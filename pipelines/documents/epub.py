@@ -2,28 +2,21 @@
 
 from pathlib import PurePosixPath
 
-from pipelines.documents.document import DocumentError, Template
+from pipelines.documents.document import DocumentError, escaped
 from pipelines.documents.web import read_html
-from pipelines.documents.xml_tree import escaped, parsed
-from pipelines.documents.zip_parts import ZipDocument
+from pipelines.documents.xml_tree import root_of
 
 METADATA = {".opf": ("title", "description", "subject"), ".ncx": ("text",)}
 
 
-def read_epub(data, options):
-    def read(name, parts):
+def read_epub(book, options):
+    for name in book.parts:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix in (".xhtml", ".html", ".htm"):
-            return read_html(parts[name], options)
-        if suffix not in METADATA:
-            return None
-        root, source, encode = parsed(parts[name])
-        template = Template(source)
-        for element in root.find(*METADATA[suffix]):
-            template.add_text(element.inside, element.after, element.text, escaped)
-        return template, encode
-
-    document = ZipDocument(data, read)
-    if not any(name.endswith(".opf") for name in document.templates):
+            read_html(book.opened(name), options)
+        elif suffix in METADATA:
+            part = book.opened(name)
+            for element in root_of(part).find(*METADATA[suffix]):
+                part.add_text(element.inside, element.after, element.text, escaped)
+    if not any(name.endswith(".opf") for name in book.documents):
         raise DocumentError("it is not an EPUB: it has no package document")
-    return document

@@ -4,79 +4,79 @@ import contextlib
 import html
 import re
 
-from pipelines.documents.document import HOLDER, Unit, first_holder, has_letters
+from pipelines.documents.document import HOLDER, Unit, has_letters
 
-TAGS = re.compile(r'<(?:g i="(\d+)"|x i="(\d+)"/|(/g))>|' + HOLDER.pattern)
+ELEMENT, END, EMPTY, SHOWN = '<g i="{}">', "</g>", '<x i="{}"/>', "{{__{}__}}"  # in a unit
+TOKEN = re.compile(r'(.*?)(?:(</g>)|<[gx] i="(\d+)"/?>|\{__(\d{1,9})__\}|\Z)', re.S)
 
 
 class Inline:
     """Collects text and inline markup, and later turns a translation into the format's own markup.
 
-    Attributes:
-        plain: the text without markup.
+    Args:
+        escape: function of a text that returns it in the document's format.
     """
 
-    def __init__(self):
-        self.parts, self.tags, self.plain = [], [], ""
+    def __init__(self, escape):
+        self.escape = escape
+        self.parts = []  # texts, and (form of a tag, index in `tags`)
+        self.tags = []
 
     def text(self, text):
-        self.parts.append(html.escape(text, quote=False))
-        self.plain += text
+        for index, part in enumerate(re.split(f"({HOLDER})", text)):
+            if index % 2:  # text that looks like a placeholder
+                self.code(part, True)
+            elif part:
+                self.parts.append(part)
 
-    def code(self, tag, is_shown=False):
+    def code(self, written, is_shown=False):
         """Adds markup that encloses nothing.
 
         Args:
-            tag: any object.
+            written: function that returns the markup, or a string that is escaped.
             is_shown: whether a reader sees it as a word, such as code or a variable.
         """
-        count = len(self.tags)
-        self.parts.append(count if is_shown else f'<x i="{count}"/>')
-        self.tags.append(tag)
+        self.parts.append((SHOWN if is_shown else EMPTY, len(self.tags)))
+        self.tags.append(written)
 
     @contextlib.contextmanager
-    def element(self, tag):
-        """Encloses the text and markup that are added in the block."""
-        self.parts.append(f'<g i="{len(self.tags)}">')
-        self.tags.append(tag)
+    def element(self, before, after, escape=None):
+        """Encloses what is added in the block. `escape` replaces that of `Inline` there."""
+        tag, last = (before, after, escape), self.parts[-1] if self.parts else ""
+        if escape and last[:1] == (END,) and self.tags[last[1]] == tag:
+            index = self.parts.pop()[1]  # a run like the one before continues it
+        else:
+            index = len(self.tags)
+            self.parts.append((ELEMENT, index))
+            self.tags.append(tag)
         yield
-        self.parts.append("</g>")
+        self.parts.append((END, index))
 
     @property
     def units(self):
         """A list of the unit, or an empty list if its text has no letters."""
-        first = first_holder(self.plain)
+        if not any(has_letters(part) for part in self.parts if isinstance(part, str)):
+            return []
         parts = (
-            f"{{__{first + each}__}}" if isinstance(each, int) else each for each in self.parts
+            html.escape(part, quote=False) if isinstance(part, str) else part[0].format(part[1])
+            for part in self.parts
+            if isinstance(part, str) or self.tags[part[1]] != ("", "", self.escape)
         )
-        return [Unit("".join(parts), "html")] if has_letters(self.plain) else []
+        return [Unit("".join(parts), "html")]
 
-    def events(self, translation):
-        """Yields (kind, text or tag); kind is "text", "code", "open" or "close"."""
-        opened, at, first = [], 0, first_holder(self.plain)
-        for match in TAGS.finditer(translation):
-            if match[4] and not 0 <= int(match[4]) - first < len(self.tags):
-                continue  # a word of the source
-            if match.start() > at:
-                yield "text", html.unescape(translation[at : match.start()])
-            at = match.end()
-            if match[1]:
-                opened.append(self.tags[int(match[1])])
-                yield "open", opened[-1]
-            elif match[2] or match[4]:
-                index = int(match[2]) if match[2] else int(match[4]) - first
-                yield "code", self.tags[index]
-            else:
-                yield "close", opened.pop()
-        if at < len(translation):
-            yield "text", html.unescape(translation[at:])
-
-    def restored(self, translation, escape):
-        """Returns a translation with tags that are pairs of strings, for before and after."""
-        written = {
-            "text": escape,
-            "code": lambda tag: "".join(tag),
-            "open": lambda tag: tag[0],
-            "close": lambda tag: tag[1],
-        }
-        return "".join(written[kind](value) for kind, value in self.events(translation))
+    def written(self, translation):
+        """Returns a translation in the document's format."""
+        written, opened = [], [("", "", self.escape)]
+        for text, end, *numbers in TOKEN.findall(translation):
+            if text:
+                written.append(opened[-1][2](html.unescape(text)))
+            if end:
+                written.append(opened.pop()[1])
+            elif number := "".join(numbers):
+                tag = self.tags[int(number)]
+                if isinstance(tag, tuple):
+                    opened.append((*tag[:2], tag[2] or opened[-1][2]))
+                    written.append(tag[0])
+                else:
+                    written.append(tag() if callable(tag) else opened[-1][2](tag))
+        return "".join(written)

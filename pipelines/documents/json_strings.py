@@ -3,97 +3,67 @@
 import json
 import re
 
-from pipelines.documents.document import (
-    DocumentError,
-    Template,
-    decoded,
-    has_letters,
-    held,
-    unit_of,
-)
+from pipelines.documents.document import DocumentError, has_letters, held, kind_of
 
-TOKEN = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|[{}\[\],]')
+TOKEN = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]')
 MESSAGE = re.compile(r"\{\s*[\w.]+\s*,\s*(?:plural|select|selectordinal)\s*,")
 FORM = re.compile(r"\s*(?:offset:\d+\s*)?(?:=\d+|[\w:]+)\s*\{")
 NO_TEXT = re.compile(r"\S+[/_.@#]\S*|[A-Z0-9_]+|\S*\d\S*")  # paths, addresses, identifiers
-KEPT = re.compile(r"\$t\([^()]*\)")  # a reference of i18next to a different text
-KEPT_IN_FORM = re.compile(r"#")  # the number in a form of an ICU plural
+REFERENCE = r"\$t\([^()]*\)"  # a reference of i18next to a different text
+NUMBER = "#"  # the number in a form of an ICU plural
 
 
-def read_json(data, options):
-    text, encode = decoded(data)
+def read_json(document, options):
     try:
-        json.loads(text)
+        json.loads(document.text)
     except (ValueError, RecursionError) as error:
         raise DocumentError(f"it is not JSON: {error}") from None
-    template, ignored = Template(text), []  # depth of each "@key" of ARB, whose object stays
-    key, depth = "", 0
-    for match in TOKEN.finditer(text):
+    keys = [""]  # the last key of each open object; a key of ARB such as "@title" has facts
+    for match in TOKEN.finditer(document.text):
         if match[2]:
-            key = json.loads(match[1])
-        elif match[1]:
-            if not (ignored or key.startswith("@")):
-                add_string(template, match, json.loads(match[1]))
+            keys[-1] = match[1]
         elif match[0] in "{[":
-            depth += 1
-            if key.startswith("@") and depth > 1:
-                ignored.append(depth)
-            key = ""
+            keys.append("")
         elif match[0] in "}]":
-            if ignored and ignored[-1] == depth:
-                ignored.pop()
-            depth -= 1
-            key = ""
-    return template, encode
+            keys.pop()
+        elif not any(key.startswith("@") for key in keys):
+            value = json.loads(f'"{match[1]}"')
+            if has_letters(value) and not NO_TEXT.fullmatch(value):
+                add_message(document, *match.span(1), REFERENCE)
+            else:
+                document.skipped["without words"] += 1
 
 
-def add_string(template, match, value):
-    inner = Template(value)
-    if not has_letters(value) or NO_TEXT.fullmatch(value):
-        template.skip("without words")
-        return
-    add_message(inner, 0, len(value))
-
-    def written(translations):
-        text = json.dumps(inner.write(translations), ensure_ascii=not_ascii(match[1]))
-        return text.replace("</", "<\\/") if "<\\/" in match[1] else text
-
-    template.add(*match.span(1), inner.units, written)
-
-
-def not_ascii(raw):
-    """Returns whether a string is written with escapes only, as some programs require."""
-    return raw.isascii() and "\\u" in raw
-
-
-def add_message(inner, start, end, kept=KEPT):
+def add_message(document, start, end, kept):
     """Adds the units of a message; each form of an ICU plural or select is one."""
-    found = MESSAGE.search(inner.text, start, end)
-    if found is None:
-        add_unit(inner, start, end, kept)
-        return
-    add_unit(inner, start, found.start(), kept)
-    at = found.end()
-    while form := FORM.match(inner.text, at):
-        close = closing(inner.text, form.end() - 1)
-        add_message(inner, form.end(), close, KEPT_IN_FORM)
-        at = close + 1
-    add_message(inner, closing(inner.text, found.start()) + 1, end, kept)
+    text = document.text
+    while found := MESSAGE.search(text, start, end):
+        add_unit(document, start, found.start(), kept)
+        at = found.end()
+        while form := FORM.match(text, at, end):
+            at = closing(text, form.end() - 1, end)
+            add_message(document, form.end(), at - 1, NUMBER)
+        start = closing(text, found.start(), end)
+    add_unit(document, start, end, kept)
 
 
-def add_unit(inner, start, end, kept):
+def add_unit(document, start, end, kept):
     """Adds a stretch of a message, in which placeholders stand for what is kept."""
-    text = inner.text[start:end]
-    if has_letters(text):
-        text, restored = held(text, kept)
-        inner.add(start, end, [unit_of(text)], lambda translations: restored(*translations))
+    raw = document.text[start:end]
+    text, restored = held(json.loads(f'"{raw}"'), kept)
+
+    def written(translation):
+        new = json.dumps(restored(translation), ensure_ascii="\\u" in raw and raw.isascii())[1:-1]
+        return new.replace("</", "<\\/") if "<\\/" in raw else new
+
+    document.add_text(start, end, text, written, kind_of(text))
 
 
-def closing(text, at):
-    """Returns the offset of the brace that closes the one at `at`."""
+def closing(text, at, end):
+    """Returns the offset after the brace that closes the one at `at`."""
     depth = 0
-    for index in range(at, len(text)):
+    for index in range(at, end):
         depth += {"{": 1, "}": -1}.get(text[index], 0)
         if not depth:
-            return index
-    raise DocumentError(f"a message has an open brace: {text[:60]!r}")
+            return index + 1
+    raise DocumentError(f"a message has an open brace: {text[at:end][:60]!r}")

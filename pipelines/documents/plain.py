@@ -3,80 +3,79 @@
 import re
 import textwrap
 
-from pipelines.documents.document import DocumentError, Template, decoded
+from pipelines.documents.document import DocumentError
 
 PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
-BULLET = re.compile(r"\s*(?:(?:[-*•–]|\d+[.)])\s+)?")
+BULLET = re.compile(r"[ \t]*(?:(?:[-*•–]|\d+[.)])\s+)?")
 WRAPPED = range(40, 120)  # length of a line that an editor has wrapped
-FIELD = re.compile(r'"(?:[^"]|"")*"|[^\r\n]*?(?=SEP|[\r\n]|\Z)')
+FIELD = r'("(?:[^"]|"")*"|[^\r\n]*?)(SEP|\r\n|\n|\r|\Z)'
 
 
-def read_text(data, options):
+def read_text(document, options):
     """Reads plain text. A paragraph of wrapped lines is translated as a whole and wrapped again."""
-    text, encode = decoded(data)
-    template = Template(text)
-    for match in PARAGRAPH.finditer(text):
-        lines = match[0].splitlines()
-        if is_wrapped(lines):
-            add_paragraph(template, match.start(), lines, match[0])
+    for match in PARAGRAPH.finditer(document.text):
+        at, lines = match.start(), match[0].splitlines(keepends=True)
+        if is_wrapped([line.rstrip() for line in lines]):
+            add_paragraph(document, at, lines)
             continue
-        at = match.start()
-        for line in match[0].splitlines(keepends=True):
-            start = at + BULLET.match(line).end()
-            bare = text[start : at + len(line)].rstrip()
-            template.add_text(start, start + len(bare), bare)
+        for line in lines:
+            start = BULLET.match(document.text, at).end()
             at += len(line)
-    return template, encode
+            document.add_text(start, start + len(document.text[start:at].rstrip()))
 
 
 def is_wrapped(lines):
     """Returns whether the lines of a paragraph are one text that is wrapped, and not a list."""
-    full = [len(line.rstrip()) for line in lines[:-1]]
-    is_list = any(re.match(r"\s*(?:[-*•]|\d+[.)])\s", line) for line in lines[1:])
-    same_indent = len({len(line) - len(line.lstrip()) for line in lines[1:]}) <= 1
-    is_even = bool(full) and min(full) >= max(full) - 20 and max(full) in WRAPPED
-    return is_even and len(lines[-1]) <= max(full) + 5 and not is_list and same_indent
+    sizes = [*map(len, lines[:-1])]
+    is_list = any(BULLET.match(line)[0].strip() for line in lines[1:])
+    is_even = bool(sizes) and min(sizes) >= max(sizes) - 20 and max(sizes) in WRAPPED
+    indents = {len(line) - len(line.lstrip()) for line in lines[1:]}
+    return is_even and len(lines[-1]) <= max(sizes) + 5 and not is_list and len(indents) == 1
 
 
-def add_paragraph(template, at, lines, raw):
-    text = " ".join(line.strip() for line in lines)
+def add_paragraph(document, at, lines):
+    raw = "".join(lines)
+    first, indent = (re.match(r"\s*", line)[0] for line in lines[:2])
     width = max(len(line.rstrip()) for line in lines)
-    indent = lines[1][: len(lines[1]) - len(lines[1].lstrip())]
-    first = len(raw) - len(raw.lstrip())
-    line_break = "\r\n" if "\r\n" in raw else "\n"
+    line_break = re.search(r"\r?\n", raw)[0]
 
     def written(translation):
-        wrapped = textwrap.wrap(
-            " " * first + translation,
-            width,
-            subsequent_indent=indent,
-            break_long_words=False,
-            break_on_hyphens=False,
-            drop_whitespace=True,
-        )
-        return line_break.join(wrapped)[first:]
+        kinds = {"break_long_words": False, "break_on_hyphens": False}
+        lines = textwrap.wrap(first + translation, width, subsequent_indent=indent, **kinds)
+        return line_break.join(lines)[len(first) :]
 
-    template.add_text(at + first, at + len(raw.rstrip()), text, written)
+    start, text = at + len(first), " ".join(map(str.strip, lines))
+    document.add_text(start, at + len(raw.rstrip()), text, written)
 
 
-def read_table(data, options, separator):
+def read_table(document, options, separator):
     """Reads a column of a table. Other columns, quotes and line ends stay."""
-    text, encode = decoded(data)
-    template = Template(text)
-    rows = rows_of(text, separator)
-    header = next(rows, None)
-    if header is None:
-        raise DocumentError("it has no row")
-    names = [value for _, _, value in header]
-    column = column_of(options.column, names)
-    for row in rows:
-        if len(row) <= column:
-            template.skip("row without the column")
+    column, row, at, text = None, [], 0, document.text
+    for match in re.finditer(FIELD.replace("SEP", re.escape(separator)), text):
+        if match.start() > at or (match.start() == len(text) and not row):
+            break
+        row.append(match)
+        at = match.end()
+        if match[2] == separator:
             continue
-        start, end, value = row[column]
-        is_quoted = text[start : start + 1] == '"'
-        template.add_text(start, end, value, lambda new, q=is_quoted: quoted(new, separator, q))
-    return template, encode
+        if column is None:
+            column = column_of(options.column, [value_of(field[1]) for field in row])
+        elif len(row) > column:
+            field = row[column]
+
+            def written(new, raw=field[1]):
+                if raw.startswith('"') or re.search(f'[{separator}"\n]', new):
+                    return '"' + new.replace('"', '""') + '"'
+                return new
+
+            document.add_text(*field.span(1), value_of(field[1]), written)
+        else:
+            document.skipped["row without the column"] += 1
+        row = []
+    if at < len(text):
+        raise DocumentError(f"row {text.count(chr(10), 0, at) + 1:,}: text after a quoted field")
+    if column is None:
+        raise DocumentError("it has no row")
 
 
 def column_of(wanted, names):
@@ -90,29 +89,5 @@ def column_of(wanted, names):
     )
 
 
-def rows_of(text, separator):
-    """Yields the fields of each row as (start, end, value)."""
-    field = re.compile(FIELD.pattern.replace("SEP", re.escape(separator)))
-    at, row = 0, []
-    while at < len(text):
-        match = field.match(text, at)
-        value = match[0][1:-1].replace('""', '"') if match[0].startswith('"') else match[0]
-        row.append((*match.span(), value))
-        at = match.end()
-        if text.startswith(separator, at):
-            at += 1
-            continue
-        end = re.compile(r"\r\n|\n|\r|\Z").match(text, at)
-        if end is None:
-            raise DocumentError(
-                f"row {text.count(chr(10), 0, at) + 1:,}: text after a quoted field"
-            )
-        at = end.end()
-        yield row
-        row = []
-
-
-def quoted(text, separator, is_quoted):
-    if is_quoted or separator in text or '"' in text or "\n" in text:
-        return '"' + text.replace('"', '""') + '"'
-    return text
+def value_of(field):
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field

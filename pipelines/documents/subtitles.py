@@ -1,18 +1,11 @@
 """SubRip, WebVTT and ASS subtitles. A sentence that spans cues is translated as a whole."""
 
+import functools
 import itertools
 import re
 from typing import NamedTuple
 
-from pipelines.documents.document import (
-    DocumentError,
-    Template,
-    Unit,
-    decoded,
-    divided,
-    has_letters,
-    held,
-)
+from pipelines.documents.document import DocumentError, divided, has_letters, held, kind_of
 
 TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 CUE = re.compile(
@@ -20,9 +13,11 @@ CUE = re.compile(
 )
 EDGE = re.compile(r"(?:\{\\[^}]*\}|<[^>\n]*>|\s|[-–—] ?(?=\S)|♪)*")  # styles, speaker's dash, note
 END_EDGE = re.compile(r"(?:\{\\[^}]*\}|</[^>\n]*>|\s|♪)*\Z")
-ASS_STYLE = re.compile(r"\{\\[^}]*\}")
-STYLE = re.compile(rf"{ASS_STYLE.pattern}|<[^>\n]*>")
+ASS_STYLE = r"\{\\[^}]*\}"
+STYLE = re.compile(rf"{ASS_STYLE}|<[^>\n]*>")
+LINE_BREAK = re.compile(r"\s*(?:\\[Nn]|\n)\s*")
 ENDS = re.compile(r"[.!?…。！？:][\"'”’»)\]]*\Z")
+BEGINS = re.compile(r"[-–—\[(♪]|[A-Z]+:")  # a speaker's dash or label
 LONGEST = 4  # maximum number of cues that share a sentence
 
 
@@ -34,78 +29,58 @@ class Cue(NamedTuple):
     text: str
 
 
-def read_subtitles(data, options):
-    text, encode = decoded(data)
-    template = Template(text)
+def read_subtitles(document, options):
+    text = document.text
     is_ass = re.match(r"\s*\[Script Info\]", text) is not None
-    cues = [*(ass_cues(text) if is_ass else timed_cues(text))]
+    cues = [*map(functools.partial(cue_of, text), ass_cues(text) if is_ass else timed_cues(text))]
     if not cues:
         raise DocumentError("it has no cue with a text")
-    lines = "\\N" if is_ass else "\r\n" if "\r\n" in text else "\n"
     group = []
-    for cue, following in zip(cues, [*cues[1:], None], strict=True):
+    for cue, following in itertools.zip_longest(cues, cues[1:]):
         group.append(cue)
-        joined = following is not None and is_plain(cue) and is_plain(following)
-        if not joined or ENDS.search(cue.text) or len(group) == LONGEST or begins_anew(following):
-            add_group(template, group, lines)
+        ends = following is None or len(group) == LONGEST or ENDS.search(cue.text)
+        if ends or STYLE.search(cue.text + following.text) or BEGINS.match(following.text):
+            add_group(document, group, "\\N" if is_ass else "\r\n" if "\r\n" in text else "\n")
             group = []
-    return template, encode
 
 
 def timed_cues(text):
+    """Yields start and end of the text of each cue, or of each speaker in it."""
     for match in CUE.finditer(text):
-        speakers = [*re.finditer(r"^[-–—].+$", match["text"], re.M)]
-        if len(speakers) < 2:
-            yield cue_of(text, *match.span("text"))
-        for each in speakers if len(speakers) > 1 else ():
-            start, end = each.span()
-            yield cue_of(text, match.start("text") + start, match.start("text") + end)
+        start, end = match.span("text")
+        speakers = [*re.compile(r"^[-–—].+$", re.M).finditer(text, start, end)]
+        yield from [each.span() for each in speakers] if len(speakers) > 1 else [(start, end)]
 
 
 def ass_cues(text):
-    """Yields the cues of ASS or SSA, whose text is the last field of a line."""
+    """Yields start and end of the text of ASS or SSA, which is the last field of a line."""
     form = re.search(r"\[Events\][^\[]*?^Format:([^\n]*)$", text, re.M)
     fields = form[1].count(",") if form else 9
     for match in re.finditer(rf"^Dialogue:(?:[^,\n]*,){{{fields}}}([^\r\n]*)", text, re.M):
         if not re.search(r"\{[^}]*\\p[1-9]", match[1]):  # a drawing
-            yield cue_of(text, *match.span(1))
+            yield match.span(1)
 
 
-def cue_of(text, start, end):
+def cue_of(text, span):
     """Returns the `Cue` without the styles, dashes and spaces around its text."""
-    start = EDGE.match(text, start, end).end()
-    end = max(start, END_EDGE.search(text, start, end).start())
-    return Cue(start, end, " ".join(re.split(r"\s*(?:\\[Nn]|\s)\s*", text[start:end])))
+    start = EDGE.match(text, *span).end()
+    end = max(start, END_EDGE.search(text, start, span[1]).start())
+    return Cue(start, end, " ".join(LINE_BREAK.sub(" ", text[start:end]).split()))
 
 
-def is_plain(cue):
-    return not STYLE.search(cue.text)
-
-
-def begins_anew(cue):
-    """Returns whether a cue does not continue a sentence: a speaker's dash or a label begins it."""
-    return bool(re.match(r"[-–—\[(♪]|[A-Z]+:", cue.text))
-
-
-def add_group(template, group, line_break):
+def add_group(document, group, line_break):
     """Adds the place of a sentence and of the cues that share it."""
-    source = " ".join(cue.text for cue in group)
+    source, raw = " ".join(cue.text for cue in group), document.text
     if not has_letters(STYLE.sub("", source)):
-        template.skip("without letters", len(group))
+        document.skipped["without letters"] += len(group)
         return
-    start, end, raw = group[0].start, group[-1].end, template.text
     sizes = [len(cue.text) for cue in group]
-    counts = [len(re.findall(r"\\[Nn]|\n", raw[cue.start : cue.end])) + 1 for cue in group]
+    lines = [[1] * (1 + len(LINE_BREAK.findall(raw, cue.start, cue.end))) for cue in group]
     between = [raw[one.end : other.start] for one, other in itertools.pairwise(group)]
-    markup = "html" if "<" in source else "placeholders"
     text, restored = held(source, ASS_STYLE)
 
-    def written(translations):
-        parts = divided(restored(*translations), sizes)
-        lines = [
-            line_break.join(divided(part, [1] * count))
-            for part, count in zip(parts, counts, strict=True)
-        ]
-        return "".join(map("".join, zip(lines, [*between, ""], strict=True)))
+    def written(translation):
+        parts = zip(divided(restored(translation), sizes), lines, [*between, ""], strict=True)
+        return "".join(line_break.join(divided(part, own)) + gap for part, own, gap in parts)
 
-    template.add(start, end, [Unit(text, markup)], written)
+    document.add_text(group[0].start, group[-1].end, text, written, kind_of(text))

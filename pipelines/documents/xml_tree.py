@@ -1,15 +1,18 @@
-"""XML as a tree of elements with their places in the file, for edits that keep all other bytes."""
+"""XML as a tree of elements with their places in the file, for edits that keep all other text."""
 
 import html
 import re
 from xml.parsers import expat
 
-from pipelines.documents.document import DocumentError, decoded
-from pipelines.markup.placeholders import NOT_XML
+from pipelines.documents.document import DocumentError
+from pipelines.markup.html_elements import ATTRIBUTE
 
 DEEPEST = 500  # maximum number of nested elements
-TAG = re.compile(rb"<(?:\"[^\"]*\"|'[^']*'|[^>\"'])*>")
-ENCODING = re.compile(rb"^<\?xml[^>]*\sencoding\s*=\s*[\"']([\w.-]+)[\"']")
+TOKEN = re.compile(
+    r"<!\[CDATA\[(?P<data>.*?)\]\]>|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>"
+    r"|<(?P<close>/?)(?P<name>[^\s/>]+)(?P<rest>(?:[^>\"']++|\"[^\"]*\"|'[^']*')*+)>|(?P<text>[^<]+)",
+    re.S,
+)
 
 
 class Element:
@@ -17,15 +20,22 @@ class Element:
 
     Attributes:
         name: the name without the prefix of its namespace.
-        attributes: {name without prefix: value}.
-        start, inside, after, end: offsets in bytes of the start tag, the content, the end tag, and
-            of what follows the element. For `<a/>`, the last three are equal.
+        start, inside, after, end: offsets of the start tag, the content, the end tag, and of what
+            follows the element. For `<a/>`, the last three are equal.
         children: `Element`s and `Text`s, in order.
     """
 
-    def __init__(self, name, attributes, start, inside=0):
-        self.name, self.attributes, self.children = name, attributes, []
+    def __init__(self, name, rest, start, inside):
+        self.name, self.rest, self.children = name.rpartition(":")[2], rest, []
         self.start, self.inside, self.after, self.end = start, inside, inside, inside
+
+    @property
+    def attributes(self):
+        """{name without prefix: value}"""
+        return {
+            match[1].rpartition(":")[2]: html.unescape(match[2] or match[3] or "")
+            for match in ATTRIBUTE.finditer(self.rest)
+        }
 
     @property
     def elements(self):
@@ -50,94 +60,53 @@ class Element:
 
 
 class Text:
-    """A stretch of text, decoded, and the offsets in bytes of its start and end."""
+    """A stretch of text, decoded, and the offsets of its start and end."""
 
-    def __init__(self, text, start):
-        self.text, self.start, self.end = text, start, start
+    def __init__(self, text, start, end):
+        self.text, self.start, self.end = text, start, end
 
 
-def parsed(data):
-    """Parses an XML file.
+def root_of(document, *names):
+    """Returns the root `Element` of an XML file, which must have one of the names if there are any.
 
     Documents that declare entities are refused: a small file could expand to a huge text, and an
     entity may name another file.
-
-    Returns:
-        The root `Element`, the file in UTF-8, and the function that encodes such bytes as the file.
     """
-    source, encode = in_utf8(data)
-    top = Element("", {}, 0)
-    stack = [top]
-    parser = expat.ParserCreate("utf-8")
-    parser.buffer_text = False
-
-    def add(child):
+    check(document.text)
+    stack = [Element("", "", 0, 0)]
+    for match in TOKEN.finditer(document.text):
+        start, end = match.span()
         siblings = stack[-1].children
-        if siblings and isinstance(siblings[-1], Text):
-            siblings[-1].end = child.start
-        siblings.append(child)
+        text = match["data"] if match["text"] is None else html.unescape(match["text"])
+        if text is not None and siblings and isinstance(siblings[-1], Text):
+            siblings[-1].text += text
+            siblings[-1].end = end
+        elif text is not None:
+            siblings.append(Text(text, start, end))
+        elif match["close"]:
+            element = stack.pop()
+            element.after, element.end = start, end
+        else:
+            siblings.append(Element(match["name"] or "", match["rest"] or "", start, end))
+            if match["name"] and not match["rest"].endswith("/"):
+                stack.append(siblings[-1])
+            if len(stack) > DEEPEST:
+                raise DocumentError(f"its elements are nested more than {DEEPEST} deep")
+    root = next(each for each in stack[0].elements if each.name)
+    if names and root.name not in names:
+        raise DocumentError(f"it is not {names[0].upper()}: it begins with <{root.name}>")
+    return root
 
-    def start(name, attributes):
-        if len(stack) > DEEPEST:
-            raise DocumentError(f"its elements are nested more than {DEEPEST} deep")
-        at = parser.CurrentByteIndex
-        own = {local(key): value for key, value in attributes.items()}
-        add(Element(local(name), own, at, TAG.match(source, at).end()))
-        stack.append(stack[-1].children[-1])
 
-    def end(name):
-        element, at = stack.pop(), parser.CurrentByteIndex
-        if not source.endswith(b"/>", element.start, element.inside):
-            element.after, element.end = at, source.index(b">", at) + 1
-        if element.children and isinstance(element.children[-1], Text):
-            element.children[-1].end = element.after
-
-    def characters(text):
-        siblings = stack[-1].children
-        if not siblings or not isinstance(siblings[-1], Text):
-            siblings.append(Text("", parser.CurrentByteIndex))
-        siblings[-1].text += text
-
-    def comment(*contents):
-        at = parser.CurrentByteIndex
-        closing = b"-->" if source.startswith(b"<!--", at) else b"?>"
-        add(Element("", {}, at, source.index(closing, at) + len(closing)))
+def check(text):
+    """Refuses a text that is not well-formed XML or that declares entities."""
 
     def refused(*declared):
         raise DocumentError("it declares XML entities, which may be unsafe. Remove its DOCTYPE")
 
-    parser.StartElementHandler, parser.EndElementHandler = start, end
-    parser.CharacterDataHandler, parser.StartCdataSectionHandler = (
-        characters,
-        lambda: characters(""),
-    )
-    parser.CommentHandler = parser.ProcessingInstructionHandler = comment
+    parser = expat.ParserCreate("utf-8")
     parser.EntityDeclHandler = parser.SkippedEntityHandler = refused
     try:
-        parser.Parse(source, True)
+        parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         raise DocumentError(f"it is not well-formed XML: {error}") from None
-    return next(each for each in top.elements if each.name), source, encode
-
-
-def local(name):
-    return name.rpartition(":")[2]
-
-
-def in_utf8(data):
-    """Returns an XML file in UTF-8, and the function that encodes such bytes as the file was."""
-    declared = ENCODING.match(data)
-    name = declared[1].decode() if declared else "utf-8"
-    if name.lower() in ("utf-8", "utf8", "utf-16", "utf16"):
-        text, encode = decoded(data)
-        return text.encode(), lambda source: encode(source.decode())
-    try:
-        source = data.decode(name).encode()
-    except (LookupError, UnicodeError):
-        raise DocumentError(f"it is not encoded in {name}, as it declares") from None
-    return source, lambda edited: edited.decode().encode(name, "xmlcharrefreplace")
-
-
-def escaped(text):
-    """Returns a string as the bytes of XML text."""
-    return html.escape(NOT_XML.sub("", text), quote=False).encode()

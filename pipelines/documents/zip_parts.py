@@ -3,82 +3,73 @@
 import io
 import zipfile
 import zlib
+from collections import Counter
 
-from pipelines.documents.document import DocumentError
+from pipelines.documents.document import Document, DocumentError
 
 LARGEST = 2**28  # maximum size in bytes of all parts together
 MOST = 20_000  # maximum number of parts
-# Errors of `zipfile` for damaged files, truncated ones, and compression that Python does not know.
-DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, ValueError),
-    *(EOFError, OSError, NotImplementedError),
-)
 RATIO = 200  # maximum compression of a part of more than a mebibyte
+# Errors of `zipfile` for damaged files, truncated ones, and compression that Python does not know.
+BROKEN = zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError
 
 
 class ZipDocument:
-    """A document in a ZIP file.
+    """A document in a ZIP file. See `Document` for its methods.
 
-    Args:
-        data: the file's bytes.
-        read: function of the name of a part and {name: bytes} of all parts. It returns a `Template`
-            and the function that encodes its text, or None if the part stays as it is.
+    Attributes:
+        parts: {name: bytes}.
     """
 
-    def __init__(self, data, read):
-        self.templates, self.skipped = {}, {}
+    def __init__(self, data):
+        self.documents, self.skipped = {}, Counter()
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as file:
-                check(file)
-                self.comment = file.comment
-                self.parts = {part.filename: (part, file.read(part)) for part in file.infolist()}
+                self.comment, self.entries = file.comment, file.infolist()
+                check(self.entries)
+                self.parts = {part.filename: file.read(part) for part in self.entries}
         except DocumentError:
             raise
-        except DAMAGED as error:
+        except BROKEN as error:
             raise DocumentError(f"it is not a complete ZIP file: {error}") from None
-        contents = {name: contents for name, (_, contents) in self.parts.items()}
-        for name in contents:
-            found = read(name, contents)
-            if found is not None:
-                self.templates[name] = found
-        for template, _ in self.templates.values():
-            for reason, count in template.skipped.items():
-                self.skipped[reason] = self.skipped.get(reason, 0) + count
+
+    def opened(self, name):
+        """Returns the `Document` of a part that is translated."""
+        document = self.documents[name] = Document(self.parts[name])
+        document.skipped = self.skipped
+        return document
 
     @property
     def units(self):
-        return [unit for template, _ in self.templates.values() for unit in template.units]
+        return [unit for document in self.documents.values() for unit in document.units]
 
     def write(self, translations):
-        """Returns the bytes of the file with the translation of each of `units`."""
-        taken, output = 0, io.BytesIO()
+        given, parts, output = iter(translations), dict(self.parts), io.BytesIO()
+        for name, document in self.documents.items():
+            parts[name] = document.write([next(given) for _ in document.units])
         with zipfile.ZipFile(output, "w") as written:
             written.comment = self.comment
-            for name, (part, contents) in self.parts.items():
-                if name in self.templates:
-                    template, encode = self.templates[name]
-                    own = translations[taken : taken + len(template.units)]
-                    taken += len(own)
-                    contents = encode(template.write(own))
-                written.writestr(part, contents)
+            for entry in self.entries:
+                written.writestr(entry, parts[entry.filename])
         return output.getvalue()
 
 
-def check(file):
+def check(parts):
     """Refuses files that are made to harm, and those that nobody can read without a password."""
-    parts = file.infolist()
-    names = [part.filename for part in parts]
     size = sum(part.file_size for part in parts)
-    if any(part.flag_bits & 1 for part in parts):
-        raise DocumentError("it is protected by a password. Save it without one")
     if len(parts) > MOST or size > LARGEST:
         raise DocumentError(
             f"it has {len(parts):,} parts of {size:,} bytes. Allowed: {MOST:,} of {LARGEST:,}"
         )
     for part in parts:
+        name = part.filename
+        if part.flag_bits & 1:
+            raise DocumentError("it is protected by a password. Save it without one")
         if part.file_size > max(RATIO * part.compress_size, 2**20):
-            raise DocumentError(f"its part {part.filename} expands to {part.file_size:,} bytes")
-        if part.filename.startswith(("/", "\\")) or ".." in part.filename.split("/"):
-            raise DocumentError(f"its part {part.filename} would lie outside of the document")
-    if len({*names}) < len(names):
+            raise DocumentError(f"its part {name} expands to {part.file_size:,} bytes")
+        if name.startswith(("/", "\\")) or ".." in name.split("/"):
+            raise DocumentError(f"its part {name} would lie outside of the document")
+        if name.startswith("_xmlsignatures/") or name == "META-INF/documentsignatures.xml":
+            raise DocumentError("it is signed, and a translation would break the signature")
+    if len({part.filename for part in parts}) < len(parts):
         raise DocumentError("two of its parts have the same name")

@@ -71,18 +71,18 @@ def test_word_keeps_formatting_links_tabs_and_all_other_parts():
     assert [comment.text for comment in found.comments] == ["A COMMENT"]
 
 
-def test_runs_that_differ_in_proofing_alone_are_one_text():
-    run = (
-        '<w:r><w:rPr><w:lang w:val="{}"/></w:rPr><w:t>{}</w:t></w:r><w:proofErr w:type="spellEnd"/>'
-    )
-    runs = run.format("en-US", "The ol") + run.format("de-DE", "d dog")
-    data = parts_of(sample(".docx"))
-    text = re.sub(
-        rb"<w:body>.*?(?=<w:sectPr)",
-        f"<w:body><w:p>{runs}</w:p>".encode(),
-        data["word/document.xml"],
-    )
-    assert read(".docx", zipped(data | {"word/document.xml": text})).units[0].text == "The old dog"
+RUN = '<w:r><w:rPr><w:lang w:val="{}"/></w:rPr><w:t>{}</w:t></w:r><w:proofErr w:type="spellEnd"/>'
+BOX = "<w:r><w:txbxContent><w:p><w:r><w:t>A box</w:t></w:r></w:p></w:txbxContent></w:r>"
+
+
+def test_runs_that_differ_in_proofing_alone_are_one_text_and_text_boxes_another():
+    runs = RUN.format("en-US", "The ol") + RUN.format("de-DE", "d dog") + BOX
+    text = f'<w:p xmlns:w="w">{BOX}{runs}{runs}</w:p>'
+    data = zipped({"word/document.xml": text})
+    units = ["A box", 'The old dog<x i="1"/>The old dog', "A box", "A box"]
+    assert [unit.text for unit in read(".docx", data).units] == units
+    (written,) = parts_of(translated(".docx", data)).values()
+    assert re.findall("A box|A BOX", written.decode()) == ["A BOX"] * 3
 
 
 def zipped(parts):
@@ -161,10 +161,13 @@ def test_xliff_and_tmx_get_targets_and_keep_the_rest():
     assert texts == ["The dog.", "THE DOG.", "Done", "Fertig"]
 
 
-def test_translated_units_are_translated_again_if_asked():
+@pytest.mark.parametrize("suffix", BILINGUAL)
+def test_translated_units_are_translated_again_only_if_asked(suffix):
     options = OPTIONS._replace(retranslate=True)
-    for suffix in BILINGUAL:
-        assert len(read(suffix, options=options).units) > len(read(suffix).units)
+    assert len(read(suffix, options=options).units) > len(read(suffix).units)
+    document = read(suffix, options=OPTIONS._replace(final=True))
+    same = document.write([unit.text for unit in document.units])
+    assert not read(suffix, same).units, "a translation that equals its source is one, too"
 
 
 def test_po_files_get_fuzzy_translations_of_each_form():
