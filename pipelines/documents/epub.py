@@ -16,7 +16,10 @@ def read_epub(book, options):
             read_html(book.opened(name), options)
         elif suffix in METADATA:
             part = book.opened(name)
-            for element in root_of(part).find(*METADATA[suffix]):
+            root = root_of(part)
+            for element in root.find("language") if options.target else ():
+                part.add(element.inside, element.after, [], lambda: options.target, keeps=False)
+            for element in root.find(*METADATA[suffix]):
                 part.add_text(element.inside, element.after, element.text, escaped)
     if not any(name.endswith(".opf") for name in book.documents):
         raise DocumentError("it is not an EPUB: it has no package document")

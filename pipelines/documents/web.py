@@ -17,7 +17,7 @@ def read_html(document, options):
     tokens, at = MarkupTokenizer("html", IN_TEXT).tokens(document.text), 0
     for token in tokens:
         if TAG.fullmatch(token.raw):
-            add_attributes(document, token.raw, at)
+            add_attributes(document, token.raw, at, options.target)
         at += len(token.raw)
     at = 0
     for piece in divided(tokens, ("divider",)):
@@ -26,10 +26,15 @@ def read_html(document, options):
         at += len(piece if isinstance(piece, str) else piece.raw)
 
 
-def add_attributes(document, tag, at):
-    """Adds the places of the attributes of a tag that are translated."""
+def add_attributes(document, tag, at, language):
+    """Adds the places of the attributes of a tag that are translated, and of a page's language."""
     found = {match[1].lower(): match for match in ATTRIBUTE.finditer(tag, tag.find(" "))}
     values = {name: html.unescape(match[2] or match[3] or "") for name, match in found.items()}
+    if tag.lower().startswith("<html") and language:
+        for name in ("lang", "xml:lang"):
+            if values.get(name):
+                start, end = found[name].span(2 if found[name][2] else 3)
+                document.add(at + start, at + end, [], lambda: language, keeps=False)
     shown = set(SHOWN)
     if tag.lower().startswith("<meta"):
         kinds = {values.get("name", "").lower(), values.get("property", "").lower()}

@@ -13,24 +13,16 @@ from t2t_keras.translating.request import Request
 OWN = ("column", "retranslate", "final")  # options of documents; all others are of `Request`
 
 
-def document_in(name, data, target=""):
-    """Returns the `Document` in bytes; the suffix of its name determines its kind."""
-    return read_document(Path(name), data, Options(target=target))
-
-
 def opened(path, translator, to=None, **options):
     """Returns the `Document` in a file; `options` are those of `OWN`."""
-    found = translator.engine.languages()
-    source, target = found or ("", "")
+    source, target = translator.engine.languages() or ("", "")
     target = code_of(to.strip("<>").removeprefix("2")) if to else target
     own = Options(source=source, target=target, **options)
     return read_document(Path(path), Path(path).read_bytes(), own)
 
 
-def translated_units(translator, units, on_progress=lambda count: None, **options):
-    """Returns the translation of each `Unit` of a document as a string."""
-    requests = [Request(unit.text, markup=unit.markup) for unit in units]
-    return translator.translate(requests, on_progress, **options)
+def requests_of(units):
+    return [Request(unit.text, markup=unit.markup) for unit in units]
 
 
 def translate_document(translator, path, output, on_progress=lambda count: None, **options):
@@ -38,7 +30,7 @@ def translate_document(translator, path, output, on_progress=lambda count: None,
     begin = time.monotonic()
     own = {name: options.pop(name) for name in OWN if name in options}
     document = opened(path, translator, options.get("to"), **own)
-    translations = translated_units(translator, document.units, on_progress, **options)
+    translations = translator.translate(requests_of(document.units), on_progress, **options)
     with atomic_file(output) as file:
         file.write(document.write(translations))
     return report_of(path, output, document, time.monotonic() - begin)

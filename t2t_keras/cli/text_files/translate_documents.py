@@ -46,51 +46,37 @@ def translate_documents(arguments, output, others, values, as_json, load_model):
     """
     files = files_to_translate(output)
     check_outputs([*files.values()], {"document": [*files], **others})
-    from t2t_keras.translating import documents
+    from t2t_keras.translating.documents import opened, report_of, requests_of
 
     model = load_model(arguments)
     own = {flag.name: flag.value for flag in OWN}
-    options = dict(model.options)
-    read = functools.partial(
-        documents.opened, translator=model.translator, to=options.get("to"), **own
-    )
+    read = functools.partial(opened, translator=model.translator, to=model.options.get("to"), **own)
+
+    def translated(units, on_progress):
+        found = model.translator.translate(requests_of(units), on_progress, **model.options)
+        return "".join(f"{json.dumps(text)}\n" for text in found).encode()
+
     for path in files:
         read(path)  # a wrong one is named before anything is translated
     for path, target in files.items():
         begin, document = time.monotonic(), read(path)
+        units, size = document.units, values["lines"]
         target.parent.mkdir(parents=True, exist_ok=True)
-
-        def finish(lines, document=document):
-            return document.write([json.loads(line) for line in lines.splitlines()])
-
+        parts = [units[first : first + size] for first in range(0, len(units), size)]
         write_blocks(
-            blocks_of(document, model.translator, options, values["lines"]),
+            ((len(p), json.dumps(p).encode(), functools.partial(translated, p)) for p in parts),
             target,
             model.identity | values | own | {"document": path.suffix},
-            Input(None, len(document.units), False),
+            Input(None, len(units), False),
             f"translating {path.name}",
             "segments",
-            finish,
+            lambda lines, write=document.write: write(list(map(json.loads, lines.splitlines()))),
         )
-        facts = documents.report_of(path, target, document, time.monotonic() - begin)
+        facts = report_of(path, target, document, time.monotonic() - begin)
         if as_json:
             print(json.dumps(facts, ensure_ascii=False), flush=True)
         for reason, count in facts["skipped"].items():
             print(f"{path}: {count:,} segments are unchanged: {reason}", file=sys.stderr)
-
-
-def blocks_of(document, translator, options, size):
-    """Yields the blocks of a document's units for `write_blocks`."""
-    from t2t_keras.translating.documents import translated_units
-
-    for first in range(0, max(len(document.units), 1), size):
-        units = document.units[first : first + size]
-
-        def work(on_progress, units=units):
-            found = translated_units(translator, units, on_progress, **options)
-            return "".join(f"{json.dumps(text)}\n" for text in found).encode()
-
-        yield len(units), json.dumps(units).encode(), work
 
 
 def files_to_translate(output):
@@ -99,17 +85,15 @@ def files_to_translate(output):
 
     if not output:
         raise ValueError("--document needs --output: the file to write, or a folder")
-    given, target = [Path(name) for name in DOCUMENT.value], Path(output)
-    files = {}
+    given, target, files = [Path(name) for name in DOCUMENT.value], Path(output), {}
+    is_folder = len(given) > 1 or target.is_dir() or output.endswith("/")
     for path in given:
-        if path.is_dir():
-            found = sorted(each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES)
-            if not found:
-                raise ValueError(f"{path} has no document. Known are: {' '.join(SUFFIXES)}")
-            files |= {each: target / each.relative_to(path) for each in found}
-        else:
-            is_folder = len(given) > 1 or target.is_dir() or output.endswith("/")
+        found = sorted(each for each in path.rglob("*") if each.suffix.lower() in SUFFIXES)
+        if not path.is_dir():
             files[path] = target / path.name if is_folder else target
+        elif not found:
+            raise ValueError(f"{path} has no document. Known are: {' '.join(SUFFIXES)}")
+        files |= {each: target / each.relative_to(path) for each in found}
     if len(files) > 1 and target.is_file():
         raise ValueError(f"--output must be a folder for several documents. Received: {output}")
     if len({*files.values()}) < len(files):

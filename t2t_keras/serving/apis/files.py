@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.documents import SUFFIXES, DocumentError, document_in
+from t2t_keras.translating.documents import SUFFIXES, DocumentError, Options, read_document
 
 KEPT_SECONDS = 1800  # time after which a translated file is deleted
 MOST_BYTES = 2**26  # maximum size of all translated files that are kept
@@ -31,7 +31,13 @@ class Files:
 
     async def translated(self, name, data, source, target, options, connection):
         """Translates a file and returns the name under which it is kept."""
-        document = await self.answering.run(connection.client, False, opened, name, data, target)
+        own = Options(source=source or "", target=target)
+        try:
+            document = await self.answering.run(
+                connection.client, False, read_document, PurePosixPath(name), data, own
+            )
+        except DocumentError as error:
+            raise Refusal(400, str(error)) from None
         if len(document.units) > self.limits.max_segments:
             raise Refusal(
                 413,
@@ -76,14 +82,6 @@ class Files:
             content_type="application/octet-stream",
             headers={"Content-Disposition": disposition},
         )
-
-
-def opened(name, data, target):
-    """Returns the `Document` of an uploaded file."""
-    try:
-        return document_in(name, data, target)
-    except DocumentError as error:
-        raise Refusal(400, str(error)) from None
 
 
 def file_url(request, name):
