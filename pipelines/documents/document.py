@@ -11,6 +11,7 @@ import codecs
 import contextlib
 import html
 import itertools
+import operator
 import re
 from collections import Counter
 from typing import NamedTuple
@@ -67,20 +68,6 @@ class Options(NamedTuple):
     final: bool = False
 
 
-class Place(NamedTuple):
-    """Start and end of a stretch of a file's text, the units in it, and a function.
-
-    `written` takes the translations of the units and returns the text for the stretch. If `keeps`,
-    the stretch is not rewritten if the translations equal the units.
-    """
-
-    start: int
-    end: int
-    units: list
-    written: object
-    keeps: bool
-
-
 class Document:
     """A file's text, and the places in it to which translations are written.
 
@@ -97,8 +84,14 @@ class Document:
         self.places, self.skipped = [], Counter()
 
     def add(self, start, end, units, written, keeps=True):
-        """Adds a `Place`. A place inside another is written only by `between`."""
-        self.places.append(Place(start, end, units, written, keeps))
+        """Adds a place: a stretch of the text. One inside another is written only by `between`.
+
+        Args:
+            units: a list of `Unit`s.
+            written: function of their translations that returns the new text of the stretch.
+            keeps: whether the stretch stays as it is if the translations equal the units.
+        """
+        self.places.append((start, end, units, written, keeps))
 
     def add_text(self, start, end, text=None, written=str, markup="placeholders"):
         """Adds a place with one unit, unless it has no letters."""
@@ -107,34 +100,44 @@ class Document:
             self.add(start, end, [Unit(text, markup)], written)
 
     def ordered(self):
-        return sorted(
-            self.places, key=lambda place: (place.start, place.end > place.start, -place.end)
-        )
+        return sorted(self.places, key=lambda place: (place[0], place[1] > place[0], -place[1]))
 
     @property
     def units(self):
         """The units of the document, in order."""
-        return [unit for place in self.ordered() for unit in place.units]
+        return [unit for _, _, units, *_ in self.ordered() for unit in units]
 
     def write(self, translations):
         """Returns the bytes of the file with the translation of each of `units`."""
         given = iter(translations)
-        self.written = [(place, [next(given) for _ in place.units]) for place in self.ordered()]
+        self.written = [(*place, [next(given) for _ in place[2]]) for place in self.ordered()]
         return self.encode(self.between(0, len(self.text)))
 
     def between(self, start, end):
         """Returns a stretch of the text in which the places have their translations."""
         parts, at = [], start
-        first = bisect.bisect_left(self.written, start, key=lambda each: each[0].start)
-        for index in range(first, len(self.written)):
-            place, own = self.written[index]
-            if place.start > end:
-                break
-            unchanged = place.keeps and own == [unit.text for unit in place.units]
-            if at <= place.start and place.end <= end and not unchanged:
-                parts += self.text[at : place.start], place.written(*own)
-                at = place.end
+        index = bisect.bisect_left(self.written, start, key=operator.itemgetter(0))
+        while index < len(self.written) and self.written[index][0] <= end:
+            first, last, units, written, keeps, own = self.written[index]
+            unchanged = keeps and own == [unit.text for unit in units]
+            if at <= first and last <= end and not unchanged:
+                parts += self.text[at:first], written(*own)
+                at = last
+            index += 1
         return "".join([*parts, self.text[at:end]])
+
+    def spread(self, text, spans, begins=None):
+        """Divides a text over stretches of the file, whose sizes are its parts' shares.
+
+        Args:
+            spans: (start, end) of each stretch. What is between two stays.
+            begins: pattern. If a part would begin with it, the text is not divided.
+        """
+        gaps = [self.text[one[1] : other[0]] for one, other in itertools.pairwise(spans)]
+        parts = divided(text, [end - start for start, end in spans])
+        if begins and any(map(begins.match, parts[1:])):
+            return text
+        return "".join(map("".join, zip(parts, [*gaps, ""], strict=True)))
 
 
 def held(text, pattern):

@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from pipelines.documents.document import DocumentError, divided
+from pipelines.documents.document import DocumentError
 from pipelines.documents.inline import Inline
 
 FRONT = re.compile(r"\A---\r?\n.*?\r?\n(?:---|\.\.\.)\r?\n", re.S)
@@ -65,7 +65,6 @@ def located(text, content, at):
 def add_block(document, content, spans):
     """Adds the place of a paragraph, a heading, an item or a cell."""
     text = document.text
-    between = [text[one[1] : other[0]] for one, other in itertools.pairwise(spans)]
     row = text[text.rfind("\n", 0, spans[0][0]) + 1 : spans[0][0]]
     special = re.compile(SPECIAL.pattern + r"|\|" * ("|" in row))
     inline = Inline(lambda text: special.sub(r"\\\g<0>", text))
@@ -73,15 +72,12 @@ def add_block(document, content, spans):
     if not inline.units:
         document.skipped["without letters"] += 1
         return
-    sizes = [len(line) for line in content.split("\n")]
 
     def written(translation):
-        found = inline.written(translation)
-        parts = found.split("\n") if "\n" in found else divided(found, sizes)
-        if any(map(BLOCK.match, parts[1:])):
-            parts = [found.replace("\n", " ")]
-        gaps = [*between, *between[-1:] * len(parts)][: len(parts) - 1]
-        return "".join(map("".join, zip(parts, [*gaps, ""], strict=True)))
+        new = inline.written(translation)
+        if "\n" in new:  # a line break that stays
+            return new.replace("\n", text[spans[0][1] : spans[1][0]])
+        return document.spread(new, spans, BLOCK)
 
     document.add(spans[0][0], spans[-1][1], inline.units, written)
 

@@ -92,7 +92,7 @@ def keep_columns(file):
     columns = [each for table in tables for each in root_of(table).find("tableColumn")]
     names = {escaped(each.attributes.get("name", "")) for each in columns}
     for document in file.documents.values() if names else ():
-        kept = [each for each in document.places if each.units[0].text not in names]
+        kept = [each for each in document.places if each[2][0].text not in names]
         file.skipped["name of a table's column"] += len(document.places) - len(kept)
         document.places = kept
 

@@ -1,51 +1,36 @@
 """Plain text by paragraphs, and a column of a CSV or TSV table."""
 
+import functools
 import re
-import textwrap
 
 from pipelines.documents.document import DocumentError
 
 PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
-BULLET = re.compile(r"[ \t]*(?:(?:[-*•–]|\d+[.)])\s+)?")
+LINE = re.compile(r"[ \t]*((?:[-*•–]|\d+[.)])\s+)?(\S.*)")
 WRAPPED = range(40, 120)  # length of a line that an editor has wrapped
 FIELD = r'("(?:[^"]|"")*"|[^\r\n]*?)(SEP|\r\n|\n|\r|\Z)'
 
 
 def read_text(document, options):
-    """Reads plain text. A paragraph of wrapped lines is translated as a whole and wrapped again."""
+    """Reads plain text. A paragraph of wrapped lines is translated as a whole."""
     for match in PARAGRAPH.finditer(document.text):
-        at, lines = match.start(), match[0].splitlines(keepends=True)
-        if is_wrapped([line.rstrip() for line in lines]):
-            add_paragraph(document, at, lines)
-            continue
-        for line in lines:
-            start = BULLET.match(document.text, at).end()
-            at += len(line)
-            document.add_text(start, start + len(document.text[start:at].rstrip()))
+        lines = [*LINE.finditer(document.text, *match.span())]
+        spans = [(line.start(2), line.start() + len(line[0].rstrip())) for line in lines]
+        if is_wrapped(lines):
+            text = " ".join(document.text[slice(*span)] for span in spans)
+            written = functools.partial(document.spread, spans=spans)
+            document.add_text(spans[0][0], spans[-1][1], text, written)
+        else:
+            for span in spans:
+                document.add_text(*span)
 
 
 def is_wrapped(lines):
     """Returns whether the lines of a paragraph are one text that is wrapped, and not a list."""
-    sizes = [*map(len, lines[:-1])]
-    is_list = any(BULLET.match(line)[0].strip() for line in lines[1:])
-    is_even = bool(sizes) and min(sizes) >= max(sizes) - 20 and max(sizes) in WRAPPED
-    indents = {len(line) - len(line.lstrip()) for line in lines[1:]}
-    return is_even and len(lines[-1]) <= max(sizes) + 5 and not is_list and len(indents) == 1
-
-
-def add_paragraph(document, at, lines):
-    raw = "".join(lines)
-    first, indent = (re.match(r"\s*", line)[0] for line in lines[:2])
-    width = max(len(line.rstrip()) for line in lines)
-    line_break = re.search(r"\r?\n", raw)[0]
-
-    def written(translation):
-        kinds = {"break_long_words": False, "break_on_hyphens": False}
-        lines = textwrap.wrap(first + translation, width, subsequent_indent=indent, **kinds)
-        return line_break.join(lines)[len(first) :]
-
-    start, text = at + len(first), " ".join(map(str.strip, lines))
-    document.add_text(start, at + len(raw.rstrip()), text, written)
+    sizes = [len(line[0].rstrip()) for line in lines]
+    *others, last = sizes
+    is_even = bool(others) and min(others) >= max(others) - 20 and max(others) in WRAPPED
+    return is_even and last <= max(others) + 5 and not any(line[1] for line in lines[1:])
 
 
 def read_table(document, options, separator):

@@ -5,7 +5,7 @@ import itertools
 import re
 from typing import NamedTuple
 
-from pipelines.documents.document import DocumentError, divided, has_letters, held, kind_of
+from pipelines.documents.document import DocumentError, has_letters, held, kind_of
 
 TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 CUE = re.compile(
@@ -22,10 +22,9 @@ LONGEST = 4  # maximum number of cues that share a sentence
 
 
 class Cue(NamedTuple):
-    """The text of a cue: its start and end in the file, and the text itself, on one line."""
+    """The text of a cue, on one line, and the start and end of each of its lines in the file."""
 
-    start: int
-    end: int
+    spans: list
     text: str
 
 
@@ -40,7 +39,7 @@ def read_subtitles(document, options):
         group.append(cue)
         ends = following is None or len(group) == LONGEST or ENDS.search(cue.text)
         if ends or STYLE.search(cue.text + following.text) or BEGINS.match(following.text):
-            add_group(document, group, "\\N" if is_ass else "\r\n" if "\r\n" in text else "\n")
+            add_group(document, group)
             group = []
 
 
@@ -65,22 +64,22 @@ def cue_of(text, span):
     """Returns the `Cue` without the styles, dashes and spaces around its text."""
     start = EDGE.match(text, *span).end()
     end = max(start, END_EDGE.search(text, start, span[1]).start())
-    return Cue(start, end, " ".join(LINE_BREAK.sub(" ", text[start:end]).split()))
+    breaks = [each.span() for each in LINE_BREAK.finditer(text, start, end)]
+    edges = [start, *itertools.chain(*breaks), end]
+    spans = [*zip(edges[::2], edges[1::2], strict=True)]
+    return Cue(spans, " ".join(text[slice(*span)] for span in spans))
 
 
-def add_group(document, group, line_break):
+def add_group(document, group):
     """Adds the place of a sentence and of the cues that share it."""
-    source, raw = " ".join(cue.text for cue in group), document.text
+    source = " ".join(cue.text for cue in group)
     if not has_letters(STYLE.sub("", source)):
         document.skipped["without letters"] += len(group)
         return
-    sizes = [len(cue.text) for cue in group]
-    lines = [[1] * (1 + len(LINE_BREAK.findall(raw, cue.start, cue.end))) for cue in group]
-    between = [raw[one.end : other.start] for one, other in itertools.pairwise(group)]
+    spans = [span for cue in group for span in cue.spans]
     text, restored = held(source, ASS_STYLE)
 
     def written(translation):
-        parts = zip(divided(restored(translation), sizes), lines, [*between, ""], strict=True)
-        return "".join(line_break.join(divided(part, own)) + gap for part, own, gap in parts)
+        return document.spread(restored(translation), spans)
 
-    document.add_text(group[0].start, group[-1].end, text, written, kind_of(text))
+    document.add_text(spans[0][0], spans[-1][1], text, written, kind_of(text))
