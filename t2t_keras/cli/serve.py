@@ -76,7 +76,7 @@ SPLIT = flags.DEFINE_enum(
     ["auto", "off"],
     "auto: translate each sentence of a text by itself; off: each text as one sentence. A request "
     "with options can choose otherwise. Default: auto, but off for a run that was trained on parse "
-    "trees.",
+    "trees or documents.",
 )
 GLOSSARY = define_list(
     "glossary",

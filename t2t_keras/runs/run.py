@@ -89,7 +89,7 @@ class Run(RunFolder):
             "alignment": self.alignment_choice(),
             "name": self.folder,
             "tags": self.tags(),
-            "split": "off" if self.prepared_with("leaves") else "auto",
+            "split": "auto" if self.splits_texts() else "off",
         } | attributes
         trees = functools.partial(tree_constraint, self)
         return ModelEngine(model, self.vocabulary(), self.search(), trees, **attributes)

@@ -73,6 +73,13 @@ class RunFolder:
         """Returns an entry of the prepared data's `preparation.json`, or None if there is none."""
         return read_config(self.config_file)["preparation"].get(name)
 
+    def splits_texts(self):
+        """Returns whether texts are translated sentence by sentence, unless a request differs.
+
+        A run that was trained on parse trees or on documents translates a text as a whole.
+        """
+        return not (self.prepared_with("leaves") or self.prepared_with("toy documents"))
+
     def alignment_choice(self):
         """Returns the `AlignmentHead` that `Run.choose_alignment` stored, or None."""
         path = self.folder / ALIGNMENT

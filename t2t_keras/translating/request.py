@@ -54,7 +54,7 @@ class Request(SearchChanges):
             `pipelines.markup.marked_text`.
         split: division into sentences: "auto" translates each sentence by itself and keeps the
             line breaks and spaces between sentences, "off" translates the text as one sentence.
-            None: "auto", but "off" for a model of parse trees.
+            None: "auto", but "off" for a model of parse trees or of documents.
         prefix: text that every translation begins with.
         require: phrases that the translation must contain. A text with such phrases is one
             sentence.

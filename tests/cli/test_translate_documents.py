@@ -2,11 +2,15 @@
 
 import json
 import re
+import shutil
 
 import pytest
 from support.processes.in_process import call, refused
 from support.text.sample_documents import sample
 
+from pipelines.atomic_files import read_json, write_json
+from t2t_keras.runs import Run
+from t2t_keras.translating import texts
 from t2t_keras.translating.translator import Translator
 
 QUICK = ["--beam=2", "--extra_length=3"]
@@ -73,6 +77,19 @@ def test_an_interrupted_document_is_resumed_to_the_same_bytes(
     assert not (tmp_path / "out.xlf").exists()
     translate(run, *flags)
     assert (tmp_path / "out.xlf").read_bytes() == expected and len(calls) == 5, "two were kept"
+
+
+def test_segments_stay_whole_if_the_run_was_trained_on_documents(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "split_sentences", None)
+    copy, source = Run(tmp_path / "run"), tmp_path / "a.txt"
+    shutil.copytree(run.folder, copy.folder)
+    source.write_text("It is old. It sleeps.")
+    with pytest.raises(TypeError):  # sentence by sentence
+        copy.translator().translate_document(source, tmp_path / "b.txt", beam=2)
+    facts = {"preparation": {"toy documents": {"count": 9}}}
+    write_json(copy.config_file, read_json(copy.config_file) | facts)
+    translator = Run(copy.folder).translator()
+    assert translator.translate_document(source, tmp_path / "b.txt", beam=2)["segments"] == 1
 
 
 @pytest.mark.parametrize(

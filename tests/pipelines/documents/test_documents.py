@@ -118,6 +118,15 @@ def test_books_keep_their_pictures_and_creators():
     assert "<p>THE DOG <i>SLEEPS</i>.<br/>TWO CATS.</p>" in parts["one.xhtml"].decode()
 
 
+def test_the_language_that_a_page_or_a_book_names_is_that_of_its_translation():
+    page = b'<html lang="en"><p>A dog</p></html>'
+    assert b'<html lang="de">' in translated(".html", page)
+    assert b'<html lang="en">' in translated(".html", page, Options())
+    opf = BOOK["b.opf"].replace("<dc:creator>", "<dc:language>en</dc:language><dc:creator>")
+    book = translated(".epub", zipped(BOOK | {"b.opf": opf}))
+    assert b"<dc:language>de</dc:language>" in parts_of(book)["b.opf"]
+
+
 def test_html_translates_what_a_person_reads():
     assert translated(".html").decode().splitlines()[1:] == [
         "<html><head><title>THE HOUSE</title>",
