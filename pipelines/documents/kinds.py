@@ -61,6 +61,8 @@ def read_document(path, data, options):
         raise DocumentError(f"{path} has no suffix of a known kind of document: {kinds}")
     kind, read = SUFFIXES[suffix]
     try:
+        if data.startswith(b"\xd0\xcf\x11\xe0"):
+            raise DocumentError("it has a password or a format of Office 2003. Save it without")
         if data.startswith(b"PK\x03\x04") != (kind is ZipDocument):
             is_not = "is not" if kind is ZipDocument else "is"
             raise DocumentError(f"it {is_not} a ZIP file, unlike a {suffix} file")
@@ -68,4 +70,6 @@ def read_document(path, data, options):
         read(document, options)
     except DocumentError as error:
         raise DocumentError(f"{path} cannot be translated: {error}") from None
+    except RecursionError:
+        raise DocumentError(f"{path} cannot be translated: it is nested too deeply") from None
     return document
