@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.documents import SUFFIXES, DocumentError, Options, read_document
+from t2t_keras.translating.documents import DocumentError, Options, read_document
 
 KEPT_SECONDS = 1800  # time after which a translated file is deleted
 MOST_BYTES = 2**26  # maximum size of all translated files that are kept
@@ -25,11 +25,7 @@ class Files:
     def __init__(self, answering):
         self.answering, self.limits, self.kept = answering, answering.limits, {}
 
-    def supported(self):
-        """Returns the suffixes of files that can be translated."""
-        return sorted(SUFFIXES)
-
-    async def translated(self, name, data, source, target, options, connection):
+    async def translated(self, name, data, source, target, connection):
         """Translates a file and returns the name under which it is kept."""
         own = Options(source=source or "", target=target)
         try:
@@ -50,9 +46,8 @@ class Files:
             for first in range(0, len(places), AT_ONCE):
                 part = places[first : first + AT_ONCE]
                 texts = [document.units[at].text for at in part]
-                own = options | {"markup": markup, "n_best": 1}
                 results, source, _ = await self.answering.translate(
-                    texts, source, target, own, connection
+                    texts, source, target, {"markup": markup, "n_best": 1}, connection
                 )
                 for at, (best, *_) in zip(part, results, strict=True):
                     found[at] = best.text

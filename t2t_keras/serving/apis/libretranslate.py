@@ -11,6 +11,7 @@ from t2t_keras.serving.apis.json_values import check_rows
 from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of, file_in
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.translating.documents import SUFFIXES
 from t2t_keras.translating.languages import name_of
 
 AUTO, HTML = "auto", "html"
@@ -104,7 +105,7 @@ class LibreTranslate:
         values = self.checked(request, body)
         name, data = file_in(request, body)
         languages = languages_in({"q": name, **values})
-        kept = await self.files.translated(name, data, *languages, {}, request[CONNECTION])
+        kept = await self.files.translated(name, data, *languages, request[CONNECTION])
         return {"translatedFileUrl": file_url(request, kept)}
 
     async def checked_fields(self, request):
@@ -150,7 +151,7 @@ class LibreTranslate:
                 "target": {"code": target, "name": name_of(target)},
             },
             "suggestions": False,
-            "supportedFilesFormat": self.files.supported(),
+            "supportedFilesFormat": sorted(SUFFIXES),
         }
 
 
