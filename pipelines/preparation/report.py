@@ -23,7 +23,7 @@ def make_report(store, tokenizer, counts, batches):
     """
     sides = {}
     for column, side in enumerate(SIDES):
-        pieces = int(store.lengths[:, column].sum(dtype="int64"))
+        pieces = int(store.lengths[0, :, column].sum(dtype="int64"))
         byte_ids = getattr(tokenizer, side).byte_ids
         unknown = in_bytes = 0
         for shard in store.shards:
@@ -38,13 +38,13 @@ def make_report(store, tokenizer, counts, batches):
             "characters_a_piece": counts["characters"].get(side, 0) / max(pieces, 1),
             "unknown": unknown / max(pieces, 1),
             "in_bytes": in_bytes / max(pieces, 1),
-            "longest": int(store.lengths[:, column].max()),
+            "longest": int(store.lengths[0, :, column].max()),
         }
     if store.encodings > 1:
         for column, figures in enumerate(sides.values()):
-            dropped = store.all_lengths[1:, :, column].mean(axis=0, dtype=float).sum()
+            dropped = store.lengths[1:, :, column].mean(axis=0, dtype=float).sum()
             figures["pieces_a_word_with_dropout"] = float(dropped) / max(figures["words"], 1)
-    histogram = np.bincount(np.minimum(store.lengths.max(axis=1) // 10, 20), minlength=21)
+    histogram = np.bincount(np.minimum(store.lengths[0].max(axis=1) // 10, 20), minlength=21)
     encodings = {"encodings": store.encodings} if store.encodings > 1 else {}
     return {
         **encodings,
@@ -60,7 +60,7 @@ def batches_report(store, config):
     """Returns the number, shapes and padding of the batches, measured on the first epoch."""
     report = {"settings": dataclasses.asdict(config)}
     try:
-        plan = BatchPlan(store.all_lengths + 1, config, seed=0)
+        plan = BatchPlan(store.lengths + 1, config, seed=0)
     except ValueError as error:  # too little text for one batch, which is no error here
         return {**report, "problem": str(error)}
     return {

@@ -44,7 +44,7 @@ def data_facts(data):
     Args:
         data: the setting `data.folder`. Without it, the data is the toy grammar's.
     """
-    folders = [Path(corpus.folder) for corpus in corpora_in(data)] if data else []
+    folders = [*map(Path, corpora_in(data))] if data else []
     prepared = [read_json(folder / "preparation.json", {}) for folder in folders]
     languages = [each.get("languages") for each in prepared] or [LANGUAGES]
     return {

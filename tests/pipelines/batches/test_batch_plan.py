@@ -17,7 +17,7 @@ def new_plan(seed=1, **settings):
 def epoch_of(plan, epoch=0):
     """Returns the batches of an epoch, and the examples in them."""
     batches = [plan.batch(step) for step in range(epoch * plan.steps, (epoch + 1) * plan.steps)]
-    return batches, np.concatenate([examples for examples, _, _ in batches])
+    return batches, np.concatenate([examples for examples, *_ in batches])
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -52,13 +52,13 @@ def test_an_epoch_holds_every_example_once_except_those_counted_as_left_out():
 def test_a_batch_respects_its_width_and_its_token_budget():
     plan, real, positions = new_plan(), 0, 0
     batches, _ = epoch_of(plan)
-    for examples, width, rows in batches:
+    for examples, width, rows, _ in batches:
         assert len(examples) == rows
         assert rows % 8 == 0 and rows * width <= 1000
         assert LENGTHS[examples].max() <= width
         real += LENGTHS[examples].sum()
         positions += 2 * width * rows
-    assert len({width for _, width, _ in batches}) <= 10
+    assert len({width for _, width, *_ in batches}) <= 10
     assert plan.share_of_real_tokens() == pytest.approx(real / positions)
 
 
@@ -76,7 +76,7 @@ def test_epochs_and_seeds_differ_in_the_order_and_in_the_members_of_batches():
     first, second, other = epoch_of(plan), epoch_of(plan, 1), epoch_of(new_plan(seed=2))
 
     def groups(batches):
-        return {frozenset(examples.tolist()) for examples, _, _ in batches}
+        return {frozenset(examples.tolist()) for examples, *_ in batches}
 
     for batches, order in (second, other):
         assert not np.array_equal(order[:50], first[1][:50])
@@ -89,7 +89,7 @@ def test_an_evaluation_holds_every_example_in_the_order_of_lengths():
     assert len(seen) == 2000 == len(np.unique(seen))
     assert plan.left_over == plan.too_long == 0
     assert (np.diff(LENGTHS[seen].max(axis=1)) >= 0).all()
-    assert all(len(examples) <= rows for examples, _, rows in batches)
+    assert all(len(examples) <= rows for examples, _, rows, _ in batches)
 
 
 def test_a_bucket_is_divided_into_equal_batches():

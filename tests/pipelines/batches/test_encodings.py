@@ -28,8 +28,8 @@ def new_plan(lengths=LENGTHS, seed=1, config=CONFIG):
 def epoch_of(plan, epoch=0):
     """Returns the examples and encodings of all batches in an epoch."""
     steps = range(epoch * plan.steps, (epoch + 1) * plan.steps)
-    examples = np.concatenate([plan.batch(step)[0] for step in steps])
-    return examples, np.concatenate([plan.encodings_in(step) for step in steps])
+    batches = [plan.batch(step) for step in steps]
+    return tuple(np.concatenate([batch[part] for batch in batches]) for part in (0, 3))
 
 
 def choices_of(plan, epoch=0):
@@ -55,9 +55,8 @@ def test_an_epoch_has_nearly_every_pair_once_with_equally_likely_independent_enc
 def test_batches_are_bucketed_by_the_lengths_of_the_chosen_encodings():
     plan, full = new_plan(), 0
     for step in range(2 * plan.steps):
-        examples, width, rows = plan.batch(step)
-        source, target = plan.encodings_in(step).T
-        lengths = np.stack([LENGTHS[source, examples, 0], LENGTHS[target, examples, 1]])
+        examples, width, rows, encodings = plan.batch(step)
+        lengths = LENGTHS[encodings, examples[:, None], (0, 1)]
         assert lengths.max() <= width
         assert len(examples) <= rows and rows % 8 == 0 and rows * width <= 2000
         assert plan.tokens(step) == lengths.sum()
@@ -71,9 +70,8 @@ def test_epochs_and_seeds_choose_different_encodings_independently_of_the_first_
     assert (first == second).mean() == pytest.approx(1 / NUMBER, abs=0.05)
     assert (first == other).mean() == pytest.approx(1 / NUMBER, abs=0.05)
     for step in (plan.steps - 1, plan.steps, 3 * plan.steps + 2):
-        fresh = new_plan()
-        np.testing.assert_array_equal(fresh.batch(step)[0], plan.batch(step)[0])
-        np.testing.assert_array_equal(fresh.encodings_in(step), plan.encodings_in(step))
+        for found, expected in zip(new_plan().batch(step), plan.batch(step), strict=True):
+            np.testing.assert_array_equal(found, expected)
 
 
 def test_encodings_that_are_too_long_are_replaced_by_the_one_without_dropout():
