@@ -3,11 +3,10 @@
 import collections
 import math
 
-from pipelines.checks import size_too_large, size_too_small
 from pipelines.progress import Progress
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.text.normalization import SPACE_SIGN
-from pipelines.tokenizers.tokenizer_base import LongestFirst
+from pipelines.tokenizers.tokenizer_base import LongestFirst, wrong_size
 
 CLOSE_ENOUGH = 0.98  # share of the requested size at which the search stops
 
@@ -67,7 +66,7 @@ def learn_word_pieces(texts, config, normalization):
     low, high = 0, most + 1  # `low` yields too many pieces, `high` does not
     best = pieces_for(words, high, reserved)
     if len(best) > config.size:
-        raise size_too_small(config.size, len(best))
+        raise wrong_size(config.size, smallest=len(best))
     tried, sizes = 0, {high: len(best)}
     with Progress("learning word pieces", unit="thresholds") as progress:
         while high - low > 1 and len(best) < CLOSE_ENOUGH * config.size:
@@ -82,7 +81,7 @@ def learn_word_pieces(texts, config, normalization):
             tried += 1
             progress.to(tried)
     if high == 1 and len(best) < CLOSE_ENOUGH * config.size:
-        raise size_too_large(config.size, len(best))
+        raise wrong_size(config.size, largest=len(best))
     return WordPieceTokenizer(best, normalization)
 
 
