@@ -29,12 +29,11 @@ def read_options(setting, text):
         call = ast.parse(f"f({text}\n)", mode="eval").body
         is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         check(is_call and not call.args, setting, text, allowed)
-        names = [keyword.arg for keyword in call.keywords]
         options = {keyword.arg: value_of(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={text!r}") from error
-    check(None not in names, setting, text, allowed)
-    check(len(names) == len(options), setting, text, "options without duplicates")
+    check(None not in options, setting, text, allowed)
+    check(len(call.keywords) == len(options), setting, text, "options without duplicates")
     return options
 
 

@@ -67,7 +67,7 @@ def learn_word_pieces(texts, config, normalization):
     best = pieces_for(words, high, reserved)
     if len(best) > config.size:
         raise wrong_size(config.size, smallest=len(best))
-    tried, sizes = 0, {high: len(best)}
+    sizes = {high: len(best)}
     with Progress("learning word pieces", unit="thresholds") as progress:
         while high - low > 1 and len(best) < CLOSE_ENOUGH * config.size:
             threshold = guess(low, high, sizes, (1 + CLOSE_ENOUGH) / 2 * config.size)
@@ -78,8 +78,7 @@ def learn_word_pieces(texts, config, normalization):
                 high, best = threshold, pieces
             else:
                 low = threshold
-            tried += 1
-            progress.to(tried)
+            progress.to(len(sizes) - 1)
     if high == 1 and len(best) < CLOSE_ENOUGH * config.size:
         raise wrong_size(config.size, largest=len(best))
     return WordPieceTokenizer(best, normalization)
