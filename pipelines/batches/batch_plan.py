@@ -52,7 +52,7 @@ class BatchConfig:
             )
 
 
-def best_boundaries(lengths, buckets, often=None):
+def best_boundaries(counts, buckets):
     """Returns the bucket widths that need the least padding, found by dynamic programming.
 
     Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
@@ -60,16 +60,15 @@ def best_boundaries(lengths, buckets, often=None):
     to a with k − 1 buckets.
 
     Args:
-        lengths: integers of at least 1, one per sequence.
+        counts: number of sequences of each length, `[length]`.
         buckets: maximum number of widths.
-        often: relative frequency of each sequence. If None, all are equally frequent.
 
     Returns:
         An increasing list of integers that ends with the largest length.
     """
-    present, inverse = np.unique(lengths, return_inverse=True)
-    counts = np.bincount(inverse, weights=often)
-    until = np.concatenate([[0], np.cumsum(counts)])  # until[i]: sequences of length < present[i]
+    present = np.flatnonzero(counts)
+    # until[i]: number of sequences shorter than present[i]
+    until = np.concatenate([[0], np.cumsum(counts[present])])
     width = np.concatenate([[0], present])
     # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
     cost = (until[None, :] - until[:, None]) * width[None, :]
@@ -137,8 +136,7 @@ class BatchPlan:
         mix = self.mix or Mix([""], [len(longer)])
         passes = mix.passes(kept)
         counts = self.expected_counts(passes[mix.corpus_of(kept)])
-        present = np.flatnonzero(counts)
-        self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
+        self.boundaries = np.array(best_boundaries(counts, config.buckets))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
         # For each bucket, a list of (examples sorted by length, number of draws per epoch).

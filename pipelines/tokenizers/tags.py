@@ -21,13 +21,8 @@ def tagged(tokenizer, tag):
         normalization=tokenizer.normalization,
         contents=tokenizer.contents,
         untagged=tokenizer,
+        tag=tag,
     )
-
-
-def tag_before(tokenizer):
-    """Returns the tag before each source, or None."""
-    names = {id: tag for tag, id in tokenizer.source.tags.items()}
-    return names.get(next(iter(tokenizer.source.start), None))
 
 
 def untagged(tokenizer):

@@ -5,7 +5,6 @@ import functools
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipelines.tokenizers.tags import tag_before
 from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search import needs_draws
 from t2t_keras.decoding.search_config import as_recorded
@@ -87,7 +86,7 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
         "split": not run.prepared_with("leaves"),
         "languages": languages or run.languages(),
         "tags": list(run.tags()),
-        "tag": tag_before(tokenizer),
+        "tag": getattr(tokenizer, "tag", None),
         "alignment": choice and dataclasses.asdict(choice),
         "weights": {"steps": steps, "digest": weights_digest(model), "file": file},
         "settings": run.settings_digest(),

@@ -35,7 +35,7 @@ def test_boundaries_need_the_least_padding_of_all_choices(seed):
         for choice in itertools.combinations(present, size)
         if choice[-1] == present[-1]
     ]
-    boundaries = best_boundaries(longest, buckets)
+    boundaries = best_boundaries(np.bincount(longest), buckets)
     assert len(boundaries) <= buckets and boundaries == sorted(set(boundaries))
     assert positions(boundaries) == min(all_choices)
 
