@@ -37,9 +37,6 @@ class BatchConfig:
     too_long: str = setting("drop", choices=("drop", "truncate"))
     row_multiple: int = setting(8, at_least=1)
 
-    def __post_init__(self):
-        self.validate()
-
     def validate(self, prefix=""):
         """Raises `ValueError` for the first wrong setting."""
         validate(self, prefix)
@@ -114,7 +111,8 @@ class BatchPlan:
     """
 
     def __init__(self, lengths, config=None, seed=None, mix=None):
-        config = BatchConfig() if config is None else config
+        config = config or BatchConfig()
+        config.validate()
         lengths = np.asarray(lengths)
         lengths = lengths[None] if lengths.ndim == 2 else lengths
         lengths = lengths[:1] if seed is None else lengths

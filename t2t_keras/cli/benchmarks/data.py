@@ -21,7 +21,6 @@ def measure():
 
     store, _, mix, _ = read_corpora(DATA.value)
     config = CONFIG.value.data.batches
-    config.validate()
 
     def read(start_step, steps):
         """Plans, reads, pads and fetches batches, as training does; returns the plan."""
