@@ -22,8 +22,8 @@ class ExportFormat(NamedTuple):
     Args:
         purpose: what such an export is, for messages.
         place: the export's folder or file inside the run. "": the writer names it.
-        writer: function that writes it, as "module:function". For numbered versions, it takes a
-            `Prepared` and the new folder of a version; for others, see `runs.exports.exporting`.
+        writer: function that writes it, as "module:function". For numbered versions, see
+            `runs.exports.writers`; otherwise, it takes the arguments of `Run.export`.
         dtypes: types of the stored weights, the default first. Empty: float32 alone.
         options: names of the flags that it obeys, besides --output, --weights and --dtype.
         engine: kind of the engine that opens it. None: only other programs open it.
@@ -81,7 +81,7 @@ FORMATS = {
     "keras": ExportFormat(
         "Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`",
         "model.keras",
-        "keras_file:write",
+        "writers:write_keras",
         (),
         ("to",),
         has_versions=False,

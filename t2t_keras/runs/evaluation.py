@@ -22,11 +22,14 @@ class Evaluation(NamedTuple):
     against: list | None = None
 
 
-def translate_all(translator, texts, task="translating", **search):
-    """Translates each text as one sentence, shows progress, returns the best translations."""
+def translate_all(translator, texts, task="translating", **options):
+    """Translates each text as one sentence, shows progress, returns the best translations.
+
+    `translator` may be a `Translator` or a `Run`.
+    """
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
-        return translator.translate(texts, progress.to, split="off", **search)
+        return translator.translate(texts, on_progress=progress.to, split="off", **options)
 
 
 def evaluate(translations, references, language=None, against=None, settings=None):

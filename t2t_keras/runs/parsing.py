@@ -23,13 +23,12 @@ class ParseEvaluation(NamedTuple):
     repaired: list | None = None
 
 
-def evaluate_run(run, treebank, weights=None, engine="auto", dtype=None, **search):
+def evaluate_run(run, treebank, **options):
     """Parses the sentences of gold trees with a run and scores the parses."""
     golds = list(read_trees(treebank))
     words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run)
     sentences = [" ".join(sentence) for sentence in words]
-    translator = run.translator(weights, engine, dtype)
-    outputs = translate_all(translator, sentences, task="parsing", **search)
+    outputs = translate_all(run, sentences, task="parsing", **options)
     results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
     lines, repaired = [line for line, _ in results], [changed for _, changed in results]
     pairs = zip(repaired, golds, strict=True)

@@ -6,7 +6,6 @@ model for both languages, and README.md. Its bytes depend only on the contents.
 
 import io
 import json
-import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -72,8 +71,8 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
     }
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder)
-        write_ctranslate2(prepare(run, "ctranslate2", weights, dtype)[0], model)
-        shutil.rmtree(model / "vocabulary")  # the package has its own
+        prepared, _ = prepare(run, "ctranslate2", weights, dtype)
+        write_ctranslate2(*prepared, model)
         for file in sorted(each for each in model.rglob("*") if each.is_file()):
             parts[f"model/{file.relative_to(model).as_posix()}"] = file.read_bytes()
     package = io.BytesIO()
