@@ -12,6 +12,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import model_class
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.reporting.data_facts import data_facts
 from t2t_keras.runs.reporting.training_sections import data_and_hardware, learning, schedule
 from t2t_keras.runs.reporting.translation_sections import (
     TranslatedTestSet,
@@ -89,8 +90,10 @@ def report(run, test: TranslatedTestSet | None = None):
     if imported:
         training = [imported_weights(imported)]
     else:
+        facts = {"languages": [languages]} if languages else {}
+        facts |= data_facts(experiment.data, record, (evaluations or [{}])[-1])
         training = [
-            data_and_hardware(experiment.data, record, languages, (evaluations or [{}])[-1]),
+            data_and_hardware(facts),
             learning(name, experiment, evaluations, intervals, compared),
             schedule(experiment, latest.get("step")),
         ]
