@@ -13,17 +13,11 @@ from t2t_keras.translating.words import between_words, linked
 
 
 class RatedHead(NamedTuple):
-    """An attention head and the scores used to rank it.
-
-    Args:
-        head: an `AlignmentHead`.
-        agreement: fraction of links where each word is the other's best match.
-        error_rate: alignment error rate, or None if no reference alignments were given.
-    """
+    """An attention head and the scores used to rank it."""
 
     head: AlignmentHead
-    agreement: float
-    error_rate: float | None
+    agreement: float  # fraction of links where each word is the other's best match
+    error_rate: float | None  # None: no reference alignments were given
 
 
 def rate_heads(run, sources, targets, alignments=None, weights=None, name="alignments"):

@@ -85,10 +85,10 @@ def offers_of(engine):
     names = {"split", "confidence", *engine.offers}
     if any(engine.tags):
         names.add("to")
-    names |= {"prefix"} if can(engine.engine_for, engine.config, True, False) else set()
-    names |= (
-        {"glossary", "require"} if can(engine.engine_for, engine.config, False, True) else set()
-    )
+    if can(engine.engine_for, engine.config, True, False):
+        names.add("prefix")
+    if can(engine.engine_for, engine.config, False, True):
+        names |= {"glossary", "require"}
     return names | ({"alignments", "markup"} if engine.has_attention else set())
 
 

@@ -6,6 +6,7 @@ the field's description in the docstring.
 
 import csv
 import dataclasses
+import functools
 import types
 from collections.abc import Sequence
 from typing import get_args
@@ -31,10 +32,6 @@ class PieceList(flags.ListParser):
             ) from error
 
 
-def define_pieces(name, default, purpose):
-    return define_list(name, default, purpose, PieceList())
-
-
 IDS = tuple[int, ...]
 PIECES = "Comma-separated vocabulary pieces; a space before a piece marks the start of a word."
 DEFINE = {
@@ -42,7 +39,7 @@ DEFINE = {
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
-    IDS: define_pieces,
+    IDS: functools.partial(define_list, parser=PieceList()),
     Sequence[int]: define_list,
     Sequence[str]: define_list,
 }

@@ -37,12 +37,9 @@ CARD = """---
 
 
 def model_card(run, name, dtype):
-    """Returns the text of the model card.
+    """Returns the text of the model card of a published `Run`.
 
-    Args:
-        run: the published `Run`.
-        name: name of the model.
-        dtype: type of the weights of the model for LiteRT. None: there is none.
+    `dtype` is the type of the weights of the model for LiteRT. None: there is none.
     """
     contents, languages = read_config(run.config_file), run.languages()
     pair = " to ".join(languages.names) if languages else None

@@ -31,11 +31,7 @@ def data_and_hardware(facts):
 def learning(name, experiment, evaluations, intervals, comparison):
     """Returns the section on the course of the training.
 
-    Args:
-        name: name of the run.
-        experiment: its `Experiment`.
-        evaluations, intervals: the lines of `metrics.jsonl` and `training.jsonl`.
-        comparison: text about the weights that were compared at the end, or None.
+    `comparison` is a text about the weights that were compared at the end, or None.
     """
     title = "Training"
     if not evaluations and not intervals:

@@ -39,10 +39,6 @@ def fields_of(request, body):
     """Returns {field: value}, strings unless the body is JSON.
 
     A field in the query precedes one in a form. Of several fields with one name, the first counts.
-
-    Args:
-        request: aiohttp's request.
-        body: its body as bytes.
     """
     kind, (form, multipart) = request.content_type, FORMS
     if kind == JSON or kind.endswith("+json"):

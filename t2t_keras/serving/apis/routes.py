@@ -85,14 +85,7 @@ def add_routes(router, routes):
 
 
 def document(routes, models, targets, needs_key):
-    """Returns the OpenAPI document as a dict.
-
-    Args:
-        routes: `Route`s.
-        models: names of the models.
-        targets: {language: the languages that it is translated into}.
-        needs_key: whether the server requires API keys.
-    """
+    """Returns the OpenAPI document as a dict; for `targets`, see `ServedModels`."""
     paths = {}
     for route in routes:
         described = operation(route, needs_key)

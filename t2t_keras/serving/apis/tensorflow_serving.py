@@ -157,10 +157,8 @@ def query_of(body):
 def rows_in(form, values, inputs, limits):
     """Returns {input: value} of each row of a request, with strings decoded and checked.
 
-    Args:
-        form, values: "instances" or "inputs", and the JSON value of that key.
-        inputs: {name: (dtype, default)} of the signature.
-        limits: `Limits`.
+    `form` is "instances" or "inputs", and `values` the JSON value of that key. For `inputs`, see
+    `Signature`.
     """
     required = [name for name, (_, default) in inputs.items() if default is None]
     only = required[0] if len(required) == 1 else None
@@ -245,12 +243,7 @@ def option(name, value):
 
 
 def translated(rows, results, width):
-    """Returns {output: a value for each row} of a signature that translates.
-
-    Args:
-        rows, results: the fields of each `Request`, and its `Translation`s, best first.
-        width: see `Signature`.
-    """
+    """Returns {output: a value for each row} of a signature that translates."""
     count = width or 1
 
     def values(name, row, found):
