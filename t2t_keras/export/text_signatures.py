@@ -20,19 +20,14 @@ TEXTS = tf.TensorSpec([None], tf.string)
 class Language(NamedTuple):
     """The pieces of a language.
 
-    Args:
-        tokenizer: has `tokenize(texts)` and `detokenize(ids)`, which work in graphs.
-        pieces: the text of each id.
-        begins_word: for each id, whether it begins a word.
-        start: ids that begin every text.
-        has_lead: whether the first ids of a text, the begin id or a language code, may apply to all
-            of its parts. The tokenizer then has `leads(ids)`, which returns their number.
+    If it has a lead, the first ids of a text, the begin id or a language code, may apply to all of
+    its parts. The tokenizer then has `leads(ids)`, which returns their number.
     """
 
-    tokenizer: Any
-    pieces: Any
-    begins_word: Any
-    start: tuple = ()
+    tokenizer: Any  # has `tokenize(texts)` and `detokenize(ids)`, which work in graphs
+    pieces: Any  # the text of each id
+    begins_word: Any  # for each id, whether it begins a word
+    start: tuple = ()  # ids that begin every text
     has_lead: bool = False
 
 

@@ -45,12 +45,7 @@ class Sites:
         self.names = {host.lower().rstrip("."), *self.allowed}
 
     def check(self, request, computes=False):
-        """Raises `Refusal` if the request names a different site.
-
-        Args:
-            request: the request.
-            computes: whether pages of other sites may not even send a GET request.
-        """
+        """Raises `Refusal` if the request names a different site; for `computes`, see `Route`."""
         given = (request.headers.get(name, "") for name in ("Host", "Origin", "Sec-Fetch-Site"))
         host, origin, site = given
         name = name_in(host)

@@ -59,14 +59,11 @@ def define_flag(field, default, purpose):
 def define_flags(cls, leave_out=(), notes=None, default=None):
     """Defines a flag for each field of a dataclass whose type a flag can have.
 
+    Returns {name: flag}.
+
     Args:
-        cls: the dataclass.
-        leave_out: names of fields without a flag.
         notes: {name: text that is added to the description}.
         default: the default of all flags, in words. None: the descriptions contain the defaults.
-
-    Returns:
-        {name: flag}, in the order of the fields.
     """
     described, notes = descriptions(cls), notes or {}
     defined = {}
