@@ -32,10 +32,7 @@ def experiment_of(**settings):
     ("settings", "text"),
     [
         ({"steps": 16_000}, "6.99e-04 at step 4,000, 3.49e-04 at step 16,000."),
-        (
-            {"steps": 1000},
-            "4,000 steps. The rate is 1.75e-07 at step 1, 1.75e-04 at step 1,000",
-        ),
+        ({"steps": 1000}, "4,000 steps. The rate is 1.75e-07 at step 1, 1.75e-04 at step 1,000"),
     ],
 )
 def test_the_schedule_is_described(settings, text):
@@ -51,14 +48,8 @@ def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
 def test_the_history_has_columns_for_each_named_set():
     html = html_of(history(SETS))
     cells = re.findall("<t[hd][^>]*>([^<]*)</t[hd]>", html)
-    assert cells[:6] == [
-        "step",
-        "train loss",
-        "loss",
-        "general loss",
-        "general bleu",
-        "my_own loss",
-    ]
+    titles = ["step", "train loss", "loss", "general loss", "general bleu", "my_own loss"]
+    assert cells[:6] == titles
     assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]
 
 
@@ -72,11 +63,7 @@ def test_a_run_without_an_evaluation_has_a_picture_of_its_training():
 @pytest.mark.parametrize(
     ("settings", "counts", "texts"),
     [
-        (
-            {"dev_source": "a.en", "dev_target": "a.de"},
-            {"": 1014},
-            ["1,014 pairs of a.en and a.de"],
-        ),
+        ({"dev_source": "a.en", "dev_target": "a.de"}, {"": 914}, ["914 pairs of a.en and a.de"]),
         (
             {"folder": "x", "dev": ["general=a.en,a.de", "mine=b.en,b.de"]},
             {},
