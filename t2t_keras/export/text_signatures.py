@@ -32,14 +32,9 @@ class Language(NamedTuple):
 
 
 class TextSignatures(tf.Module):
-    """The signatures of a model that takes text.
+    """The signatures of a model that takes text; `ids` are those from `id_signatures`.
 
-    Args:
-        model: a `Transformer`.
-        ids: the signatures that take ids, from `id_signatures`.
-        config: the `SearchConfig`.
-        source, target: the `Language`s.
-        batch_tokens: maximum of rows × length for a batch. A batch has at least one row.
+    A batch has at least one row, and at most `batch_tokens` as rows × length.
     """
 
     def __init__(self, model, ids, config, source, target, batch_tokens=4096):
