@@ -30,14 +30,8 @@ def save_text_model(
 ):
     """Writes a SavedModel with the signatures of `TextSignatures` and of `id_signatures`.
 
-    Args:
-        folder: path of the new folder. It must not exist.
-        model: a `SequenceModel` in float32. Signatures for attention are left out if the model has
-            no attention, or no attention to the source.
-        config: a `SearchConfig`.
-        source, target: the `Language`s.
-        dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
-        alignment, trees, follows: see `id_signatures`.
+    Signatures for attention are left out if the model, which is in float32, has no attention, or no
+    attention to the source. For `dtype`, see `SAVED_MODEL_DTYPES`.
     """
     used_by, _ = compact_weights(model, dtype)
     ids = id_signatures(model, config, used_by, trees, follows, alignment)
@@ -61,9 +55,6 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     The signatures take `source` [batch, length]. Each row consists of the tokens, the end id (2)
     and padding (0). `serving_default` returns `ids` [batch, length] in the same form and `scores`
     [batch]. `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n].
-
-    Args:
-        folder, model, config, dtype, trees: see `save_text_model`.
     """
     method = method_of(model, config, trees)
 

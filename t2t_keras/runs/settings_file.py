@@ -39,11 +39,7 @@ def write_settings(path, experiment, command=(), **facts):
 
 
 def data_facts(data):
-    """Returns the entries of a config.json about the data of a run.
-
-    Args:
-        data: the setting `data.folder`. Without it, the data is the toy grammar's.
-    """
+    """Returns the entries of a config.json about the data in the folder, or the toy grammar's."""
     folders = [*map(Path, corpora_in(data))] if data else []
     prepared = [read_json(folder / "preparation.json", {}) for folder in folders]
     languages = [each.get("languages") for each in prepared] or [LANGUAGES]

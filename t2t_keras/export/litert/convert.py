@@ -25,7 +25,7 @@ def save_litert(folder, model, beam, dtype="float32"):
 
     Args:
         folder: path of the folder.
-        model: a `SequenceModel` or an `Ensemble`, in float32.
+        model: a `SequenceModel` in float32.
         beam: beam width of the search program. A program for greedy search is always added.
         dtype: type of the stored weights, "float32" or "int8".
 
@@ -58,10 +58,8 @@ def save_portable(folder, model, config, dtype="float32"):
 
 def write(path, model, programs, dtype):
     """Writes the flatbuffer that contains the programs."""
-    models = getattr(model, "models", [model])
-    for each in models:
-        refuse_quantized(each, "An export for LiteRT")
-    variables = [weight.value for each in models for weight in each.weights]
+    refuse_quantized(model, "An export for LiteRT")
+    variables = [weight.value for weight in model.weights]
     try:
         data = flatbuffer_of(programs, variables, dtype)
     except ConverterError as error:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.documents import SUFFIXES, DocumentError, document_in
+from t2t_keras.translating.documents import DocumentError, document_in
 
 KEPT_SECONDS = 1800  # time after which a translated file is deleted
 MOST_BYTES = 2**26  # maximum size of all translated files that are kept
@@ -24,10 +24,6 @@ class Files:
 
     def __init__(self, answering):
         self.answering, self.limits, self.kept = answering, answering.limits, {}
-
-    def supported(self):
-        """Returns the suffixes of files that can be translated."""
-        return sorted(SUFFIXES)
 
     async def translated(self, name, data, source, target, options, connection):
         """Translates a file and returns the name under which it is kept."""
@@ -84,7 +80,3 @@ def opened(name, data, target):
         return document_in(name, data, target)
     except DocumentError as error:
         raise Refusal(400, str(error)) from None
-
-
-def file_url(request, name):
-    return f"{request.scheme}://{request.host}/download_file/{quote(name)}"
