@@ -16,7 +16,7 @@ import re
 
 from pipelines.checks import SourceError
 from pipelines.printable import shown
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of, lines_of
 
 LEAVES = ("tag", "XX", "word")
@@ -279,13 +279,9 @@ def write_mixed(path, gold, automatic, ratio=None):
         sizes = [sum(1 for tree in bank.trees() if file.write(f"{tree}\n")) for bank in banks]
         if not all(sizes):
             raise SourceError(f"{banks[sizes.index(0)].files[0]} contains no tree")
-        totals = sizes
-        if ratio is not None:
-            totals = [
-                max(sizes[0], round(sizes[1] / ratio)),
-                max(sizes[1], round(ratio * sizes[0])),
-            ]
+        needed = sizes if ratio is None else (round(sizes[1] / ratio), round(sizes[0] * ratio))
+        totals = tuple(map(max, sizes, needed))
         for bank, size, total in zip(banks, sizes, totals, strict=True):
             again = itertools.chain.from_iterable(bank.trees() for _ in itertools.count())
             file.writelines(f"{tree}\n" for tree in itertools.islice(again, total - size))
-    return tuple(totals)
+    return totals
