@@ -24,19 +24,6 @@ class SourceError(ValueError):
     """Wrong input from the user. The message says what is wrong and how to fix it."""
 
 
-class LineError(ValueError):
-    """An error in a line of a file.
-
-    Args:
-        line: number of the line.
-        message: message of the error.
-    """
-
-    def __init__(self, line, message):
-        super().__init__(message)
-        self.line = line
-
-
 WORDS = {"at_least": "at least", "above": "more than", "at_most": "at most", "below": "below"}
 NUMBERS = {int: "whole number", float: "number"}
 types_of_fields = functools.cache(typing.get_type_hints)

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.text.file_lists import split_list
+from pipelines.text.opened_text import split_list
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks

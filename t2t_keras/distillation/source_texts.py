@@ -15,7 +15,7 @@ from pipelines.batches.id_store import IdStore
 from pipelines.progress import Progress
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaning import Seen, fingerprint
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from pipelines.text.sources import lines_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import tag_id
