@@ -30,7 +30,7 @@ from t2t_keras.runs.parsing import evaluate_run
 from t2t_keras.runs.run_folder import ALIGNMENT, RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.training.checkpoints import Checkpoints, average, model_part, restore
+from t2t_keras.training.checkpoints import average, model_part, restore
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.request import listed
@@ -218,7 +218,7 @@ class Run(RunFolder):
 
     def latest_steps(self):
         """Returns the steps of the checkpoints that `average` can average, oldest first."""
-        return self.kept_checkpoints().latest()
+        return self.checkpoints.latest()
 
     def average(self, last=5):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
@@ -229,16 +229,11 @@ class Run(RunFolder):
             last: number of checkpoints. An older checkpoint that was kept because it is the best
                 does not count.
         """
-        checkpoints = self.kept_checkpoints()
+        checkpoints = self.checkpoints
         weights, steps = average(checkpoints, last)
         with locked_folder(checkpoints.folder):
             self.averaged.write(weights, steps, checkpoints.digest(steps[-1]))
         return steps
-
-    def kept_checkpoints(self):
-        """Returns the run's `Checkpoints`, with the number of checkpoints that training keeps."""
-        keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
-        return Checkpoints(self.checkpoints.folder, keep)
 
     def locked(self):
         """Creates the folder and locks it, so that no other process trains in it."""

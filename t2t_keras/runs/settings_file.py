@@ -87,7 +87,7 @@ def read_settings(path):
                 raise ValueError(message) from error
         raise invalid(path, error) from error
     # Not in the call, which would read the files again.
-    experiment.imports = tuple(str(file.path.absolute()) for file in files)
+    experiment.imports = tuple(str(file.path) for file in files)
     return experiment
 
 
