@@ -10,6 +10,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search import method_of
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.loading import save
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, Ids
 from t2t_keras.export.text_signatures import TEXTS, TextSignatures, default_options
@@ -150,8 +151,5 @@ def write(folder, endpoints, *tracked):
     }
     root = tf.Module()
     root.used = [*tracked, *(each.variables for name, each in graphs.items() if name != OPTIONS)]
-    try:
-        with quiet_loading():
-            tf.saved_model.save(root, str(folder), signatures=graphs)
-    except tf.errors.OpError as error:  # e.g. a full disk
-        raise OSError(f"{folder} could not be written: {error.message}") from error
+    with quiet_loading():
+        save(root, folder, graphs)

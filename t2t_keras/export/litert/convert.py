@@ -10,6 +10,7 @@ from pipelines.exit_codes import NOT_CONVERTIBLE
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
+from t2t_keras.export.loading import save
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 from t2t_keras.quiet_loading import quiet_loading
 
@@ -92,11 +93,11 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    quiet = quiet_loading(explained=(ConverterError,))
+    quiet = quiet_loading(explained=(ConverterError, OSError))
     with tempfile.TemporaryDirectory() as folder, quiet:
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-        tf.saved_model.save(module, folder, signatures, options)
+        save(module, folder, signatures, options)
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
         if dtype == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
