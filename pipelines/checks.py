@@ -8,6 +8,7 @@ import difflib
 import functools
 import math
 import numbers
+import traceback
 import types
 import typing
 from collections.abc import Hashable
@@ -21,19 +22,6 @@ OURS = tuple(str(Path(__file__).parent.with_name(name)) for name in ("pipelines"
 
 class SourceError(ValueError):
     """Wrong input from the user. The message says what is wrong and how to fix it."""
-
-
-class LineError(ValueError):
-    """An error in a line of a file.
-
-    Args:
-        line: number of the line.
-        message: message of the error.
-    """
-
-    def __init__(self, line, message):
-        super().__init__(message)
-        self.line = line
 
 
 WORDS = {"at_least": "at least", "above": "more than", "at_most": "at most", "below": "below"}
@@ -125,30 +113,11 @@ def nearest(name, names):
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def size_too_large(size, largest):
-    """Returns the error for a vocabulary with more pieces than the text yields."""
-    return ValueError(
-        f"The text is too small for a vocabulary of {size:,} pieces: it can have at most "
-        f"{largest:,}. Choose a smaller data.vocabulary.size. Received: size={size}"
-    )
-
-
-def size_too_small(size, smallest):
-    """Returns the error for a vocabulary with too few pieces for the characters of the text."""
-    return ValueError(
-        f"A vocabulary of {size:,} pieces cannot hold all characters of the text: it needs at "
-        f"least {smallest:,}, or a smaller `character_coverage`. Received: size={size}"
-    )
-
-
 def failure_of(error):
     """Returns an error in a user's function as one line: "KeyError: 'en' (mine.py, line 12)"."""
     message = " ".join(str(error).split())
     text = f"{type(error).__name__}: {message}" if message else type(error).__name__
-    place, traceback = "", error.__traceback__
-    while traceback and not place:  # the outermost frame of the user's file
-        file = traceback.tb_frame.f_code.co_filename
-        if not file.startswith(OURS):
-            place = f" ({file}, line {traceback.tb_lineno})"
-        traceback = traceback.tb_next
+    frames = traceback.extract_tb(error.__traceback__)  # the outermost frame of the user's file
+    own = (frame for frame in frames if not frame.filename.startswith(OURS))
+    place = next((f" ({frame.filename}, line {frame.lineno})" for frame in own), "")
     return shortened(text, 200) + place

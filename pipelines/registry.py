@@ -1,6 +1,7 @@
 """Tables that plug-in files of a user extend, and the files that this process has executed."""
 
 import contextvars
+import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,8 +10,13 @@ class Plugin(NamedTuple):
     """A Python file that is or was executed: a plug-in file, or a config, which adds no entries."""
 
     path: Path
-    sha256: str = ""  # of its contents, in hexadecimal; "" for a config
+    contents: bytes = b""  # as they were executed; not recorded for a config
     loaded: list | None = None  # of a config, the paths that it loads by `load_plugin`
+
+    @property
+    def sha256(self):
+        """SHA-256 of the contents, in hexadecimal."""
+        return hashlib.sha256(self.contents).hexdigest()
 
 
 EXECUTED = contextvars.ContextVar("EXECUTED", default=None)  # the `Plugin` that is being executed
@@ -35,7 +41,7 @@ class Registry(dict):
 
     def __setitem__(self, name, entry):
         plugin, owner = EXECUTED.get(), self.owners.get(name)
-        if plugin is not None and not plugin.sha256:
+        if plugin is not None and plugin.loaded is not None:
             raise ValueError(
                 f"{plugin.path} adds {name!r} to {self.name}. Other commands would not find it "
                 "there. Move the entry to a Python file of its own, such as mine.py, and call "

@@ -1,5 +1,7 @@
 """Checks of the arguments of layers and functions, with the messages of settings."""
 
+import functools
+
 from pipelines.checks import check, check_value, nearest
 
 __all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_not_negative"]
@@ -11,21 +13,10 @@ def check_integer(name, value, at_least=1):
     check_value(name, value, int, at_least=at_least)
 
 
-def check_rate(name, value):
-    """Checks for a number in [0, 1), such as a dropout rate or a label smoothing."""
-    check_value(name, value, float, at_least=0, below=1)
-
-
-def check_positive(name, value):
-    check_value(name, value, float, above=0)
-
-
-def check_not_negative(name, value):
-    check_value(name, value, float, at_least=0)
-
-
-def check_boolean(name, value):
-    check_value(name, value, bool)
+check_rate = functools.partial(check_value, kind=float, at_least=0, below=1)
+check_positive = functools.partial(check_value, kind=float, above=0)
+check_not_negative = functools.partial(check_value, kind=float, at_least=0)
+check_boolean = functools.partial(check_value, kind=bool)
 
 
 def check_choice(name, value, choices):

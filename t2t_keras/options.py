@@ -8,7 +8,7 @@ import ast
 import inspect
 import sys
 
-from t2t_keras.checks import check, check_choice, nearest
+from t2t_keras.checks import check, check_choice, check_value, nearest
 
 WORDS = {"true": True, "false": False, "none": None}
 
@@ -29,12 +29,11 @@ def read_options(setting, text):
         call = ast.parse(f"f({text}\n)", mode="eval").body
         is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
         check(is_call and not call.args, setting, text, allowed)
-        names = [keyword.arg for keyword in call.keywords]
         options = {keyword.arg: value_of(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"`{setting}` must be {allowed}. Received: {setting}={text!r}") from error
-    check(None not in names, setting, text, allowed)
-    check(len(names) == len(options), setting, text, "options without duplicates")
+    check(None not in options, setting, text, allowed)
+    check(len(call.keywords) == len(options), setting, text, "options without duplicates")
     return options
 
 
@@ -98,13 +97,11 @@ def checked_options(setting, function, options, given=(), of=""):
             has = f"The options{of} are: {', '.join(known)}" if known else f"No option{of} is known"
             raise ValueError(f"`{setting}` has no option {name!r}{nearest(name, known)}. {has}")
         default = known.get(name)
-        if isinstance(default, bool | str):
-            allowed = "true or false" if isinstance(default, bool) else "text"
-            check(isinstance(value, type(default)), f"{setting}: {name}", value, allowed)
-        elif isinstance(default, int | float):
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            check(is_number, f"{setting}: {name}", value, "a number")
-            checked[name] = float(value) if isinstance(default, float) else value
+        is_number = isinstance(default, int | float) and not isinstance(default, bool)
+        if is_number or isinstance(default, bool | str):
+            check_value(f"{setting}: {name}", value, float if is_number else type(default))
+        if isinstance(default, float):
+            checked[name] = float(value)
     for name, default in known.items():
         if default is inspect.Parameter.empty and name not in options:
             raise ValueError(f"`{setting}` must give the option {name!r}, which has no default")

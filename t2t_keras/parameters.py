@@ -20,11 +20,13 @@ def parameter_counts(config):
     Returns:
         {path of a weight, such as "encoder/block_0/feed_forward/norm/gamma": number of elements}.
     """
+    return {path: math.prod(shape) for path, shape in weight_shapes(config).items()}
+
+
+def weight_shapes(config):
+    """Returns {path: shape} of the trainable weights of the model that `config` describes."""
     model = without_values(lambda: model_class(config)(config, name="model"))
-    return {
-        weight.path.removeprefix("model/"): math.prod(weight.shape)
-        for weight in model.trainable_weights
-    }
+    return {weight.path.removeprefix("model/"): weight.shape for weight in model.trainable_weights}
 
 
 def without_values(make):
@@ -67,14 +69,11 @@ def training_operations(config, rows, length):
         length: tokens of each source and of each target.
     """
     config = config.resolved()
-    model = without_values(lambda: model_class(config)(config, name="model"))
     products = config.attention_products(length)
     if config.tie_output:
         products += config.vocab_size * config.d_model
-    for weight in model.trainable_weights:
-        path = weight.path.removeprefix("model/")
+    for path, shape in weight_shapes(config).items():
         parts = path.split("/")
-        looked_up = parts[0] in LOOKED_UP or "relative_bias" in parts
-        if len(weight.shape) > 1 and not looked_up:
-            products += config.use_of(path) * math.prod(weight.shape)
+        if len(shape) > 1 and parts[0] not in LOOKED_UP and "relative_bias" not in parts:
+            products += config.use_of(path) * math.prod(shape)
     return 3 * 2 * rows * length * products

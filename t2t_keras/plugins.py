@@ -5,7 +5,6 @@ Importing this module does not load Keras.
 """
 
 import contextlib
-import hashlib
 import os
 import sys
 import threading
@@ -17,7 +16,7 @@ from pipelines.registry import EXECUTED, Plugin
 # Environment variable: SHA-256 of plug-in files that this process and the processes that it starts
 # may execute even if they belong to a run from elsewhere.
 TRUSTED = "T2T_KERAS_TRUSTED"
-LOADED = {}  # {SHA-256: module} of the plug-in files that this process has executed
+LOADED = {}  # {path: (`Plugin`, module)} of the plug-in files that this process has executed
 LOCK = threading.RLock()
 
 
@@ -34,12 +33,12 @@ def load_plugin(path):
         config = load_plugin("mine.py").MyConfig(d_model=128)
     """
     by, path = EXECUTED.get(), absolute(path)
-    if by is not None and by.sha256:
+    if by is not None and by.loaded is None:
         raise ValueError(
             f"a plug-in file cannot load another one ({path}), because a run loads each by itself. "
             "Name both in imports, or put them into one file"
         )
-    module = execute(read_plugin(path), path)
+    module = execute(read_plugin(path))
     if by is not None and path not in by.loaded:
         by.loaded.append(path)
     return module
@@ -54,7 +53,7 @@ def load_plugins(paths):
 def absolute(path):
     """Returns the absolute path of a plug-in file; see `load_plugin`."""
     by = EXECUTED.get()
-    return os.path.abspath(path if by is None or by.sha256 else by.path.parent / path)
+    return os.path.abspath(path if by is None or by.loaded is None else by.path.parent / path)
 
 
 @contextlib.contextmanager
@@ -68,40 +67,38 @@ def executing(plugin):
 
 
 def read_plugin(path):
-    """Returns the contents of a plug-in file, in bytes."""
+    """Returns a plug-in file as a `Plugin`, with its absolute path."""
     if not str(path).endswith(".py"):
         raise ValueError(f"a plug-in file must be a Python file ending in .py. Received: {path}")
     if not os.path.isfile(path):
         raise ValueError(f"there is no plug-in file {path}")
-    return Path(path).read_bytes()
+    return Plugin(Path(os.path.abspath(path)), Path(path).read_bytes())
 
 
-def execute(contents, path):
-    """Executes the contents of a plug-in file, unless this process already has.
+def executed_plugin(path):
+    """Returns the `Plugin` that this process has executed from a path, or executes it now."""
+    plugin, _ = LOADED.get(Path(path)) or (read_plugin(path), None)
+    execute(plugin)
+    return plugin
 
-    Args:
-        contents: bytes.
-        path: path of the file.
 
-    Returns:
-        The module.
-    """
-    sha256 = sha256_of(contents)
+def execute(plugin):
+    """Executes a `Plugin` unless this process has executed its contents. Returns its module."""
+    path = str(plugin.path)
     with LOCK:
-        if sha256 not in LOADED:
-            # The same name in all processes, because Keras records it.
-            module = types.ModuleType(f"t2t_plugin_{Path(path).stem}_{sha256[:12]}")
-            module.__file__ = str(path)
-            with executing(Plugin(Path(path), sha256)), failures_named(path):
-                code = compile(contents, str(path), "exec", dont_inherit=True)
-                sys.modules[module.__name__] = module  # dataclasses look up their module
-                exec(code, vars(module))
-            for other, earlier in [*LOADED.items()]:
-                if earlier.__file__ == str(path):  # the file was edited
-                    del LOADED[other]
-            LOADED[sha256] = module
-            trust(sha256)
-        return LOADED[sha256]
+        for known, module in LOADED.values():
+            if known.contents == plugin.contents:
+                return module
+        # The same name in all processes, because Keras records it.
+        module = types.ModuleType(f"t2t_plugin_{plugin.path.stem}_{plugin.sha256[:12]}")
+        module.__file__ = path
+        with executing(plugin), failures_named(path):
+            code = compile(plugin.contents, path, "exec", dont_inherit=True)
+            sys.modules[module.__name__] = module  # dataclasses look up their module
+            exec(code, vars(module))
+        LOADED[plugin.path] = plugin, module  # replaces the file before it was edited
+        trust(plugin.sha256)
+        return module
 
 
 @contextlib.contextmanager
@@ -133,7 +130,3 @@ def trust(sha256):
 def trusted():
     """Returns the SHA-256 of the trusted plug-in files."""
     return os.environ.get(TRUSTED, "").split()
-
-
-def sha256_of(contents):
-    return hashlib.sha256(contents).hexdigest()

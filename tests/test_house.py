@@ -45,7 +45,8 @@ MAY_USE_PIPELINES = {
     *("reproduction", "distillation", "cli"),
 }
 # These modules of pipelines import nothing of it, and know no data: all parts may use them.
-WITHOUT_DATA = [["pipelines", each] for each in ("printable", "checks", "registry", "exit_codes")]
+NEUTRAL = ("atomic_files", "printable", "checks", "registry", "exit_codes")
+WITHOUT_DATA = [["pipelines", each] for each in NEUTRAL]
 
 
 def sources():

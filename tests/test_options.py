@@ -46,7 +46,7 @@ def make(rate, decay=0.1, amsgrad=False, kind="a", layers=(), momentum=None):
         ({"rate": 1}, "`o` has no option 'rate'"),
         ({"decay": "high"}, "`o: decay` must be a number. Received: o: decay='high'"),
         ({"decay": True}, "`o: decay` must be a number"),
-        ({"amsgrad": 1}, "`o: amsgrad` must be true or false"),
+        ({"amsgrad": 1}, "`o: amsgrad` must be True or False"),
         ({"kind": 1}, "`o: kind` must be text"),
     ],
 )

@@ -52,15 +52,7 @@ def test_an_optimizer_is_saved_with_its_schedule(schedule, step, rate):
     assert float(twin._learning_rate(step)) == pytest.approx(rate, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("schedule", "settings"),
-    [
-        *((TransformerSchedule, {name: 0}) for name in ("d_model", "warmup_steps", "scale")),
-        *((PeakSchedule, {name: 0}) for name in ("peak", "warmup_steps", "decay")),
-    ],
-)
-def test_wrong_settings_are_refused(schedule, settings):
-    required = {"d_model": 512} if schedule is TransformerSchedule else {"peak": 1e-4}
-    name, *_ = settings
-    with pytest.raises(ValueError, match=f"`{name}` must be"):
-        schedule(**{**required, "warmup_steps": 10, **settings})
+@pytest.mark.parametrize("schedule", [TransformerSchedule, PeakSchedule])
+def test_wrong_settings_are_refused(schedule):
+    with pytest.raises(ValueError, match="`warmup_steps` must be"):
+        schedule(512, warmup_steps=0)

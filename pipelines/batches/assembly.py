@@ -1,7 +1,7 @@
 """Assembles the batches of a plan from an id store, as NumPy arrays.
 
     store = IdStore.read("data/train")
-    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=25000), seed=1)
+    plan = BatchPlan(store.lengths + 1, BatchConfig(tokens=25000), seed=1)
     model.fit(batches(store, plan), steps_per_epoch=plan.steps)  # shuffled differently each epoch
 
 A batch is `({"source", "target"}, labels)` in int32, padded with 0 to one of the plan's widths.
@@ -16,7 +16,7 @@ import numpy as np
 from pipelines.special_ids import BEGIN, END
 
 
-def assemble(store, examples, width, rows, encodings=None):
+def assemble(store, examples, width, rows, encodings=(0, 0)):
     """Returns one batch. Sentences that exceed `width` are truncated, but keep their end id.
 
     Args:
@@ -24,24 +24,23 @@ def assemble(store, examples, width, rows, encodings=None):
         examples: indices of the pairs.
         width: number of positions per row.
         rows: number of rows. The rows after the examples are padding.
-        encodings: indices of the source and target encodings, `[examples, 2]`. If None, the
-            encodings without dropout are used.
+        encodings: indices of the source and target encodings, `[2]` or `[examples, 2]`.
     """
-    examples = np.asarray(examples)
-    all_rows = np.arange(len(examples))
-    if encodings is None:
-        encodings = np.zeros((len(examples), 2), int)
-    lengths = store.all_lengths[encodings, examples[:, None], (0, 1)]
-    lengths = np.minimum(lengths, width - 1)
-    source = store.gather("source", examples, width, encodings[:, 0])
-    labels = store.gather("target", examples, width, encodings[:, 1])
-    target = np.roll(labels, 1, axis=1)
-    target[:, 0] = BEGIN  # replaces the last column, which `roll` moved to the front
-    source[all_rows, lengths[:, 0]] = END
-    labels[all_rows, lengths[:, 1]] = END
     padding = [(0, rows - len(examples)), (0, 0)]
-    source, target, labels = (np.pad(ids, padding) for ids in (source, target, labels))
+    source_encodings, target_encodings = np.broadcast_to(encodings, (len(examples), 2)).T
+    source = with_end(store.gather("source", examples, width, source_encodings))
+    tokens = store.gather("target", examples, width, target_encodings)
+    target = np.roll(tokens, 1, axis=1)
+    target[:, 0] = BEGIN  # replaces the last column, which `roll` moved to the front
+    source, target, labels = (np.pad(ids, padding) for ids in (source, target, with_end(tokens)))
     return {"source": source, "target": target}, labels
+
+
+def with_end(ids):
+    """Puts an end id after each row, in place of the last id of a row that has no padding."""
+    ends = np.minimum(np.count_nonzero(ids, axis=1), ids.shape[1] - 1)
+    ids[np.arange(len(ids)), ends] = END
+    return ids
 
 
 def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
@@ -49,7 +48,7 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
 
     Args:
         store: an `IdStore`.
-        plan: a `BatchPlan` for `store.all_lengths + 1`.
+        plan: a `BatchPlan` for `store.lengths + 1`.
         start_step: index of the first batch, counted from 0 across all epochs.
         steps: number of batches. If None, unlimited for a shuffled plan, and otherwise the rest of
             one epoch.
@@ -64,8 +63,7 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         steps = max(0, plan.steps - start_step)
     indices = itertools.count(start_step)
     for step in indices if steps is None else itertools.islice(indices, steps):
-        examples, width, rows = plan.batch(step)
-        encodings = plan.encodings_in(step)
+        examples, width, rows, encodings = plan.batch(step)
         share = -(-rows // (workers * replicas))
         for part in range(worker * replicas, (worker + 1) * replicas):
             own = slice(part * share, (part + 1) * share)

@@ -10,10 +10,11 @@ vary slightly between epochs, so a batch may contain a few rows of padding.
 """
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from pipelines.batches.corpora import drawn
+from pipelines.batches.corpora import Mix, drawn
 from pipelines.checks import setting, validate
 
 
@@ -36,9 +37,6 @@ class BatchConfig:
     too_long: str = setting("drop", choices=("drop", "truncate"))
     row_multiple: int = setting(8, at_least=1)
 
-    def __post_init__(self):
-        self.validate()
-
     def validate(self, prefix=""):
         """Raises `ValueError` for the first wrong setting."""
         validate(self, prefix)
@@ -51,7 +49,7 @@ class BatchConfig:
             )
 
 
-def best_boundaries(lengths, buckets, often=None):
+def best_boundaries(counts, buckets):
     """Returns the bucket widths that need the least padding, found by dynamic programming.
 
     Bucket (a, b] needs b positions for each of its sequences. The cheapest cover of the lengths
@@ -59,16 +57,15 @@ def best_boundaries(lengths, buckets, often=None):
     to a with k − 1 buckets.
 
     Args:
-        lengths: integers of at least 1, one per sequence.
+        counts: number of sequences of each length, `[length]`.
         buckets: maximum number of widths.
-        often: relative frequency of each sequence. If None, all are equally frequent.
 
     Returns:
         An increasing list of integers that ends with the largest length.
     """
-    present, inverse = np.unique(lengths, return_inverse=True)
-    counts = np.bincount(inverse, weights=often)
-    until = np.concatenate([[0], np.cumsum(counts)])  # until[i]: sequences of length < present[i]
+    present = np.flatnonzero(counts)
+    # until[i]: number of sequences shorter than present[i]
+    until = np.concatenate([[0], np.cumsum(counts[present])])
     width = np.concatenate([[0], present])
     # cost[i, j]: positions of one bucket that holds the lengths present[i:j].
     cost = (until[None, :] - until[:, None]) * width[None, :]
@@ -104,7 +101,6 @@ class BatchPlan:
 
     Attributes:
         examples: indices of the examples in the plan.
-        encodings: the `Encodings` of the examples.
         boundaries: widths of the buckets.
         rows: number of rows per batch, for each bucket.
         batches_of: number of batches per epoch, for each bucket.
@@ -115,14 +111,18 @@ class BatchPlan:
     """
 
     def __init__(self, lengths, config=None, seed=None, mix=None):
-        config = BatchConfig() if config is None else config
+        config = config or BatchConfig()
+        config.validate()
         lengths = np.asarray(lengths)
         lengths = lengths[None] if lengths.ndim == 2 else lengths
-        longer = lengths[0].max(axis=1)
-        self.cut_at = cut_at = config.max_length if config.too_long == "truncate" else None
-        is_evaluation = seed is None and cut_at is None
-        self.too_long = 0 if is_evaluation else int((longer > config.max_length).sum())
-        longer = longer if cut_at is None else np.minimum(longer, cut_at)
+        lengths = lengths[:1] if seed is None else lengths
+        self.seed, self.mix = seed, None if seed is None else mix
+        self.cut_at = config.max_length if config.too_long == "truncate" else None
+        self.is_too_long = lengths > config.max_length
+        self.lengths = lengths if self.cut_at is None else np.minimum(lengths, self.cut_at)
+        longer = self.lengths[0].max(axis=1)
+        is_evaluation = seed is None and self.cut_at is None
+        self.too_long = 0 if is_evaluation else int(self.is_too_long[0].any(axis=1).sum())
         kept = np.flatnonzero((longer <= config.max_length) | is_evaluation)
         if not len(kept):
             raise ValueError(
@@ -130,25 +130,17 @@ class BatchPlan:
                 f"Received: {len(longer)} examples, the shortest of length "
                 f"{longer.min(initial=2**31 - 1)}"
             )
-        self.seed = seed
-        lengths = lengths[:1] if seed is None else lengths
-        self.encodings = Encodings(lengths, config.max_length, cut_at)
         self.examples = kept
-        self.mix = None if seed is None else mix
-        passes = None if self.mix is None else self.mix.passes(kept)
-        often = None if self.mix is None else passes[self.mix.corpus_of(kept)]
-        counts = self.encodings.counts(kept, np.random.default_rng(seed), often)
-        present = np.flatnonzero(counts)
-        self.boundaries = np.array(best_boundaries(present, config.buckets, counts[present]))
+        mix = self.mix or Mix([""], [len(longer)])
+        passes = mix.passes(kept)
+        counts = self.expected_counts(passes[mix.corpus_of(kept)])
+        self.boundaries = np.array(best_boundaries(counts, config.buckets))
         by_length = kept[np.argsort(longer[kept], kind="stable")]
         ends = np.searchsorted(longer[by_length], self.boundaries[:-1], "right")
         # For each bucket, a list of (examples sorted by length, number of draws per epoch).
-        self.groups = [
-            [(members, len(members))] if self.mix is None else self.mix.groups(members, passes)
-            for members in np.split(by_length, ends)
-        ]
+        self.groups = [mix.groups(members, passes) for members in np.split(by_length, ends)]
         sizes = np.array([sum(count for _, count in groups) for groups in self.groups])
-        if self.encodings.number > 1:  # sizes vary between epochs, so these are expected sizes
+        if len(lengths) > 1:  # sizes vary between epochs, so these are expected sizes
             until = np.cumsum(counts)[self.boundaries]
             sizes = np.rint(np.diff(until, prepend=0)).astype(int)
         most = config.tokens // self.boundaries // config.row_multiple * config.row_multiple
@@ -169,42 +161,66 @@ class BatchPlan:
                 f"{len(kept)} examples do not fill one batch, which needs a multiple of "
                 f"{config.row_multiple} rows. Add text, or decrease data.batches.row_multiple"
             )
-        self.epochs = {}  # {epoch: batches} for the two epochs requested last
+        # A reader that prefetches may be one epoch ahead of other callers.
+        self.epoch = functools.lru_cache(2)(self.in_order if seed is None else self.shuffled)
 
     def batch(self, step):
-        """Returns one batch as (example indices, width, number of rows).
+        """Returns (example indices, width, number of rows, encoding indices `[examples, 2]`).
 
         A batch has more rows than examples only if it is the last batch of a bucket in an
         evaluation, or if the examples have several encodings.
 
         `step` is counted from 0 across all epochs.
         """
-        chosen, width, rows = self.choices(step)
-        return self.encodings.examples(chosen), width, rows
-
-    def encodings_in(self, step):
-        """Returns the indices of the source and target encodings in a batch, `[examples, 2]`."""
-        return self.encodings.indices(self.choices(step)[0])
+        epoch, index = divmod(step, self.steps)
+        choices, width, rows = self.epoch(epoch)[index]
+        examples, encodings = self.divided(choices)
+        return examples, width, rows, encodings
 
     def tokens(self, step):
         """Returns the number of non-padding tokens in a batch, source and target combined."""
-        return int(self.encodings.lengths_of(self.choices(step)[0]).sum())
-
-    def choices(self, step):
-        """Returns one batch as (choices of `Encodings`, width, number of rows)."""
-        epoch, index = divmod(step, self.steps)
-        batches = self.epochs.get(epoch)
-        if batches is None:
-            batches = self.in_order() if self.seed is None else self.shuffled(epoch)
-            # Two epochs are kept: a reader that prefetches may be one epoch ahead of other callers.
-            self.epochs = {**dict(list(self.epochs.items())[-1:]), epoch: batches}
-        return batches[index]
+        examples, _, _, encodings = self.batch(step)
+        return int(self.lengths[encodings, examples[:, None], (0, 1)].sum())
 
     def share_of_real_tokens(self):
         """Returns the share of non-padding positions in the first epoch, both sides combined."""
         real = sum(map(self.tokens, range(self.steps)))
-        batches = map(self.choices, range(self.steps))
-        return real / sum(2 * width * rows for _, width, rows in batches)
+        return real / sum(2 * width * rows for _, width, rows in self.epoch(0))
+
+    def choices(self, examples, encodings):
+        """Returns an integer for each example and its encodings, so that it can be shuffled.
+
+        The encoding without dropout replaces any that are too long.
+        """
+        encodings = np.where(self.is_too_long[encodings, examples[:, None], (0, 1)], 0, encodings)
+        number = len(self.lengths)
+        return examples * number**2 + encodings @ (number, 1)
+
+    def divided(self, choices):
+        """Returns the examples of some choices, and their encodings, `[examples, 2]`."""
+        number = len(self.lengths)
+        return choices // number**2, np.stack([choices // number, choices], axis=1) % number
+
+    def longer(self, choices):
+        """Returns the length of the longer side in each of some choices."""
+        examples, encodings = self.divided(choices)
+        return self.lengths[encodings, examples[:, None], (0, 1)].max(axis=1)
+
+    def expected_counts(self, often):
+        """Returns the expected number of examples of each length in an epoch, `[length]`.
+
+        It is computed from choices that together contain every encoding equally often.
+
+        Args:
+            often: number of times that an epoch contains each example.
+        """
+        number, random = len(self.lengths), np.random.default_rng(self.seed)
+        shift, total = random.integers(number, size=len(self.examples)), 0
+        for source in range(number):
+            encodings = np.stack([np.full_like(shift, source), (source + shift) % number], axis=1)
+            longer = self.longer(self.choices(self.examples, encodings))
+            total += np.bincount(longer, often, minlength=self.lengths.max() + 1)
+        return total / number
 
     def shuffled(self, epoch):
         """Returns the batches of an epoch in random order, with each bucket shuffled.
@@ -224,20 +240,22 @@ class BatchPlan:
         return [batches[i] for i in random.permutation(len(batches))]
 
     def members(self, epoch, random):
-        """Returns the examples of each bucket in an epoch, as choices of `Encodings`."""
+        """Returns the choices of each bucket in an epoch."""
         members = []
         for bucket, groups in enumerate(self.groups):
             own = (drawn(*each, epoch, (self.seed, bucket, i)) for i, each in enumerate(groups))
             members.append(np.concatenate([np.zeros(0, int), *own]))
-        if self.encodings.number == 1:
+        if len(self.lengths) == 1:
             return members
-        chosen = self.encodings.chosen(np.concatenate(members), random)
-        longer = self.encodings.lengths_of(chosen).max(axis=1)
-        buckets = np.searchsorted(self.boundaries, longer)
+        examples = np.concatenate(members)
+        encodings = random.integers(len(self.lengths), size=(len(examples), 2))
+        chosen = self.choices(examples, encodings)
+        buckets = np.searchsorted(self.boundaries, self.longer(chosen))
         return [chosen[buckets == bucket] for bucket in range(len(self.boundaries))]
 
-    def in_order(self):
+    def in_order(self, epoch):
         """Returns batches that hold every example once, from the shortest to the longest."""
+        del epoch
         batches = []
         for [(own, _)], rows, width in zip(self.groups, self.rows, self.boundaries, strict=True):
             for first in range(0, len(own), rows):
@@ -260,61 +278,3 @@ def even_batches(sizes, most, multiple):
         rows.append(even)
         counts.append(count)
     return np.array(rows), np.array(counts), left_over
-
-
-class Encodings:
-    """The lengths of all encodings of all pairs. Each epoch chooses one encoding at random.
-
-    The encodings of source and target are chosen independently. A choice is a single integer, so
-    that it can be shuffled and sorted like the index of an example.
-
-    Args:
-        lengths: integers `[encodings, examples, 2]`. The first encoding is without dropout.
-        longest: maximum length. The encoding without dropout replaces longer encodings.
-        cut_at: length at which sequences are truncated, or None.
-    """
-
-    def __init__(self, lengths, longest, cut_at=None):
-        self.lengths, self.longest, self.cut_at = lengths, longest, cut_at
-        self.number = len(lengths)
-
-    def chosen(self, examples, random):
-        """Chooses encodings of source and target for each example, with a NumPy `Generator`."""
-        return self.numbers(examples, random.integers(self.number, size=(len(examples), 2)))
-
-    def numbers(self, examples, indices):
-        """Returns the choices for given encodings. Encoding 0 replaces any that are too long."""
-        too_long = self.lengths[indices, examples[:, None], (0, 1)] > self.longest
-        source, target = np.where(too_long, 0, indices).T
-        return (examples * self.number + source) * self.number + target
-
-    def counts(self, examples, random, often=None):
-        """Returns the expected number of examples of each length in an epoch, `[length]`.
-
-        It is computed from choices that together contain every encoding equally often.
-
-        Args:
-            examples, random: see `chosen`. The length of an example is the length of its
-                longer side.
-            often: number of times that an epoch contains each example. If None, once.
-        """
-        longest = self.lengths.max() if self.cut_at is None else self.cut_at
-        shift, total = random.integers(self.number, size=len(examples)), 0
-        for source in range(self.number):
-            indices = np.stack([np.full_like(shift, source), (source + shift) % self.number], 1)
-            longer = self.lengths_of(self.numbers(examples, indices)).max(axis=1)
-            total += np.bincount(longer, often, minlength=longest + 1)
-        return total / self.number
-
-    def examples(self, numbers):
-        """Returns the example index of each choice."""
-        return numbers // self.number**2
-
-    def indices(self, numbers):
-        """Returns the source and target encoding indices of each choice, `[choices, 2]`."""
-        return np.stack([numbers // self.number, numbers], axis=1) % self.number
-
-    def lengths_of(self, numbers):
-        """Returns the lengths of source and target in the chosen encodings, `[choices, 2]`."""
-        lengths = self.lengths[self.indices(numbers), self.examples(numbers)[:, None], (0, 1)]
-        return lengths if self.cut_at is None else np.minimum(lengths, self.cut_at)

@@ -1,7 +1,7 @@
 """Reads several folders of prepared data as one store, with a share for each corpus.
 
     corpora = read_corpora("data/general:1,data/mine:4")
-    plan = BatchPlan(corpora.store.all_lengths + 1, config, seed=1, mix=corpora.mix)
+    plan = BatchPlan(corpora.store.lengths + 1, config, seed=1, mix=corpora.mix)
 
 The weights are optional. Corpora that are read together must have the same vocabulary.
 """
@@ -104,13 +104,6 @@ def drawn(members, count, epoch, seed):
     return np.concatenate(shuffled)[start - first * size :][:count]
 
 
-class Corpus(NamedTuple):
-    """A folder of prepared data, and its weight in a mix (or None)."""
-
-    folder: str
-    weight: float | None
-
-
 class Corpora(NamedTuple):
     """Prepared data of one or several folders."""
 
@@ -121,33 +114,33 @@ class Corpora(NamedTuple):
 
 
 def corpora_in(text):
-    """Parses "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT" into `Corpus`es."""
+    """Returns {folder: its weight in a mix, or None}.
+
+    Args:
+        text: "FOLDER", "FOLDER,FOLDER" or "FOLDER:WEIGHT,FOLDER:WEIGHT".
+    """
     if not text or Path(text).exists():  # a folder's name may contain commas and colons
-        return [Corpus(text, None)]
+        return {text: None}
     corpora = []
     for part in text.split(","):
         folder, colon, weight = part.rpartition(":")
-        if not colon or Path(part).exists():
-            folder, weight = part, None
-        try:
-            value = None if weight is None else float(weight)
-        except ValueError:
-            value = math.nan
-        if not folder or (value is not None and not 0 < value < math.inf):
-            raise ValueError(
-                "Corpora must be FOLDER, or FOLDER:WEIGHT with a positive number as weight, "
-                f"separated by commas. Received: {part!r}"
-            )
-        corpora.append(Corpus(folder, value))
-    if len({corpus.weight is None for corpus in corpora}) > 1:
+        has_weight = colon and not Path(part).exists()
+        corpora.append((folder, weight) if has_weight else (part, None))
+    folders, weights = zip(*corpora, strict=True)
+    try:
+        weights = weights if set(weights) == {None} else [*map(float, weights)]
+        is_right = all(folders) and all(w is None or 0 < w < math.inf for w in weights)
+    except (TypeError, ValueError):
+        is_right = False
+    if not is_right:
         raise ValueError(
-            "Give a weight to each corpus or to none: with none, every pair is seen equally "
-            f"often. Received: {text}"
+            "Corpora must be FOLDER,FOLDER or FOLDER:WEIGHT,FOLDER:WEIGHT, with a positive number "
+            f"as the weight of each; without weights, every pair is seen equally often. Received: "
+            f"{text}"
         )
-    folders = [Path(corpus.folder).resolve() for corpus in corpora]
-    if len(set(folders)) < len(folders):
+    if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise ValueError(f"The corpora must be different folders. Received: {text}")
-    return corpora
+    return dict(zip(folders, weights, strict=True))
 
 
 def read_corpora(text, temperature=1.0):
@@ -160,34 +153,33 @@ def read_corpora(text, temperature=1.0):
             pair is seen equally often. Larger values show small corpora more often.
     """
     corpora = corpora_in(text)
-    if temperature != 1 and (len(corpora) == 1 or corpora[0].weight is not None):
+    folders, weights = [*map(Path, corpora)], [*corpora.values()]
+    if temperature != 1 and (len(corpora) == 1 or None not in weights):
         raise ValueError(
             "`data.corpus_temperature` is for several corpora without weights, such as "
             f"data/a,data/b. Received: data.corpus_temperature={temperature}, {text}"
         )
-    stores = [IdStore.read(corpus.folder) for corpus in corpora]
-    vocabularies = [Path(corpus.folder) / "vocabulary" for corpus in corpora]
-    first, contents = vocabularies[0], [load_tokenizer(each).contents() for each in vocabularies]
-    for corpus, vocabulary, own in zip(corpora, vocabularies, contents, strict=True):
-        if own != contents[0]:
+    stores = [IdStore.read(folder) for folder in folders]
+    vocabulary, *others = (folder / "vocabulary" for folder in folders)
+    contents = load_tokenizer(vocabulary).contents()
+    for other in others:
+        if load_tokenizer(other).contents() != contents:
             raise ValueError(
-                f"{vocabulary} is a different vocabulary than {first}, but corpora that are "
-                f"trained on together need the same one. Prepare {corpus.folder} again with "
-                f"--vocabulary={first}, or both with the vocabulary of --init"
+                f"{other} is a different vocabulary than {vocabulary}, but corpora that are "
+                f"trained on together need the same one. Prepare {other.parent} again with "
+                f"--vocabulary={vocabulary}, or both with the vocabulary of --init"
             )
-    records = (read_json(Path(corpus.folder) / "preparation.json", {}) for corpus in corpora)
-    tags = [record.get("tag") for record in records]
+    tags = [read_json(folder / "preparation.json", {}).get("tag") for folder in folders]
     if len(stores) == 1:
-        return Corpora(stores[0], vocabularies[0], None, tags)
-    weights = [corpus.weight for corpus in corpora]
+        return Corpora(stores[0], vocabulary, None, tags)
     if temperature != 1:
         weights = [len(store) ** (1 / temperature) for store in stores]
     # The last part of each folder's path, or the whole path where that is ambiguous.
-    short = [Path(corpus.folder).name for corpus in corpora]
+    short = [folder.name for folder in folders]
     names = [
-        name if short.count(name) == 1 else corpus.folder
-        for name, corpus in zip(short, corpora, strict=True)
+        name if short.count(name) == 1 else folder
+        for name, folder in zip(short, corpora, strict=True)
     ]
     mix = Mix(names, map(len, stores), None if None in weights else weights)
     store = IdStore([shard for store in stores for shard in store.shards])
-    return Corpora(store, vocabularies[0], mix, tags)
+    return Corpora(store, vocabulary, mix, tags)

@@ -1,11 +1,4 @@
-"""Batches for training and evaluation as `tf.data`, built from an id store and a batch plan.
-
-    store = IdStore.read("data/train")
-    plan = BatchPlan(store.all_lengths + 1, BatchConfig(tokens=25000), seed=1)
-    model.fit(dataset(store, plan), steps_per_epoch=plan.steps)  # shuffled differently each epoch
-
-`assembly.py` has the batches.
-"""
+"""The batches of `assembly.py` as `tf.data`, for training and evaluation."""
 
 import tensorflow as tf
 

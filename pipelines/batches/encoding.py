@@ -33,7 +33,7 @@ def encode(sides, tokenizer, config=None, index=0, progress=None):
         index: index of the shard.
         progress: a `Progress` that counts sentences, or None.
     """
-    config = EncodingsConfig() if config is None else config
+    config = config or EncodingsConfig()
     refuse_other_kinds(config, tokenizer)
     times = config.per_sentence
     ids, lengths = ([[] for _ in range(2 * times)] for _ in range(2))  # as in `Shard`

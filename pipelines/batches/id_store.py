@@ -36,12 +36,10 @@ class Shard:
     """
 
     def __init__(self, ids, ends):
-        self.ids = ids
-        self.ends = {"source": ends[0::2], "target": ends[1::2]}
-        self.encodings = len(ends) // 2
+        self.ids, self.ends, self.encodings = ids, ends, len(ends) // 2
 
     def __len__(self):
-        return self.ends["source"].shape[1] - 1
+        return self.ends.shape[1] - 1
 
     @classmethod
     def of(cls, pairs):
@@ -59,14 +57,10 @@ class Shard:
         pairs = lengths.shape[1]
         return cls(ids, np.stack([ends[i * pairs :][: pairs + 1] for i in range(len(lengths))]))
 
-    def of_side(self, side, encoding=0):
-        """Returns the ids of all sentences of one side in one encoding."""
-        ends = self.ends[side][encoding]
+    def of_side(self, side):
+        """Returns the ids of all sentences of one side, without dropout."""
+        ends = self.ends[SIDES.index(side)]
         return self.ids[ends[0] : ends[-1]]
-
-    def lengths(self, encoding=0):
-        """Returns the number of ids of each source and target, `[pairs, 2]`."""
-        return np.stack([np.diff(self.ends[side][encoding]) for side in SIDES], axis=1)
 
     @classmethod
     def read(cls, folder):
@@ -96,8 +90,7 @@ class Shard:
         """Writes the shard to a folder atomically."""
         with atomic_folder(folder) as unfinished:
             np.save(unfinished / "ids.npy", compact(self.ids))
-            ends = np.stack([self.ends[side] for side in SIDES], axis=1)
-            np.save(unfinished / "ends.npy", ends.reshape(2 * self.encodings, -1))
+            np.save(unfinished / "ends.npy", self.ends)
             digests = {name: file_digest(unfinished / name) for name in ARRAYS}
             write_json(unfinished / DIGESTS, digests)
 
@@ -109,7 +102,6 @@ class IdStore:
         shards: an iterable of `Shard`s.
 
     Attributes:
-        lengths: `[pairs, 2]`, number of ids of each source and target without dropout.
         encodings: number of encodings of each sentence. A shard with fewer encodings repeats them.
     """
 
@@ -117,22 +109,19 @@ class IdStore:
         self.shards = list(shards)
         self.first = np.cumsum([0] + [len(shard) for shard in self.shards])
         self.encodings = max((shard.encodings for shard in self.shards), default=1)
-        self.lengths = self.lengths_in(0)
 
     def __len__(self):
         return int(self.first[-1])
 
-    def lengths_in(self, encoding):
-        """Returns the number of ids of each source and target in one encoding, `[pairs, 2]`."""
-        lengths = [shard.lengths(encoding % shard.encodings) for shard in self.shards]
-        return np.concatenate(lengths or [np.zeros((0, 2))]).astype("int32")
-
     @functools.cached_property
-    def all_lengths(self):
+    def lengths(self):
         """The number of ids of each source and target, `[encodings, pairs, 2]`."""
-        if self.encodings == 1:
-            return self.lengths[None]
-        return np.stack([self.lengths, *map(self.lengths_in, range(1, self.encodings))])
+        lengths = np.zeros((self.encodings, len(self), 2), "int32")
+        for shard, first in zip(self.shards, self.first, strict=False):
+            own = np.diff(shard.ends).reshape(shard.encodings, 2, -1).transpose(0, 2, 1)
+            repeated = np.arange(self.encodings) % shard.encodings
+            lengths[:, first : first + len(shard)] = own[repeated]
+        return lengths
 
     @classmethod
     def read(cls, folder):
@@ -174,8 +163,8 @@ class IdStore:
         for index in np.unique(shard_indices):
             in_shard = np.flatnonzero(shard_indices == index)
             shard, inside = self.shards[index], examples[in_shard] - self.first[index]
-            encoding = encodings[in_shard] % shard.encodings
-            starts, ends = (shard.ends[side][encoding, inside + i] for i in (0, 1))
+            row = 2 * (encodings[in_shard] % shard.encodings) + SIDES.index(side)
+            starts, ends = (shard.ends[row, inside + i] for i in (0, 1))
             real = columns < (ends - starts)[:, None]  # [examples in the shard, width]
             block = np.zeros(real.shape, "int32")
             block[real] = shard.ids[(starts[:, None] + columns)[real]]

@@ -3,7 +3,6 @@
 import collections
 from typing import NamedTuple
 
-from pipelines.checks import LineError
 from pipelines.glossaries.glossary_files import LONGEST, entries_in
 from pipelines.text.normalization import Normalization, is_edge, is_word_character, spans_of
 from pipelines.text.opened_text import opened
@@ -67,28 +66,28 @@ class Glossary:
     @classmethod
     def parse(cls, contents, name, normalization=None, languages=None):
         """Parses the contents of a file, in bytes; see `read`. `name` is for error messages."""
-        glossary = cls({}, normalization)
+        glossary, line = cls({}, normalization), None
         try:
-            for line, source, target in entries_in(contents, name, languages):
-                glossary.add(source, target, line)
+            for number, *phrases in entries_in(contents, name, languages):
+                line = number
+                glossary.add(*phrases)
         except ValueError as error:
-            line = getattr(error, "line", None)
+            line = getattr(error, "line", line)
             place = name if line is None else f"{name}, line {line:,}"
             raise ValueError(f"{place}: {error}") from error
         return glossary
 
-    def add(self, source, target, line=None):
-        """Adds a phrase and its translation. `line` is for errors: the line of a file."""
+    def add(self, source, target):
+        """Adds a phrase and its translation."""
         if not (isinstance(source, str) and isinstance(target, str)):
             raise ValueError(f"phrases must be strings. Received: {source!r} for {target!r}")
         source, target = self.normalization(source), self.normalization(target)
         if not source or not target:
-            raise LineError(line, f"a phrase is empty. Received: {source!r} for {target!r}")
+            raise ValueError(f"a phrase is empty. Received: {source!r} for {target!r}")
         if self.targets.setdefault(source, target) != target:
-            raise LineError(
-                line,
+            raise ValueError(
                 f"{source!r} has two translations, {self.targets[source]!r} and {target!r}. "
-                "Delete one of them",
+                "Delete one of them"
             )
         self.lengths[first_word(source, 0)].add(len(source))
 

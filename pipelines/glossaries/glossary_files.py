@@ -9,8 +9,7 @@ import io
 import itertools
 import re
 
-from pipelines.checks import LineError
-from pipelines.glossaries.termbase import entries_in_tbx
+from pipelines.glossaries.termbase import LineError, entries_in_tbx
 from pipelines.languages.language_codes import NAMES, best_match, code_of
 from pipelines.text.sources import BYTE_ORDER_MARK
 
@@ -42,10 +41,10 @@ def entries_in(contents, name, languages=None):
         raise LineError(contents.count(b"\n", 0, error.start) + 1, "is not UTF-8") from error
     first = next(filter(str.strip, re.split(r"[\r\n]+", text)), "")
     is_tsv = "tsv" in suffixes or "\t" in first or first.startswith("#")
-    if not is_tsv and ("csv" in suffixes or delimiters_in(first)):
-        yield from entries_in_csv(text, delimiters_in(first), languages)
-    else:
+    if is_tsv or not ("csv" in suffixes or re.search("[,;]", first)):
         yield from entries_in_tsv(text)
+    else:
+        yield from entries_in_csv(text, languages)
 
 
 def entries_in_tsv(text):
@@ -61,17 +60,11 @@ def entries_in_tsv(text):
             yield number, *phrases
 
 
-def entries_in_csv(text, delimiters, languages):
-    if len(delimiters) == 2:  # the one that divides all rows into equally many cells
-        sizes = {each: {len(row) for _, row in rows_of(text, each)} for each in delimiters}
-        delimiters = [each for each in delimiters if len(sizes[each]) == 1]
-        if len(delimiters) != 1:
-            raise LineError(
-                1,
-                "contains commas and semicolons, and it is not clear which of them separate the "
-                "columns. Put phrases that contain one into quotation marks",
-            )
-    rows = rows_of(text, *delimiters or ",")
+def entries_in_csv(text, languages):
+    # Rows of equally many cells between semicolons, or a header without commas.
+    sizes = {len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=";") if row}
+    is_divided = len(sizes - {1}) == len(sizes) == 1 or "," not in text.lstrip().partition("\n")[0]
+    rows = rows_of(text, ";" if is_divided else ",")
     number, first = next(rows, (1, ["", ""]))
     columns = columns_named(first, languages)
     if columns is None:
@@ -102,12 +95,6 @@ def rows_of(text, delimiter):
             number = reader.line_num + 1
     except csv.Error as error:
         raise LineError(number, f"is not CSV: {error}") from error
-
-
-def delimiters_in(line):
-    """Returns the commas and semicolons outside quotation marks: a list without repetition."""
-    unquoted = re.sub(r'"[^"]*("|$)', "", line)
-    return [each for each in ",;" if each in unquoted]
 
 
 def columns_named(row, languages):

@@ -11,7 +11,6 @@ Files come from strangers, so entity declarations are refused, and nothing outsi
 import io
 from xml.etree import ElementTree
 
-from pipelines.checks import LineError
 from pipelines.languages.language_codes import best_match, code_of
 
 CONCEPTS = {"termEntry", "conceptEntry"}
@@ -20,6 +19,19 @@ TERMS = {"tig", "ntig", "termSec"}
 STATUSES = {"administrativeStatus", "normativeAuthorization"}
 REJECTED = ("deprecated", "superseded")  # beginnings of a term's status
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class LineError(ValueError):
+    """An error in a line of a file.
+
+    Args:
+        line: number of the line.
+        message: message of the error.
+    """
+
+    def __init__(self, line, message):
+        super().__init__(message)
+        self.line = line
 
 
 def entries_in_tbx(contents, languages):
@@ -55,19 +67,13 @@ def entries_in_tbx(contents, languages):
 
 def concepts_in(contents):
     """Yields {language: list of (term, its status)} for each concept of a termbase in bytes."""
-    try:
-        contents.decode()
-        encoding = "utf-8"  # whatever the file declares
-    except UnicodeDecodeError:
-        encoding = None
     if (at := contents.replace(b"\0", b"").find(b"<!ENTITY")) >= 0:
         raise LineError(
             contents.count(b"\n", 0, at) + 1,
             "declarations of entities are refused: write the characters themselves",
         )
-    parser = ElementTree.XMLParser(encoding=encoding)
     try:
-        for _, element in ElementTree.iterparse(io.BytesIO(contents), parser=parser):
+        for _, element in ElementTree.iterparse(io.BytesIO(contents)):
             if name_of(element) in CONCEPTS:
                 yield terms_of(element)
                 element.clear()

@@ -23,8 +23,6 @@ BLOCKS = names(
     pre script section select style summary table tbody td template textarea tfoot th thead
     title tr ul"""
 )
-# Inline elements whose end tags also close the blocks inside them.
-FORMATTING = names("a b big code em font i nobr s small strike strong tt u")
 # {elements whose end tags are optional: start tags that end them}
 ENDED_BY = {
     "li": "li",
@@ -32,31 +30,20 @@ ENDED_BY = {
     "p": """address article aside blockquote center dd details dialog dir div dl dt fieldset
         figcaption figure footer form h1 h2 h3 h4 h5 h6 header hgroup hr li main menu nav ol p pre
         search section summary table ul""",
-    "rb rt rp": "rb rt rp rtc",
-    "rtc": "rb rtc",
+    "rt rp": "rt rp",
     "option": "option optgroup",
     "optgroup": "optgroup",
-    "caption": "col colgroup thead tbody tfoot tr td th",
-    "colgroup": "colgroup thead tbody tfoot tr td th",
     "thead tbody tfoot": "thead tbody tfoot",
     "tr": "tr thead tbody tfoot",
     "td th": "td th tr thead tbody tfoot",
     "head": "body",
 }
-OPTIONAL = names(" ".join(ENDED_BY)) | {"body", "html"}
 ENDS = {}  # {start tag: elements that it ends}
 for elements, tags in ENDED_BY.items():
     for tag in tags.split():
         ENDS.setdefault(tag, set()).update(elements.split())
-IN_HEAD = {"base", "link", "meta", "noscript", "script", "style", "template", "title"}
-TABLE_PARTS = names("caption colgroup col thead tbody tfoot tr td th table")
-# A tag inside one of these elements does not end an element outside it. Exception: table parts end
-# cells.
-LIMITS_IN_TABLES = frozenset(["table", "template"])
-LIMITS = LIMITS_IN_TABLES | {"td", "th", "caption", "button", "object"}
-LIMITS_IN_LISTS = LIMITS | names("ul ol menu dir dl select ruby")
-LIMITS_IN_LINES = LIMITS | BLOCKS  # used for end tags such as `</span>`
-CONTAINERS = BLOCKS - VOID - {"p"}
+# A start tag inside one of these elements does not end an element outside it.
+LIMITS = names("ul ol menu dl select ruby table td th template button object")
 DEEPEST = 256  # maximum number of open elements to search for the element that a tag ends
 PRESERVE = re.compile(r"\bxml:space\s*=\s*[\"'](preserve|default)")
 ATTRIBUTE = re.compile(r"([^\s=>\"'/]+)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"']+)))?")
@@ -98,18 +85,11 @@ class OpenElements:
 
     def end_before(self, name):
         """Closes the elements that a start tag ends."""
-        if not self.is_html:
-            return
-        if (self.innermost == "head" and name not in IN_HEAD) or (
-            self.innermost == "colgroup" and name not in ("col", "template")
-        ):
-            self.stack.pop()
-        ended, cut = ENDS.get(name, ()), len(self.stack)
-        limits = LIMITS_IN_TABLES if name in TABLE_PARTS else LIMITS_IN_LISTS
+        ended, cut = ENDS.get(name, ()) if self.is_html else (), len(self.stack)
         for index in self.indices() if ended else ():
             if self.stack[index].name in ended:
                 cut = index
-            elif self.stack[index].name in limits:
+            elif self.stack[index].name in LIMITS:
                 break
         del self.stack[cut:]
 
@@ -127,7 +107,6 @@ class OpenElements:
 
     def close(self, name):
         """Closes and returns the element of an end tag, or returns None for a stray end tag."""
-        limits = limits_of(name) if self.is_html else ()
         if name != self.innermost:
             self.mismatched = self.mismatched or name
         for index in self.indices():
@@ -135,26 +114,11 @@ class OpenElements:
             if element.name == name:
                 del self.stack[index:]
                 return element
-            if element.name in limits:
-                return None
-        # If a parent was opened before the text, its end tag closes all elements.
-        bottom = self.stack[0].name if self.stack else ""
-        if self.is_html and name in CONTAINERS and bottom in OPTIONAL and len(self) < DEEPEST:
-            self.stack.clear()
         return None
 
     def indices(self):
         """Returns the indices of the open elements, the innermost first."""
         return range(len(self.stack) - 1, max(len(self.stack) - DEEPEST, 0) - 1, -1)
-
-
-def limits_of(name):
-    """Returns the HTML elements across which an end tag has no effect."""
-    if name in TABLE_PARTS:
-        return LIMITS_IN_TABLES
-    if name == "li":
-        return LIMITS_IN_LISTS
-    return LIMITS if name in BLOCKS or name in FORMATTING else LIMITS_IN_LINES
 
 
 def translation_choice(attributes):

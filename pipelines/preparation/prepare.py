@@ -16,6 +16,7 @@ import copy
 import dataclasses
 import functools
 import itertools
+import json
 import shutil
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from absl import logging
 
 from pipelines.atomic_files import (
     atomic_folder,
+    digest,
     locked_folder,
     read_json,
     write_json,
@@ -32,15 +34,16 @@ from pipelines.batches.encoding import encode
 from pipelines.batches.id_store import SIDES, IdStore, finished_store, shards_in
 from pipelines.checks import SourceError
 from pipelines.data_config import DataConfig
-from pipelines.preparation.prepare_warnings import advice, text_warnings, vocabulary_warnings
-from pipelines.preparation.recorded_inputs import (
-    cleaned_from,
-    inputs_of,
-    is_begun,
-    languages_of,
-    refuse_other_files,
+from pipelines.languages.language_codes import normalized
+from pipelines.preparation.report import (
+    advice,
+    batches_report,
+    dropped_text,
+    make_report,
+    report_text,
+    text_warnings,
+    vocabulary_warnings,
 )
-from pipelines.preparation.report import batches_report, dropped_text, make_report, report_text
 from pipelines.progress import Progress
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import facts_of, lines_of, parts_in, sampled_lines, write_part
@@ -50,6 +53,8 @@ from pipelines.tokenizers import load_tokenizer, save_tokenizer
 from pipelines.tokenizers.bpe_dropout import refuse_other_kinds
 from pipelines.tokenizers.tags import tag_id, tagged
 from pipelines.tokenizers.vocabulary import learn
+
+FORMAT = 1  # format of a prepared folder; folders in other formats are rejected
 
 
 class InThisProcess:
@@ -74,14 +79,7 @@ class InThisProcess:
 
 
 def prepare(
-    source,
-    folder,
-    config=None,
-    tokenizer=None,
-    tag=None,
-    languages=None,
-    plugins=None,
-    steps=None,
+    source, folder, config=None, tokenizer=None, tag=None, languages=None, plugins=None, steps=None
 ):
     """Converts a corpus to an id store with its vocabulary.
 
@@ -120,12 +118,12 @@ def prepare(
         origin = inputs_of(source, config, tokenizer, tag, cleaning.languages)
         origin |= {"languages": languages} if languages else {}
         origin |= {"plugins": dict(plugins)} if plugins else {}
-        if is_begun(folder, origin) and is_finished(folder):
+        known = begun_from(folder, origin)
+        if known and known != known | origin:  # other languages; the data does not depend on them
+            write_json(folder / "preparation.json", known | origin)
+        if known and is_finished(folder):
             IdStore.read(folder)  # raises an error about damage, and so does the vocabulary
             load_tokenizer(folder / "vocabulary")
-            known = read_json(folder / "preparation.json")
-            if languages and known.get("languages") != languages:  # the data does not depend on it
-                write_json(folder / "preparation.json", known | {"languages": languages})
         else:
             finish(steps, source, folder, config, cleaning, tokenizer, origin)
         report = read_json(folder / "report.json")
@@ -135,6 +133,94 @@ def prepare(
     for text in report["warnings"]:
         logging.warning(text)
     return report
+
+
+def refuse_other_files(folder):
+    """Raises `ValueError` if a folder contains files that a preparation does not write."""
+    ours = ("cleaned", "preparation", "vocabulary", "shard-", "store.", "report", ".lock")
+    others = sorted(path.name for path in folder.iterdir() if not path.name.startswith(ours))
+    if others:
+        raise ValueError(
+            f"{folder} contains other files ({', '.join(others[:3])}). Give the name of a new "
+            "folder"
+        )
+
+
+def inputs_of(source, config, tokenizer, tag=None, languages=()):
+    """Returns everything that the encoded data depends on, as a dictionary.
+
+    Args:
+        source: a source of pairs, see `sources.py`.
+        config: a `DataConfig`.
+        tokenizer: an existing tokenizer, or None if one is to be learned.
+        tag: tag before every source, or None.
+        languages: codes of the languages that the cleaning depends on, or ().
+    """
+    cleaning = dataclasses.asdict(config.cleaning)
+    if languages:
+        cleaning["languages"] = list(languages)
+    if tokenizer is None:
+        vocabulary = dataclasses.asdict(config.vocabulary)
+    else:
+        normalization = dataclasses.asdict(tokenizer.normalization)
+        cleaning |= {"nfc": "the vocabulary's", "control_characters": "the vocabulary's"}
+        vocabulary = {"contents": digest(tokenizer.contents()), **normalization}
+    origin = {
+        "format": FORMAT,
+        **source.fingerprint(),
+        "cleaning": cleaning,
+        "encodings": dataclasses.asdict(config.encodings),
+        "tag": tag,
+        "vocabulary": vocabulary,
+    }
+    return json.loads(json.dumps(origin))
+
+
+def cleaned_from(origin):
+    """Returns the inputs that the cleaned text depends on: all except those for encoding."""
+    normalization = origin["vocabulary"] if "contents" in origin["vocabulary"] else None
+    encoding = ("vocabulary", "encodings", "tag", "languages")
+    cleaned = {name: value for name, value in origin.items() if name not in encoding}
+    return {**cleaned, "vocabulary": normalization}
+
+
+def languages_of(source, languages=None):
+    """Returns the given codes of the two languages as a list, or those that a source guesses.
+
+    [] means that they are unknown.
+    """
+    try:
+        return [*map(normalized, languages or getattr(source, "languages", None) or ())]
+    except ValueError:
+        if languages:
+            raise
+        return []  # features of a data set with other names
+
+
+def begun_from(folder, origin):
+    """Returns the record of a preparation that has begun with these inputs; {} if none has.
+
+    Raises `ValueError` if it has begun with different inputs or settings.
+    """
+    known = read_json(folder / "preparation.json", {})
+    if not known:
+        return known
+    changes = []
+    for name in sorted((known.keys() | origin.keys()) - {"languages"}):
+        before, now = known.get(name), origin.get(name)
+        if isinstance(before, dict) and isinstance(now, dict):
+            fields = (each for each in sorted(before | now) if before.get(each) != now.get(each))
+            values = ((each, before.get(each), now.get(each)) for each in fields)
+            changes += [f"{name}.{each} (was {was!r}, is {new!r})" for each, was, new in values]
+        elif before != now:
+            changes.append(name)
+    if changes:
+        raise ValueError(
+            f"{folder} was prepared from different input or settings. Changed: "
+            f"{', '.join(changes)}. Give a different output folder, or delete this one to start "
+            "over"
+        )
+    return known
 
 
 def is_finished(folder):

@@ -5,17 +5,15 @@ output folder. The vocabulary is learned on the machine that starts the pipeline
 the same store without Beam, byte for byte, and can resume a preparation either way.
 """
 
-import contextlib
 import itertools
 import pickle
-import re
 
 import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.text import cleaned_text
 from pipelines.text.cleaned_text import write_part
-from pipelines.text.cleaning import RuleError, fingerprint, judged
+from pipelines.text.cleaning import fingerprint, judged
 
 
 class OnApacheBeam:
@@ -58,7 +56,7 @@ class OnApacheBeam:
             found = verdicts(index, *group["chunk"])
             write_part((each.unless(at not in first) for at, each in found), folder, index)
 
-        with failures_of_rules(), beam.Pipeline(options=self.options) as pipeline:
+        with beam.Pipeline(options=self.options) as pipeline:
             indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()
             first = (
                 indexed
@@ -75,20 +73,3 @@ class OnApacheBeam:
         """Calls a function for every part of the cleaned text."""
         with beam.Pipeline(options=self.options) as pipeline:
             pipeline | beam.Create(parts) | beam.Reshuffle() | beam.Map(encode_part)
-
-
-@contextlib.contextmanager
-def failures_of_rules():
-    """Turns the failure of a plug-in file's rule in a worker into a `ValueError`.
-
-    Runners report it as an error of their own that contains the worker's traceback.
-    """
-    try:
-        yield
-    except Exception as error:
-        found = re.search(
-            rf"{RuleError.__name__}: (.*?)(?: \[while running .*)?$", str(error), re.M
-        )
-        if found is None:
-            raise
-        raise ValueError(found[1]) from error

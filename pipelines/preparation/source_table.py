@@ -12,7 +12,7 @@ For a plug-in file, a generator of (source, target) suffices:
     SOURCES["shelf"] = shelf
 """
 
-import itertools
+import contextlib
 import json
 
 from pipelines.checks import SourceError, failure_of, nearest
@@ -72,36 +72,37 @@ class OwnSource(Pairs):
     def __init__(self, name, argument):
         super().__init__(lambda: SOURCES[name](argument))
         self.entry, self.name = name, f"{name}:{argument}"
-        self.made = self.guarded(self.pairs)
+        with self.failures_named():
+            self.made = self.pairs()
         self.languages = getattr(self.made, "languages", None)
 
     def __iter__(self):
-        pairs = super().__iter__()
-        for number in itertools.count(1):
-            pair = self.guarded(next, pairs, None, place=f" at pair {number:,}")
-            if pair is None:
-                return
-            yield pair
+        with self.failures_named() as done:
+            for done[0], pair in enumerate(super().__iter__(), start=1):
+                yield pair
 
     def fingerprint(self):
         """Returns the name of the source, and its own fingerprint or a digest of the pairs."""
         if not hasattr(self.made, "fingerprint"):
             return {"source": self.entry, **super().fingerprint()}
-        own = self.guarded(lambda: json.dumps(self.made.fingerprint()))
-        return {"source": self.name, "fingerprint": json.loads(own)}
+        with self.failures_named():
+            own = json.loads(json.dumps(self.made.fingerprint()))
+        return {"source": self.name, "fingerprint": own}
 
     def symbols(self):
         """Returns the words that the vocabulary keeps as one piece."""
-        return self.guarded(self.made.symbols) if hasattr(self.made, "symbols") else ()
+        with self.failures_named():
+            return self.made.symbols() if hasattr(self.made, "symbols") else ()
 
-    def guarded(self, function, *arguments, place=""):
-        """Calls a function of the plug-in file. Its errors become a `SourceError`."""
+    @contextlib.contextmanager
+    def failures_named(self):
+        """Turns errors of the plug-in file into a `SourceError`. Yields [number of pairs read]."""
+        done = [0]
         try:
-            return function(*arguments)
-        except MemoryError:
-            raise
+            yield done
         except SourceError as error:
             raise SourceError(f"The source {self.name}: {error}") from error
         except (Exception, SystemExit) as error:
+            place = f" at pair {done[0] + 1:,}" if done[0] else ""
             failure = failure_of(error)
             raise SourceError(f"The source {self.name} failed{place}: {failure}") from error

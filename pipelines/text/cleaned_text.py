@@ -13,6 +13,7 @@ import numpy as np
 
 from pipelines.atomic_files import atomic_folder, read_json, write_json
 from pipelines.printable import shortened, shown
+from pipelines.text.noise import count_words
 
 PART = 100_000  # pairs read per part
 EXAMPLES = 10  # dropped pairs stored for each rule
@@ -28,29 +29,27 @@ def write_part(verdicts, cleaned, index, progress=None):
     """
     counts, words, characters = Counter(read=0, kept=0), Counter(), Counter()
     examples, first = DroppedExamples(), {}
-    with atomic_folder(cleaned / f"part-{index:06}") as unfinished:
-        with (
-            open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source_file,
-            open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target_file,
-        ):
-            files = {"source": source_file, "target": target_file}
-            for number, each in enumerate(verdicts, index * PART + 1):
-                counts["read"] += 1
-                if progress:
-                    progress.to(number)
-                if each.rule:
-                    counts[each.rule] += 1
-                    examples.add(each.rule, each.texts)
-                    if each.rule not in first:
-                        first[each.rule] = [number, shown_pair(each.pair)]
-                    continue
-                counts["kept"] += 1
-                for change in each.changes:
-                    counts[change] += 1
-                for (side, file), text in zip(files.items(), each.texts, strict=True):
-                    file.write(text + "\n")
-                    words[side] += text.count(" ") + 1 if text else 0
-                    characters[side] += len(text)
+    with (
+        atomic_folder(cleaned / f"part-{index:06}") as unfinished,
+        open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source,
+        open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target,
+    ):
+        files = {"source": source, "target": target}
+        for number, each in enumerate(verdicts, index * PART + 1):
+            counts["read"] += 1
+            if progress:
+                progress.to(number)
+            if each.rule:
+                counts[each.rule] += 1
+                examples.add(each.rule, each.texts)
+                if each.rule not in first:
+                    first[each.rule] = [number, shown_pair(each.pair)]
+                continue
+            counts.update(["kept", *each.changes])
+            for (side, file), text in zip(files.items(), each.texts, strict=True):
+                file.write(text + "\n")
+                words[side] += count_words(text)
+                characters[side] += len(text)
         facts = {"pairs": counts, "words": words, "characters": characters}
         write_json(unfinished / "counts.json", facts | {"examples": examples, "first": first})
 
@@ -65,9 +64,7 @@ def facts_of(cleaned):
     total = {"pairs": Counter(), "words": Counter(), "characters": Counter()}
     examples, first = DroppedExamples(), {}
     for part in parts_in(cleaned):
-        facts = read_json(
-            part / "counts.json", remedy=f"Delete {cleaned} and run the command again"
-        )
+        facts = read_json(part / "counts.json")
         for name, sums in total.items():
             sums.update(facts[name])
         examples.update_with(facts["examples"])

@@ -56,34 +56,8 @@ class Cleaning:
             if rule.drops and setting:
                 if rule.with_languages:
                     setting = rule.with_languages(setting, self.languages)
-                drops = rule.drops if name in RULES.built_in else checked(name, rule.drops)
-                active.append((name, drops, setting))
+                active.append((name, rule.drops, setting))
         return active
-
-
-class RuleError(ValueError):
-    """The failure of a plug-in file's rule."""
-
-
-def checked(name, drops):
-    """Returns the function of a plug-in file's rule with checks of its answers."""
-
-    def drops_or_fails(pair, setting):
-        try:
-            answer = drops(pair, setting)
-        except MemoryError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise RuleError(f"the rule {name!r} failed: {failure_of(error)}") from error
-        if not isinstance(answer, bool | np.bool_):
-            received = "None" if answer is None else f"a value of type {type(answer).__name__}"
-            raise RuleError(
-                f"the rule {name!r} must return True to drop the pair or False to keep it. "
-                f"Received: {received}"
-            )
-        return answer
-
-    return drops_or_fails
 
 
 class Judged(NamedTuple):
@@ -136,11 +110,16 @@ def judge(pair, rules, normalization, number=1):
     properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
     try:
         for name, drops, setting in rules:
-            if drops(properties, setting):
+            is_dropped = drops(properties, setting)
+            if is_dropped:
                 return Judged(pair, texts, name)
-    except RuleError as error:
+            if is_dropped is None:
+                raise TypeError("it must return True to drop the pair or False to keep it")
+    except (Exception, SystemExit) as error:  # of a plug-in file
         shown = " and ".join(repr(text[:60]) for text in texts)
-        raise RuleError(f"pair {number:,} ({shown}): {error}") from error
+        raise ValueError(
+            f"pair {number:,} ({shown}): the rule {name!r} failed: {failure_of(error)}"
+        ) from error
     changes = set() if is_utf8 else {"replaced"}
     for before, after in zip(decoded, texts, strict=True):
         if before != after:

@@ -1,4 +1,4 @@
-"""Reads and writes text files, compressed or not.
+"""Finds, reads and writes text files, compressed or not.
 
 When a file is read, its first bytes determine the compression, not its name. When a file is
 written, its name determines the compression. Compressed files are read as streams, so they may be
@@ -6,35 +6,34 @@ larger than memory.
 """
 
 import bz2
-import codecs
 import contextlib
 import functools
+import glob
 import gzip
 import io
 import lzma
+import os
 import re
-import types
 import zlib
 from pathlib import Path
 
 from pipelines.checks import SourceError
 
-START = 4096  # bytes examined to tell UTF-8 text from UTF-16 and other files
+START = 16  # bytes examined to recognize the format
 BUFFER = 1 << 17  # bytes decompressed at a time
 
-# {name: (pattern of the first bytes, function that opens the contents of a compressed file)}
-READABLE = {
-    "gzip": (rb"\x1f\x8b", lambda file: gzip.GzipFile(fileobj=file)),
-    "bzip2": (rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", bz2.BZ2File),
-    "xz": (rb"\xfd7zXZ\0|\x5d\0\0", lzma.LZMAFile),
-}
-# {name: (pattern of the first bytes, command that decompresses to standard output)}
+GZIP, BZIP2 = rb"\x1f\x8b", rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"
+XZ = rb"\xfd7zXZ\0|\x5d\0\0"
+# {pattern of the first bytes: function that opens the contents of a compressed file}
+READABLE = {GZIP: lambda file: gzip.GzipFile(fileobj=file), BZIP2: bz2.BZ2File, XZ: lzma.LZMAFile}
+# {pattern of the first bytes: (format, command that writes the text to standard output)}
 UNREADABLE = {
-    "zstd": (rb"\x28\xb5\x2f\xfd", "zstd -dc"),
-    "zip": (rb"PK\x03\x04", "unzip -p"),
-    "lz4": (rb"\x04\x22\x4d\x18", "lz4 -dc"),
-    "7z": (rb"7z\xbc\xaf\x27\x1c", "7z x -so"),
-    "compress": (rb"\x1f\x9d", "zcat"),
+    rb"\x28\xb5\x2f\xfd": ("compressed with zstd", "zstd -dc"),
+    rb"PK\x03\x04": ("compressed with zip", "unzip -p"),
+    rb"\x04\x22\x4d\x18": ("compressed with lz4", "lz4 -dc"),
+    rb"7z\xbc\xaf\x27\x1c": ("compressed with 7z", "7z x -so"),
+    rb"\xff\xfe|\xfe\xff|\0\0\xfe\xff": ("UTF-16 or UTF-32", "iconv -f UTF-16 -t UTF-8"),
+    rb"|".join((GZIP, BZIP2, XZ)): ("compressed twice", "zcat"),
 }
 # {suffix: function that wraps an open file for compression}. The same text always yields the same
 # compressed bytes.
@@ -44,6 +43,32 @@ WRITABLE = {
     ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
 }
 UNWRITABLE = (".zst", ".zstd", ".zip", ".lz4", ".7z", ".z", ".lzma")
+
+
+def split_list(text):
+    """Returns the items of a comma-separated list. An existing path is one item."""
+    return [text] if os.path.exists(text) else text.split(",")
+
+
+def find_files(name, paths):
+    """Returns the files that a path, a glob, or a comma-separated list of them denotes.
+
+    A path that exists is that file, even if it contains commas or brackets.
+
+    Args:
+        name: description of the files for messages, such as "source".
+        paths: a string or a path.
+    """
+    files = []
+    for item in split_list(str(paths)):
+        matches = [] if os.path.exists(item) else sorted(glob.glob(item))
+        files += map(Path, matches or [item])
+    for path in files:
+        if path.is_dir():
+            raise SourceError(f"The {name} text must be a file. Received: the folder {path}")
+        if not path.is_file():
+            raise SourceError(f"There is no {name} file {path}, and no file matches that pattern")
+    return files
 
 
 @contextlib.contextmanager
@@ -66,68 +91,41 @@ def text_in(file, name="standard input"):
     if file.isatty():
         return file
     file = file if hasattr(file, "peek") else io.BufferedReader(file)
-    if form := form_of(file.peek(START), READABLE):
-        # `read1` does not wait for a full buffer, so a pipe's text is available as it is written.
-        part = file if file.seekable() else types.SimpleNamespace(read=file.read1)
-        file = io.BufferedReader(Decompressed(READABLE[form][1](part), file, name), BUFFER)
-        if form_of(file.peek(START), READABLE):
-            raise SourceError(f"{name} is compressed twice. Decompress it once")
+    for magic, decompressed in READABLE.items():
+        if re.match(magic, file.peek(START)):
+            contents = Decompressed(decompressed(file), file.seekable, name)
+            file = io.BufferedReader(contents, BUFFER)
+            break
     start = file.peek(START)[:START]
-    if form := form_of(start, UNREADABLE):
-        raise SourceError(
-            f"{name} is compressed with {form}, which is not read here. Decompress it first, or "
-            f"give it as standard input: {UNREADABLE[form][1]} FILE | …"
-        )
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
-        raise SourceError(
-            f"{name} is UTF-16 or UTF-32. Convert it, for example with `iconv -f UTF-16 -t UTF-8`"
-        )
+    for magic, (form, command) in UNREADABLE.items():
+        if re.match(magic, start):
+            raise SourceError(
+                f"{name} is {form}, which is not read here. Convert it first, or give it as "
+                f"standard input: {command} FILE | …"
+            )
     return file
 
 
-def form_of(start, forms):
-    """Returns the name of the format that these first bytes indicate, or None."""
-    return next((name for name, (magic, _) in forms.items() if re.match(magic, start)), None)
-
-
 class Decompressed(io.RawIOBase):
-    """The contents of a compressed file, read by `file`. All damage raises the same error."""
+    """The contents of a compressed file. All damage raises the same error."""
 
-    def __init__(self, file, compressed, name):
-        self.file, self.compressed, self.name = file, compressed, name
-
-    def readable(self):
-        return True
-
-    def seekable(self):
-        return self.compressed.seekable()
+    def __init__(self, file, seekable, name):
+        self.file, self.name = file, name
+        self.seekable, self.readable = seekable, file.readable
+        self.seek, self.tell = file.seek, file.tell
 
     def readinto(self, buffer):
-        with damage_reported(self.name):
+        try:
             part = self.file.read1(len(buffer))
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if getattr(error, "errno", None) is not None:
+                raise  # an error of the operating system
+            raise SourceError(
+                f"{self.name} is compressed, but incomplete or damaged ({error}). Download or "
+                "compress it again"
+            ) from error
         buffer[: len(part)] = part
         return len(part)
-
-    def seek(self, offset, whence=io.SEEK_SET):
-        with damage_reported(self.name):
-            return self.file.seek(offset, whence)
-
-    def tell(self):
-        return self.file.tell()
-
-
-@contextlib.contextmanager
-def damage_reported(name):
-    """Converts errors about damaged compressed files into a `SourceError`."""
-    try:
-        yield
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        if getattr(error, "errno", None) is not None:
-            raise  # an error of the operating system
-        raise SourceError(
-            f"{name} is compressed, but incomplete or damaged ({error}). Download or compress it "
-            "again"
-        ) from error
 
 
 def compressing(path):

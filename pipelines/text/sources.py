@@ -14,8 +14,7 @@ import math
 from pipelines.checks import SourceError
 from pipelines.languages.language_codes import language_of_files
 from pipelines.printable import shown
-from pipelines.text.file_lists import find_files
-from pipelines.text.opened_text import opened
+from pipelines.text.opened_text import find_files, opened
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
 # Starts of files in SGML or XML.

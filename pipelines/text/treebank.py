@@ -14,9 +14,10 @@ import difflib
 import itertools
 import re
 
+from pipelines.checks import SourceError
 from pipelines.printable import shown
-from pipelines.text.file_lists import find_files
-from pipelines.text.sources import SourceError, digest_of, lines_of
+from pipelines.text.opened_text import find_files
+from pipelines.text.sources import digest_of, lines_of
 
 LEAVES = ("tag", "XX", "word")
 DEEPEST = 300  # maximum nesting; for comparison, CRAFT's deepest tree has 37 levels
@@ -80,54 +81,48 @@ def parse(text):
 
 def trees_of(lines, path):
     """Yields the trees in lines of bytes. `path` is the name of the file, for messages."""
-    open_trees = []  # [label, children] of each constituent that is not closed yet
-    first_line = 0  # number of the line where the outermost open constituent begins
+    open_trees, first_line = [], 0  # the constituents that are not closed, and where they begin
     for number, line in enumerate(lines, start=1):
-
-        def wrong(message, number=number, line=line):
-            return SourceError(f"{path}, line {number}: {message}: {shown(line)}")
-
         try:
-            tokens = re.findall(r"[()]|[^\s()]+", line.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise wrong("not UTF-8") from error
-        for token in tokens:
-            if token == "(":
+            for token in re.findall(r"[()]|[^\s()]+", line.decode()):
                 first_line = first_line if open_trees else number
-                open_trees.append([None, []])
-                if len(open_trees) > DEEPEST:
-                    raise wrong(f"more than {DEEPEST} nested constituents")
-                continue
-            if not open_trees:
-                raise wrong(
-                    f"{token!r} is outside of all trees. A tree begins with an opening bracket and "
-                    "ends with the matching one"
-                )
-            child = token
-            if token == ")":
-                label, children = open_trees.pop()
-                if not children:
-                    raise wrong(f"the constituent ({label or ''}) is empty")
-                child = Tree(label or "", children)
-                if not open_trees:
-                    yield child
-                    continue
-            elif open_trees[-1] == [None, []]:
-                open_trees[-1][0] = token
-                continue
-            # A constituent has either child trees or one word.
-            label, siblings = open_trees[-1]
-            if siblings and (isinstance(child, str) or isinstance(siblings[0], str)):
-                raise wrong(
-                    f"in ({label or ''} …), a word must be the only child of its tag, as in "
-                    "(NN dog)"
-                )
-            siblings.append(child)
+                if tree := add(token, open_trees):
+                    yield tree
+        except ValueError as error:
+            raise SourceError(f"{path}, line {number}: {error}: {shown(line)}") from error
     if open_trees:
         raise SourceError(
             f"{path}, line {first_line}: the tree that begins here is never closed: "
             f"{len(open_trees)} closing brackets are missing at the end"
         )
+
+
+def add(token, open_trees):
+    """Adds a token to the innermost open constituent. Returns the tree if it is complete."""
+    if token == "(":
+        if len(open_trees) == DEEPEST:
+            raise ValueError(f"more than {DEEPEST} nested constituents")
+        open_trees.append(Tree("", []))
+        return None
+    if not open_trees:
+        raise ValueError(f"{token!r} is outside of all trees, which begin and end with brackets")
+    child = token
+    if token == ")":
+        child = open_trees.pop()
+        if not child.children:
+            raise ValueError(f"the constituent ({child.label}) is empty")
+        if not open_trees:
+            return child
+    parent = open_trees[-1]
+    if child is token and not parent.label and not parent.children:
+        parent.label = token
+        return None
+    if parent.children and (child is token or parent.is_leaf):
+        raise ValueError(
+            f"in ({parent.label} …), a word must be the only child of its tag, as in (NN dog)"
+        )
+    parent.children.append(child)
+    return None
 
 
 def without_traces(tree):
@@ -188,45 +183,28 @@ def repair(words, brackets, leaves="tag"):
     else:  # in order, one word per leaf, and then the remaining words
         count = len(written)
         groups = [words[i : i + 1] for i in range(count)] + [words[count:]]
-    top, is_exact, groups = Tree(ROOT, []), written == words or leaves != "word", iter(groups)
+    groups, top = iter(groups), Tree(ROOT, [])
     stack = [top]  # the open constituents, the innermost last
 
-    def close():
-        closed = stack.pop()
-        if closed.children:
-            stack[-1].children.append(closed)
-        return bool(closed.children)
+    def close(depth):
+        while len(stack) > depth:
+            closed = stack.pop()
+            stack[-1].children += [closed] if closed.children else []
 
     for token in brackets:
-        if token.startswith("(") and len(stack) == DEEPEST:
-            is_exact = False
-        elif token.startswith("("):
-            is_second_tree = len(stack) == 1 and top.children
-            is_exact = is_exact and not is_second_tree
-            stack.append(Tree(token[1:], []))
+        if token.startswith("("):
+            if len(stack) < DEEPEST:
+                stack.append(Tree(token[1:], []))
         elif token.startswith(")"):
-            depth = len(stack) - 1
-            while depth and stack[depth].label != token[1:]:
-                depth -= 1
-            is_exact = is_exact and depth == len(stack) - 1 > 0
-            while depth and len(stack) > depth:
-                is_exact = close() and is_exact
+            same = (at for at in range(len(stack) - 1, 0, -1) if stack[at].label == token[1:])
+            close(next(same, len(stack)))
         else:
-            group = next(groups)
-            is_second_tree = len(stack) == 1 and top.children
-            is_leaf = len(group) == 1 and (leaves != "XX" or token == "XX")
-            is_exact = is_exact and is_leaf and not is_second_tree
             tag = token if leaves == "tag" else "XX"
-            stack[-1].children.extend(Tree(tag, [word]) for word in group)
-    for word in next(groups):
-        is_exact = False
-        stack[-1].children.append(Tree("XX", [word]))
-    while len(stack) > 1:
-        is_exact = False
-        close()
-    if len(top.children) == 1:
-        return top.children[0], is_exact
-    return top, False
+            stack[-1].children += [Tree(tag, [word]) for word in next(groups)]
+    stack[-1].children += [Tree("XX", [word]) for word in next(groups)]
+    close(1)
+    tree = top.children[0] if len(top.children) == 1 else top
+    return tree, linearized(tree, leaves)[1] == [*brackets]
 
 
 def aligned(written, words):
@@ -299,21 +277,11 @@ def write_mixed(path, gold, automatic, ratio=None):
     banks = [TreebankPairs(files) for files in (gold, automatic)]
     with open(path, "w", encoding="utf-8") as file:
         sizes = [sum(1 for tree in bank.trees() if file.write(f"{tree}\n")) for bank in banks]
-        for bank, size in zip(banks, sizes, strict=True):
-            if not size:
-                raise SourceError(f"{bank.files[0]} contains no tree")
-        totals = amounts(*sizes, ratio)
+        if not all(sizes):
+            raise SourceError(f"{banks[sizes.index(0)].files[0]} contains no tree")
+        needed = sizes if ratio is None else (round(sizes[1] / ratio), round(sizes[0] * ratio))
+        totals = tuple(map(max, sizes, needed))
         for bank, size, total in zip(banks, sizes, totals, strict=True):
-            for done in range(size, total, size):
-                trees = itertools.islice(bank.trees(), total - done)
-                file.writelines(f"{tree}\n" for tree in trees)
+            again = itertools.chain.from_iterable(bank.trees() for _ in itertools.count())
+            file.writelines(f"{tree}\n" for tree in itertools.islice(again, total - size))
     return totals
-
-
-def amounts(gold, automatic, ratio):
-    """Returns the numbers of trees in the mixture, given the sizes of the treebanks."""
-    if ratio is None:
-        return gold, automatic
-    if automatic >= ratio * gold:
-        return round(automatic / ratio), automatic
-    return gold, round(ratio * gold)

@@ -116,23 +116,20 @@ class BpeDropout:
         Returns:
             For each time, the concatenated ids of all texts, and the number of ids of each text.
         """
-        units, units_of_words, units_of_texts, counts = [[id] for id in self.start], {}, [], []
+        units, units_of_words, order, counts = [[id] for id in self.start], {}, [], []
         for text in texts:
-            before = len(units_of_texts)
-            units_of_texts.extend(range(len(self.start)))
+            before = len(order)
+            order += range(len(self.start))
             for word in text.split(" ") if text else ():
-                indices = units_of_words.get(word)
-                if indices is None:
+                if word not in units_of_words:
                     new = self.units(SPACE_SIGN + word)
-                    indices = range(len(units), len(units) + len(new))
-                    units_of_words[word] = indices
+                    units_of_words[word] = range(len(units), len(units) + len(new))
                     units += new
-                units_of_texts.extend(indices)
-            counts.append(len(units_of_texts) - before)
-        order = np.tile(np.array(units_of_texts, int), times)
-        ids, lengths = self.merged_units(units, order, random)
-        ends_of_units = np.concatenate([[0], np.cumsum(lengths)])
-        ends_of_texts = np.concatenate([[0], np.cumsum(np.tile(np.array(counts, int), times))])
+                order += units_of_words[word]
+            counts.append(len(order) - before)
+        ids, lengths = self.merged_units(units, np.tile(np.array(order, int), times), random)
+        ends_of_units = np.cumsum([0, *lengths.tolist()])
+        ends_of_texts = np.cumsum([0, *times * counts])
         lengths = np.diff(ends_of_units[ends_of_texts]).reshape(times, len(texts))
         return list(zip(np.split(ids, lengths.sum(axis=1).cumsum()[:-1]), lengths, strict=True))
 

@@ -6,8 +6,8 @@ from pipelines.special_ids import BEGIN, END, PADDING, UNKNOWN
 from pipelines.text.normalization import Normalization
 from pipelines.tokenizers.tokenizer_base import Tokenizer
 
-# Maximum number of texts that one thread encodes or decodes. SentencePiece starts its threads anew
-# in each call with a list, which takes as long as encoding or decoding about thirty sentences.
+# Maximum number of texts that one thread encodes. SentencePiece starts its threads anew in each
+# call with a list, which takes as long as encoding about thirty sentences.
 FEW = 32
 
 
@@ -42,11 +42,7 @@ class BytePairTokenizer(Tokenizer):
 
     def decode(self, sequences):
         """Returns the text of each sequence of ids, ignoring padding, begin and end."""
-        sequences = [[int(id) for id in ids] for ids in sequences]
-        if len(sequences) <= FEW:
-            texts = [self.processor.decode(ids) if ids else "" for ids in sequences]
-        else:
-            texts = self.processor.decode(sequences)
+        texts = (self.processor.decode([*map(int, ids)]) if len(ids) else "" for ids in sequences)
         # Byte pieces that do not form valid UTF-8 become U+FFFD.
         return [text.strip(" ") for text in texts]
 

@@ -47,7 +47,15 @@ class GraphTokenizer(tf.Module):
     def tokenize(self, texts):
         """Converts strings `[batch]` to ids, ragged int32 `[batch, (length)]`."""
         ids = tf.cast(self.ids_of(normalize(texts, self.normalization)), tf.int32)
-        return with_begin(ids) if self.begin else ids
+        if not self.begin:
+            return ids
+        filled = tf.cast(ids.row_lengths() > 0, tf.int32)
+        begins = tf.RaggedTensor.from_row_lengths(tf.fill([tf.reduce_sum(filled)], BEGIN), filled)
+        return tf.concat([begins, ids.with_row_splits_dtype(tf.int32)], axis=1)
+
+    def of_pieces(self, pieces):
+        """Returns the ids of ragged pieces."""
+        return tf.ragged.map_flat_values(self.table.lookup, pieces)
 
     def detokenize(self, ids):
         """Converts ids `[batch, length]`, ragged or padded, to strings `[batch]`."""
@@ -116,7 +124,7 @@ class GraphTokens(GraphTokenizer):
         self.table = table_of(tokenizer.ids)
 
     def ids_of(self, texts):
-        return tf.ragged.map_flat_values(self.table.lookup, tf.strings.split(texts))
+        return self.of_pieces(tf.strings.split(texts))
 
 
 class GraphMappedSentencePiece(GraphTokenizer):
@@ -132,16 +140,14 @@ class GraphMappedSentencePiece(GraphTokenizer):
 
     def ids_of(self, texts):
         if not self.splits_codes:
-            return self.of_pieces(texts)
+            return self.of_pieces(self.tokenizer.tokenize(texts))
         has_code = tf.strings.regex_full_match(texts, "(?s)>>.*?<<.*")
         start = tf.strings.regex_replace(texts, "(?s)^(>>.*?<<).*$", r"\1")
         codes = tf.boolean_mask(self.codes.lookup(start), has_code)
         codes = tf.RaggedTensor.from_row_lengths(codes, tf.cast(has_code, tf.int32))
-        pieces = self.of_pieces(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
-        return tf.concat([codes, pieces.with_row_splits_dtype(tf.int32)], axis=1)
-
-    def of_pieces(self, texts):
-        return tf.ragged.map_flat_values(self.table.lookup, self.tokenizer.tokenize(texts))
+        pieces = self.tokenizer.tokenize(tf.strings.regex_replace(texts, "(?s)^>>.*?<<", ""))
+        ids = self.of_pieces(pieces).with_row_splits_dtype(tf.int32)
+        return tf.concat([codes, ids], axis=1)
 
 
 class GraphSubwords(GraphTokenizer):
@@ -208,11 +214,10 @@ class GraphSubwords(GraphTokenizer):
         flat = parts.flat_values
         is_number = tf.strings.regex_full_match(flat, r"\\[0-9]+;")
         digits = tf.strings.regex_replace(flat, r"^\\0*([0-9]+);$", r"\1")
-        is_code = is_number & (tf.strings.length(digits) < 8)
-        code = tf.strings.to_number(tf.where(is_code, digits, "0"), tf.int32)
-        is_code &= (code < 0x110000) & ((code < 0xD800) | (code >= 0xE000))
-        code = tf.where(is_code, code, self.undefined)
-        characters = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8")
+        is_short = is_number & (tf.strings.length(digits) < 8)
+        code = tf.strings.to_number(tf.where(is_short, digits, str(0x110000)), tf.int32)
+        undefined = {"errors": "replace", "replacement_char": self.undefined}
+        characters = tf.strings.unicode_encode(code[:, tf.newaxis], "UTF-8", **undefined)
         flat = tf.where(is_number, characters, flat)
         flat = tf.where(flat == r"\u", "_", tf.where(flat == r"\\", "\\", flat))
         return tf.strings.reduce_join(parts.with_flat_values(flat), axis=-1)
@@ -249,11 +254,3 @@ def table_of(entries, default=UNKNOWN):
         tf.constant([*entries]), tf.constant([*entries.values()])
     )
     return tf.lookup.StaticHashTable(initializer, default)
-
-
-def with_begin(ids):
-    """Puts the begin id before each row that is not empty."""
-    filled = tf.cast(ids.row_lengths() > 0, tf.int32)
-    begins = tf.fill([tf.reduce_sum(filled)], BEGIN)
-    begins = tf.RaggedTensor.from_row_lengths(begins, filled)
-    return tf.concat([begins, ids.with_row_splits_dtype(tf.int32)], axis=1)

@@ -10,7 +10,6 @@ import re
 import sys
 import tempfile
 import unicodedata
-from pathlib import Path
 
 import sentencepiece
 
@@ -38,19 +37,17 @@ def normalizing(model, normalization):
 @functools.cache
 def normalizer(normalization):
     """Returns a serialized SentencePiece model that has rules and no pieces."""
-    with tempfile.TemporaryDirectory() as folder:
-        table = Path(folder) / "rules.tsv"
-        table.write_text("".join(map(line_of, rules_of(normalization).items())))
+    with tempfile.NamedTemporaryFile("w", suffix=".tsv") as table:
+        for rule in rules_of(normalization).items():
+            codes = (" ".join(f"{ord(character):X}" for character in side) for side in rule)
+            table.write("\t".join(codes) + "\n")
+        table.flush()
         sentencepiece.SetMinLogLevel(ERROR)
         try:
-            rules = sentencepiece.SentencePieceNormalizer(rule_tsv=str(table))
+            rules = sentencepiece.SentencePieceNormalizer(rule_tsv=table.name)
         finally:
             sentencepiece.SetMinLogLevel(0)
     return rules.serialized_model_proto()
-
-
-def line_of(rule):
-    return "\t".join(" ".join(f"{ord(character):X}" for character in side) for side in rule) + "\n"
 
 
 def rules_of(normalization):
@@ -59,20 +56,13 @@ def rules_of(normalization):
     codes = (*range(1, 0xD800), *range(0xE000, sys.maxunicode + 1))
     characters = "".join(map(chr, codes))
     rules = {SPACE_SIGN: " "} if normalization.space_sign else {}
-    if normalization.nfc:
-        for character in characters:
-            if not unicodedata.is_normalized("NFD", character):
-                rules |= rules_of_character(character)
+    for character in characters if normalization.nfc else "":
+        parts, composed = (unicodedata.normalize(form, character) for form in ("NFD", "NFC"))
+        if parts != character:
+            partly = (
+                unicodedata.normalize("NFC", parts[:n]) + parts[n:] for n in range(len(parts))
+            )
+            rules |= {each: composed for each in (character, *partly) if each != composed}
     if normalization.control_characters:
         rules |= dict.fromkeys("".join(CONTROL_CHARACTERS.findall(characters)), "")
     return rules | {space: " " for space in WHITE_SPACE.findall(characters) if space != " "}
-
-
-def rules_of_character(character):
-    """Returns the rules that compose a character, or replace it with its composed form."""
-    parts = unicodedata.normalize("NFD", character)
-    composed = unicodedata.normalize("NFC", character)
-    partly = (
-        unicodedata.normalize("NFC", parts[:count]) + parts[count:] for count in range(len(parts))
-    )
-    return {each: composed for each in (character, *partly) if each != composed}

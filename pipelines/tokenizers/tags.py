@@ -6,32 +6,23 @@ to. If a text contains the characters of a tag, they are encoded as ordinary tex
 """
 
 import copy
-
-
-class TaggedTokenizer:
-    """A tokenizer whose sources begin with a tag.
-
-    Args:
-        tokenizer: a tokenizer without a tag.
-        tag: name of the tag.
-    """
-
-    def __init__(self, tokenizer, tag):
-        self.untagged, self.target = tokenizer, tokenizer.target
-        self.normalization, self.contents = tokenizer.normalization, tokenizer.contents
-        self.source = copy.copy(tokenizer.source)
-        self.source.start = (tag_id(tokenizer, tag),)
-
-
-def tag_before(tokenizer):
-    """Returns the tag before each source, or None."""
-    names = {id: tag for tag, id in tokenizer.source.tags.items()}
-    return names.get(next(iter(tokenizer.source.start), None))
+import types
 
 
 def tagged(tokenizer, tag):
     """Returns a tokenizer whose sources begin with a tag, or `tokenizer` if the tag is None."""
-    return tokenizer if tag is None else TaggedTokenizer(tokenizer, tag)
+    if tag is None:
+        return tokenizer
+    source = copy.copy(tokenizer.source)
+    source.start = (tag_id(tokenizer, tag),)
+    return types.SimpleNamespace(
+        source=source,
+        target=tokenizer.target,
+        normalization=tokenizer.normalization,
+        contents=tokenizer.contents,
+        untagged=tokenizer,
+        tag=tag,
+    )
 
 
 def untagged(tokenizer):

@@ -50,10 +50,7 @@ class SubwordTokenizer(LongestFirst):
         return (token for token in TOKEN.findall(text) if token != " ")
 
     def longest_first(self, word):
-        return super().longest_first(self.escaped(word))
-
-    def escaped(self, token):
-        return "".join(map(self.escaped_character, token)) + "_"
+        return super().longest_first("".join(map(self.escaped_character, word)) + "_")
 
     def escaped_character(self, character):
         if character == "\\":

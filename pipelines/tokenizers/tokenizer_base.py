@@ -190,3 +190,16 @@ class LongestFirst(ListedTokenizer):
             ids.append(UNKNOWN if id is None else id)
             start = end
         return ids
+
+
+def wrong_size(size, smallest=0, largest=None):
+    """Returns the error for a vocabulary of a size that the text does not allow."""
+    if largest is None:
+        reason = (
+            f"A vocabulary of {size:,} pieces cannot hold all characters of the text: it needs "
+        )
+        reason += f"at least {smallest:,}, or a smaller `character_coverage`"
+    else:
+        reason = f"The text is too small for a vocabulary of {size:,} pieces: it can have at most "
+        reason += f"{largest:,}. Choose a smaller data.vocabulary.size"
+    return ValueError(f"{reason}. Received: size={size}")

@@ -14,10 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pipelines.checks import check, setting, size_too_large, size_too_small, validate
+from pipelines.checks import check, setting, validate
 from pipelines.progress import Progress
 from pipelines.text.normalization import SPACE_SIGN, Normalization
 from pipelines.tokenizers.byte_pairs import BytePairTokenizer
+from pipelines.tokenizers.tokenizer_base import wrong_size
 from pipelines.tokenizers.word_pieces import WordPieceTokenizer, learn_word_pieces
 
 KINDS = (BytePairTokenizer.kind, WordPieceTokenizer.kind)
@@ -146,8 +147,8 @@ def run_sentencepiece(options, size, folder):
 def failure(log, size):
     """Translates SentencePiece's log into an error about our settings."""
     if limit := re.search(r"Vocabulary size too high .* a value <= (\d+)", log):
-        return size_too_large(size, int(limit[1]))
+        return wrong_size(size, largest=int(limit[1]))
     if limit := re.search(r"smaller than required_chars\. \d+ vs (\d+)", log):
-        return size_too_small(size, int(limit[1]))
+        return wrong_size(size, smallest=int(limit[1]))
     last_line = "".join(log.strip().splitlines()[-1:])
     return ValueError(f"SentencePiece failed to learn a vocabulary: {last_line}")

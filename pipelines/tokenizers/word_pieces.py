@@ -3,11 +3,10 @@
 import collections
 import math
 
-from pipelines.checks import size_too_large, size_too_small
 from pipelines.progress import Progress
 from pipelines.special_ids import CONTINUES, SPECIAL_PIECES
 from pipelines.text.normalization import SPACE_SIGN
-from pipelines.tokenizers.tokenizer_base import LongestFirst
+from pipelines.tokenizers.tokenizer_base import LongestFirst, wrong_size
 
 CLOSE_ENOUGH = 0.98  # share of the requested size at which the search stops
 
@@ -67,8 +66,8 @@ def learn_word_pieces(texts, config, normalization):
     low, high = 0, most + 1  # `low` yields too many pieces, `high` does not
     best = pieces_for(words, high, reserved)
     if len(best) > config.size:
-        raise size_too_small(config.size, len(best))
-    tried, sizes = 0, {high: len(best)}
+        raise wrong_size(config.size, smallest=len(best))
+    sizes = {high: len(best)}
     with Progress("learning word pieces", unit="thresholds") as progress:
         while high - low > 1 and len(best) < CLOSE_ENOUGH * config.size:
             threshold = guess(low, high, sizes, (1 + CLOSE_ENOUGH) / 2 * config.size)
@@ -79,10 +78,9 @@ def learn_word_pieces(texts, config, normalization):
                 high, best = threshold, pieces
             else:
                 low = threshold
-            tried += 1
-            progress.to(tried)
+            progress.to(len(sizes) - 1)
     if high == 1 and len(best) < CLOSE_ENOUGH * config.size:
-        raise size_too_large(config.size, len(best))
+        raise wrong_size(config.size, largest=len(best))
     return WordPieceTokenizer(best, normalization)
 
 

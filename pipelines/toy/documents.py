@@ -12,39 +12,41 @@ from typing import NamedTuple
 from pipelines.checks import SourceError, check_value
 from pipelines.toy import lexicon
 from pipelines.toy.grammar import LANGUAGES, SPLITS, Sentence, generated, has_held_out
-from pipelines.toy.links import Linked, Relation, key_of, linked, word_places
+from pipelines.toy.links import Linked, linked, placed
 
 REFERENCES = 0.7  # share of sentences with a single thing that are followed by a reference
 
 
-class Document(NamedTuple):
-    """A document in both languages, with the structure of its words.
+class Relation(NamedTuple):
+    """A relation between two words of a text.
 
     Args:
-        english, german: the texts.
-        relations: the `Relation`s between the English words.
-        pronouns: a `Pronoun` for each reference.
+        kind: "determiner" (from a determiner to its noun), "subject" or "object" (from a verb to
+            the noun or pronoun that is its subject or its accusative object), or "antecedent"
+            (from "it" to the noun in an earlier sentence).
+        start, end: indices of the words.
     """
 
-    english: str
-    german: str
-    relations: list
-    pronouns: list
+    kind: str
+    start: int
+    end: int
 
 
 class Pronoun(NamedTuple):
-    """The German pronoun of a reference.
+    """The German pronoun of a reference."""
 
-    Args:
-        place: index of the German word.
-        forms: {gender: the word in that gender}, with the capital letter and the full stop that it
-            has in the document.
-        gender: gender of its antecedent, "m", "f" or "n".
-    """
+    place: int  # index of the German word
+    forms: dict  # {gender: the word in that gender}, with its capital letter or full stop
+    gender: str  # gender of its antecedent, "m", "f" or "n"
 
-    place: int
-    forms: dict
-    gender: str
+
+class Document(NamedTuple):
+    """A document in both languages, with the structure of its words."""
+
+    english: str
+    german: str
+    relations: list  # the `Relation`s between the English words
+    pronouns: list  # a `Pronoun` for each reference
 
 
 def documents(words, split="train", seed=0, shortest=None):
@@ -61,43 +63,46 @@ def documents(words, split="train", seed=0, shortest=None):
     choices = random.Random(f"documents {split} {seed}")
     sentences = generated(choices, split)
     while True:
-        length = words
-        if shortest is not None:
-            length = 1 / choices.uniform(1 / words, 1 / shortest)
-        yield annotated_document(sentences, choices, split, length)
+        length = words if shortest is None else 1 / choices.uniform(1 / words, 1 / shortest)
+        yield document_of(sentences, choices, split, length)
 
 
-def annotated_document(sentences, choices, split, length):
+def document_of(sentences, choices, split, length):
     """Returns a `Document` of at least `length` English words."""
-    texts, units, related, pronouns = ([], []), ([], []), [], []
+    english, german, linked_words, related, pronouns = [], [], [], [], []
 
-    def add(sentence, pair):
-        for side, text in enumerate(pair):
-            texts[side].extend(text.split())
-        units[0].extend(sentence.english)
-        units[1].extend(sentence.german)
+    def add(sentence, texts):
+        english.extend(texts[0].split())
+        german.extend(texts[1].split())
+        linked_words.extend(sentence.english)
         related.extend(sentence.related)
 
-    while len(texts[0]) < length:
-        sentence, pair = next(sentences)
-        add(sentence, pair)
+    while len(english) < length:
+        sentence, texts = next(sentences)
+        add(sentence, texts)
         # "It" can refer to the only thing in a sentence.
         things = [phrase for phrase in sentence.phrases if phrase.noun in lexicon.THINGS]
         if len(things) == 1 and not things[0].plural and choices.random() < REFERENCES:
-            reference, it, forms = reference_to(things[0].noun, choices, split)
+            gender, place = things[0].noun.gender, len(german)
+            reference, it = reference_to(things[0].noun, choices, split)
             reference.relate("antecedent", it, things[0].head)
             add(reference, reference.texts())
-            pronouns.append((it, forms, things[0].noun.gender))
-    places, german_places = map(word_places, units)
-    return Document(
-        *map(" ".join, texts),
-        [Relation(kind, places[start], places[end]) for kind, start, end in related],
-        [Pronoun(german_places[key_of(it)], *others) for it, *others in pronouns],
-    )
+            if it is reference.english[0]:
+                forms = {gender: form.title() for gender, form in lexicon.IT["nominative"].items()}
+            else:
+                place = len(german) - 1
+                forms = {gender: f"{form}." for gender, form in lexicon.IT["accusative"].items()}
+            pronouns.append(Pronoun(place, forms, gender))
+    places = {}  # {key of a meaning: index of the first word that expresses it}
+    for indices, word in placed(linked_words):
+        for key in word.sure:
+            places.setdefault(key, indices[0])
+    relations = [Relation(kind, places[start], places[end]) for kind, start, end in related]
+    return Document(" ".join(english), " ".join(german), relations, pronouns)
 
 
 def reference_to(thing, choices, split):
-    """Returns a `Sentence` that refers to a thing, its word "it", and the forms of a `Pronoun`."""
+    """Returns a `Sentence` that refers to a thing, and its word "it"."""
     while True:
         sentence = Sentence(choices)
         case = "nominative" if sentence.chance(0.5) else "accusative"
@@ -114,12 +119,7 @@ def reference_to(thing, choices, split):
             sentence.english = [*subject.english, sees, it]
             sentence.german = [*subject.german, sieht, es]
         if split == "test" or not has_held_out(sentence):
-            break
-    forms = {
-        gender: form.title() if case == "nominative" else f"{form}."
-        for gender, form in lexicon.IT[case].items()
-    }
-    return sentence, it, forms
+            return sentence, it
 
 
 class ToyDocuments:

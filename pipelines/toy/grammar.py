@@ -9,29 +9,36 @@ Every sentence of the test split has a combination of a verb and a noun that no 
 has. So a model that does well on this split has learned the grammar, not the sentences.
 """
 
-import dataclasses
 import itertools
 import random
 import zlib
 from types import MappingProxyType
+from typing import NamedTuple
 
 from pipelines.checks import check_value
 from pipelines.toy import lexicon
-from pipelines.toy.clause import Clause
-from pipelines.toy.links import alignment, key_of, linked
+from pipelines.toy.links import Linked, alignment, key_of, linked
 
 LANGUAGES = ("en", "de")
 SPLITS = ("train", "test")
 ONE_IN = 10  # one in ten combinations of verb and noun is reserved for the test split
+# Orders of the parts of a clause in English and German: (S)ubject, (O)bjects, (P)lace, (T)ime.
+# English: all (V)erbs, or the (A)uxiliary and the (R)est of the verbs. German: the (F)inite verb,
+# the (L)ast verbs, and (N)egation.
+MAIN = "SVOPT", "SFTONPL"
+TIME_FIRST = "T,SVOP", "TFSONPL"
+QUESTION = "ASROPT", "FSTONPL"
+SUBORDINATE = "SVOPT", "STONPLF"
+# A clause in front takes the first place, so the German verb follows immediately.
+AFTER_CLAUSE = "SVOPT", "FSTONPL"
 
 
-@dataclasses.dataclass
-class Phrase:
+class Phrase(NamedTuple):
     """A noun phrase in both languages, with the features that other words agree with."""
 
     english: list
     german: list
-    head: str  # the English noun or pronoun, a `Linked` word
+    head: Linked  # the English noun or pronoun
     person: int = 2  # 0: I, 1: you, 2: he, she, it
     plural: bool = False
     definite: bool = True
@@ -45,6 +52,106 @@ class Phrase:
     def finite(self, forms):
         """Returns the German verb form (plural, I, you, he) that agrees with this subject."""
         return forms[0 if self.plural else 1 + self.person]
+
+
+class Clause:
+    """A subject, verbs, objects, time and place. Each language orders them differently."""
+
+    def __init__(self, sentence, with_tense=None):
+        choose, chance = sentence.random, sentence.chance
+        verbs, dative, nouns = choose.choice(lexicon.FRAMES)
+        verb = choose.choice(verbs)
+        self.subject = sentence.subject(verb, relative=True)
+        objects = []
+        if dative:
+            objects.append(sentence.noun_phrase(verb, lexicon.PEOPLE, "dative"))
+        if nouns:
+            relative = not dative and chance(0.12)
+            objects.append(sentence.noun_phrase(verb, nouns, "accusative", relative))
+            sentence.relate("object", self.word("", "verb"), objects[-1].head)
+        sentence.relate("subject", self.word("", "verb"), self.subject.head)
+        tenses, state = ["present", "past", "modal"], verb.german[0] in lexicon.STATES
+        if with_tense:
+            tenses = ["past"] if with_tense == "past" else ["present", "modal"]
+        if state and "modal" in tenses:
+            tenses.remove("modal")
+        self.tense = choose.choice(tenses)
+        modal = choose.choice(lexicon.MODALS) if self.tense == "modal" else None
+        # A clause with an indefinite object is not negated, because it would need "kein". "Must" is
+        # not negated, because "must not" is "darf nicht".
+        definite = all(phrase.definite for phrase in objects)
+        duty = modal and modal[0][0] == "must"
+        negated = definite and not duty and chance(0.15)
+        # After a relative clause, a time would belong to that clause. States have no time.
+        times = lexicon.TIMES[self.tense]
+        relative = any("that" in phrase.english for phrase in [self.subject, *objects])
+        time, place = ([], []), ([], [])  # English and German words
+        if not state and not relative and chance(0.35):
+            time = linked_choice(choose, times)
+        still = not (dative and nouns) and verb.german[0] != "kommen"  # without movement
+        if still and not relative and not negated and chance(0.2):
+            place = linked_choice(choose, lexicon.PLACES)
+        self.has_time = bool(time[0])
+        object_words = ([word for phrase in objects for word in phrase[side]] for side in (0, 1))
+        common = zip(self.subject[:2], object_words, place, time, strict=True)
+        verbs = self.english_verbs(verb, modal, negated), self.german_verbs(verb, modal, negated)
+        self.parts = [
+            {**dict(zip("SOPT", parts, strict=True)), **own, ",": [","]}
+            for parts, own in zip(common, verbs, strict=True)
+        ]
+
+    def word(self, text, *sure, possible=()):
+        """Returns a `Linked` word with keys of this clause."""
+        return Linked(text, [(self, key) for key in sure], [(self, key) for key in possible])
+
+    def words(self, orders):
+        """Returns the English and the German words in orders such as `MAIN`."""
+        ordered = zip(orders, self.parts, strict=True)
+        return [[word for part in order for word in parts[part]] for order, parts in ordered]
+
+    def english_verbs(self, verb, modal, negated):
+        """Returns the verbs of a question, an auxiliary and others, and those of a statement."""
+        past, third = self.tense == "past", self.subject.third
+        others = [self.word("not", "not")] if negated else []
+        if modal and modal[0][0] != "want to":
+            auxiliary = self.word(modal[0][0], "modal")
+            verbs = [auxiliary]
+        else:
+            auxiliary = self.word("did" if past else "does" if third else "do", possible=["finite"])
+            others += [self.word(modal[0][0], "modal")] if modal else []
+            verbs = [self.word(modal[0][third], "modal")] if modal else []
+        infinitive = self.word(verb.english[0], "verb")
+        others.append(infinitive)
+        if negated and auxiliary == "can":
+            verbs = [self.word("cannot", "modal", "not"), infinitive]
+        elif negated:
+            verbs = [auxiliary, *others]
+        elif verbs:
+            verbs.append(infinitive)
+        else:
+            verbs = [self.word(verb.english[2 if past else third], "verb")]
+        return {"A": [auxiliary], "R": others, "V": verbs}
+
+    def german_verbs(self, verb, modal, negated):
+        """Returns the finite verb, the verbs at the end of a main clause, and the negation."""
+        infinitive, *_, participle = verb.german
+        finite, last = self.subject.finite, []
+        if modal:
+            first = self.word(finite(modal[1]), "modal", possible=["finite"])
+            last = [self.word(infinitive, "verb")]
+        elif self.tense == "past":
+            auxiliary = finite(lexicon.AUXILIARIES[verb.auxiliary])
+            first = self.word(auxiliary, possible=["verb", "finite"])
+            last = [self.word(participle, "verb")]
+        else:
+            first = self.word(finite(verb.german), "verb", possible=["finite"])
+        return {"F": [first], "L": last, "N": [self.word("nicht", "not")] if negated else []}
+
+
+def linked_choice(choose, phrases):
+    """Returns a random one of {English: German} as a list of English and one of German words."""
+    english = choose.choice(sorted(phrases))
+    return [[words] for words in linked(english, phrases[english])]
 
 
 class Sentence:
@@ -86,22 +193,20 @@ class Sentence:
 
     def statement(self):
         clause = Clause(self)
-        in_front = clause.time[0] and self.chance(0.5)
-        return clause.english(in_front), clause.german_main(in_front)
+        return clause.words(TIME_FIRST if clause.has_time and self.chance(0.5) else MAIN)
 
     def question(self):
-        clause = Clause(self)
-        return clause.english_question(), clause.german_question()
+        return Clause(self).words(QUESTION)
 
     def reported(self):
         """Returns a sentence such as "The man knows that …", as English and German words."""
         verb = self.random.choice(lexicon.WITH_CLAUSE)
         subject = self.subject(verb)
-        inner = Clause(self)
+        english, german = Clause(self).words(SUBORDINATE)
         knows, weiß = self.present(verb, subject)
         that, dass = linked("that", "dass")
-        english = [*subject.english, knows, that, *inner.english()]
-        return english, [*subject.german, weiß, ",", dass, *inner.german_subordinate()]
+        german = [*subject.german, weiß, ",", dass, *german]
+        return [*subject.english, knows, that, *english], german
 
     def two_clauses(self):
         main = Clause(self)
@@ -110,13 +215,13 @@ class Sentence:
         german = lexicon.CONJUNCTIONS[conjunction]
         if conjunction == "when" and other.tense == "past":
             german = "als"
-        conjunction, german = linked(conjunction, german)
-        english = [conjunction, *other.english()]
-        german = [german, *other.german_subordinate()]
+        pairs = zip(linked(conjunction, german), other.words(SUBORDINATE), strict=True)
+        english, german = ([word, *words] for word, words in pairs)
         if self.chance(0.5):
-            return [*main.english(), *english], [*main.german_main(), ",", *german]
-        # A clause in front takes the first place, so the German verb follows immediately.
-        return [*english, ",", *main.english()], [*german, ",", *main.german_question()]
+            before, davor = main.words(MAIN)
+            return [*before, *english], [*davor, ",", *german]
+        after, danach = main.words(AFTER_CLAUSE)
+        return [*english, ",", *after], [*german, ",", *danach]
 
     def present(self, verb, subject, object=None):
         """Returns the present of a verb in both languages. `object` is an English `Linked` word."""
@@ -183,8 +288,8 @@ class Sentence:
             english, german = [sees, *object.english], [*object.german, sieht]
         self.combinations.add((verb.german[0], phrase.noun.german))
         that, der = linked("that", lexicon.DER[case][form])
-        phrase.english += [that, *english]
-        phrase.german += [",", der, *german, ","]
+        phrase.english.extend([that, *english])
+        phrase.german.extend([",", der, *german, ","])
 
 
 def written(words, end):

@@ -1,11 +1,10 @@
 """The vocabulary of the toy grammar: English and German words, and German inflectional endings."""
 
-import dataclasses
 import re
+from typing import NamedTuple
 
 
-@dataclasses.dataclass(frozen=True)
-class Noun:
+class Noun(NamedTuple):
     english: str
     english_plural: str
     german: str
@@ -13,11 +12,14 @@ class Noun:
     gender: str  # m, f or n
 
 
-@dataclasses.dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     english: tuple  # see, sees, saw
     german: tuple  # plural or infinitive, I, you, he, participle
     auxiliary: str
+
+    @classmethod
+    def of(cls, see, sees, saw, we, i, you, he, participle, auxiliary="haben"):
+        return cls((see, sees, saw), (we, i, you, he, participle), auxiliary)
 
 
 def tables(make, text):
@@ -25,10 +27,6 @@ def tables(make, text):
     for paragraph in text.strip().split("\n\n"):
         rows = (row.split() for row in re.split(r"[|\n]", paragraph))
         yield [make(*(word.replace("_", " ") for word in row)) for row in rows]
-
-
-def verb(see, sees, saw, we, i, you, he, participle, auxiliary="haben"):
-    return Verb((see, sees, saw), (we, i, you, he, participle), auxiliary)
 
 
 PEOPLE, THINGS = tables(
@@ -50,7 +48,7 @@ PEOPLE, THINGS = tables(
     """,
 )
 INTRANSITIVE, WITH_PERSON, WITH_THING, WITH_DATIVE, WITH_BOTH, WITH_CLAUSE = tables(
-    verb,
+    Verb.of,
     """
     sleep sleeps slept schlafen schlafe schläfst schläft geschlafen
     laugh laughs laughed lachen lache lachst lacht gelacht

@@ -1,11 +1,9 @@
-"""Word alignments and relations of the toy corpus, known because a grammar makes both languages.
+"""Word alignments of the toy corpus, known because a grammar makes both languages.
 
 Words that express the same meaning get the same key. Sure links connect words that translate each
 other. Possible links connect function words without a counterpart to the word that expresses them:
 "hat" in "hat gesehen" to "saw", "for" in "looks for" to "sucht".
 """
-
-from typing import NamedTuple
 
 
 class Linked(str):
@@ -20,9 +18,9 @@ class Linked(str):
         return words
 
 
-def linked(english, german, key=None):
-    """Returns the words of both languages with the same key. If `key` is None, it is new."""
-    key = object() if key is None else key
+def linked(english, german):
+    """Returns the words of both languages with the same new key."""
+    key = object()
     return Linked(english, [key]), Linked(german, [key])
 
 
@@ -68,27 +66,3 @@ def diagonal(source, target):
     if min(len(source), len(target)) > 1:
         ends.add((source[-1], target[-1]))
     return ends
-
-
-class Relation(NamedTuple):
-    """A relation between two words of a text.
-
-    Args:
-        kind: "determiner" (from a determiner to its noun), "subject" or "object" (from a verb to
-            the noun or pronoun that is its subject or its accusative object), or "antecedent"
-            (from "it" to the noun in an earlier sentence).
-        start, end: indices of the words.
-    """
-
-    kind: str
-    start: int
-    end: int
-
-
-def word_places(units):
-    """Returns {key of a meaning: index of the first word that expresses it} for `Linked` words."""
-    places = {}
-    for indices, unit in placed(units):
-        for key in unit.sure:
-            places.setdefault(key, indices[0])
-    return places

@@ -19,7 +19,7 @@ import os
 
 from absl import flags
 
-from pipelines.text.file_lists import split_list
+from pipelines.text.opened_text import split_list
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import (
     DTYPE,
@@ -171,7 +171,7 @@ def translated(folders, sources):
 
 
 def evaluate_trees(arguments):
-    from pipelines.text.file_lists import find_files
+    from pipelines.text.opened_text import find_files
     from pipelines.text.treebank import read_trees
     from t2t_keras.runs.parsing import evaluate_lines
     from t2t_keras.runs.text_files import read_lines

@@ -102,8 +102,8 @@ def main(arguments):
     if RENEW.value:
         trained.renew_exports(print)
         return
-    if FORMAT.value == "hub":  # the longest export
-        print("Exporting for LiteRT and measuring its speed for the model card", file=sys.stderr)
+    if FORMAT.value == "hub":
+        print("Exporting for LiteRT, which takes longest", file=sys.stderr)
     path = trained.export(OUTPUT.value, FORMAT.value, WEIGHTS.value, **options)
     print(path)
     if FORMAT.value == "hub":

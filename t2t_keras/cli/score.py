@@ -28,7 +28,7 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.text.file_lists import split_list
+from pipelines.text.opened_text import split_list
 from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
@@ -144,7 +144,7 @@ def scored_lines(pairs, first_line, on_progress, model, reverse, total):
     """Returns the output for a list of pairs, in bytes, and adds their scores to `total`."""
     if reverse is None:
         scores = model.score(pairs, on_progress, first_line)
-        lines = [line_of(*each, model.tokenizer) for each in zip(pairs, scores, strict=True)]
+        lines = [line_of_score(*each, model.tokenizer) for each in zip(pairs, scores, strict=True)]
     else:
         scores = model.score(pairs, lambda done: on_progress(done // 2), first_line)
         swapped = [(target, source) for source, target in pairs]
@@ -158,28 +158,29 @@ def scored_lines(pairs, first_line, on_progress, model, reverse, total):
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def line_of(pair, score, tokenizer):
+def line_of_score(pair, score, tokenizer):
     from pipelines.tokenizers import lone_pieces
 
-    if not JSON.value:
-        return f"{score.log_p:.4f}\t{score.perplexity:.4f}\t{len(score.tokens)}"
-    contents = dict(zip(("source", "target"), pair, strict=True))
-    contents |= {"log_p": score.log_p, "perplexity": score.perplexity, "tokens": len(score.tokens)}
+    values = {"log_p": score.log_p, "perplexity": score.perplexity, "tokens": len(score.tokens)}
     if PIECES.value:
         named = zip(lone_pieces(tokenizer.target, score.tokens), score.token_log_p, strict=True)
-        contents["pieces"] = [{"piece": piece, "log_p": float(p)} for (piece, _), p in named]
-    return json.dumps(contents, ensure_ascii=False)
+        values["pieces"] = [{"piece": piece, "log_p": float(p)} for (piece, _), p in named]
+    return line_of(pair, values, (".4f", ".4f", ""))
 
 
 def line_of_both(pair, forward, backward):
     entropies = forward.cross_entropy, backward.cross_entropy
     score = math.exp(-dual_cross_entropy(*entropies))  # from 0 to 1, best
-    if not JSON.value:
-        return "\t".join([f"{score:.6g}", *(f"{each:.4f}" for each in entropies)])
-    source, target = pair
-    contents = {"source": source, "target": target, "score": score}
-    contents |= zip(("cross_entropy", "reverse_cross_entropy"), entropies, strict=True)
-    return json.dumps(contents, ensure_ascii=False)
+    names = "score", "cross_entropy", "reverse_cross_entropy"
+    return line_of(pair, dict(zip(names, (score, *entropies), strict=True)), (".6g", ".4f", ".4f"))
+
+
+def line_of(pair, values, forms):
+    """Returns the line about a pair: an object with --json, otherwise columns in these formats."""
+    if JSON.value:
+        contents = dict(zip(("source", "target"), pair, strict=True)) | values
+        return json.dumps(contents, ensure_ascii=False)
+    return "\t".join(f"{value:{form}}" for value, form in zip(values.values(), forms, strict=True))
 
 
 def dual_cross_entropy(forward, backward):

@@ -11,11 +11,11 @@ COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment: name, value, default in the paper's model, meaning, bounds."""
+    """A setting of an experiment."""
 
     name: str
     value: Any
-    default: Any
+    default: Any  # in the paper's model
     meaning: str
     allowed: str = ""
 

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, IMPORTS, LOADED, config_loader
+from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag, trust_given
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
@@ -209,16 +209,12 @@ def default_config():
     return "finetune" if INIT.value else "quickstart"
 
 
-def check_plugins():
-    """Checks --imports against the copies of a run to resume, and loads these, before a config.
-
-    --trust is obeyed first.
-    """
-    from t2t_keras.runs.plugins.plugin_files import PluginFile, load_plugins_of, refuse_changed
+def load_own_plugins():
+    """Loads the plug-in files of a run to resume, before --imports and a config. Obeys --trust."""
+    from t2t_keras.runs.plugins.plugin_files import load_plugins_of
     from t2t_keras.runs.run_folder import RunFolder
 
     run = RunFolder(RUN.value)
-    refuse_changed(run, map(PluginFile.read, IMPORTS.value))
     trust_given([run.folder, INIT.value or run.init()])
     if run.config_file.exists():
         load_backend(on_jax=True)
@@ -228,5 +224,5 @@ def check_plugins():
 LOAD_CONFIG = config_loader(
     default_config,
     "the run's own settings if it exists; otherwise 'finetune' with --init, or 'quickstart'",
-    check_plugins,
+    load_own_plugins,
 )

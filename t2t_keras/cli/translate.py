@@ -219,13 +219,10 @@ def blocks_of(source, beside, model, document):
 
 
 def translated(lines, first, texts, numbers, own, model, document, on_progress):
-    """Returns the output for a block of lines in bytes.
+    """Returns the output for a block of lines in bytes; `first` is the index of the first line.
 
-    Args:
-        lines, first: the lines, and the index of the first one.
-        texts, numbers: texts of a document that begin in these lines, and the index of each text's
-            first line in the block. Without a document, None, and the indices of all lines.
-        own: the options of each text.
+    `texts` are those of a document that begin in these lines, or None, and `numbers` the indices of
+    their first lines in the block. `own` are the options of each text.
     """
     from t2t_keras.runs.text_files import line_text
     from t2t_keras.translating.request import TextError

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from pipelines.atomic_files import digest, json_digest, read_json
 from pipelines.text.cleaning_rules import RULES
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import tag_id

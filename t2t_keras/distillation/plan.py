@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.checks import check, validate
-from pipelines.text.file_lists import find_files
 from pipelines.text.held_out_files import parse_sets
+from pipelines.text.opened_text import find_files
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.runs.text_files import read_lines
 

@@ -15,7 +15,7 @@ from pipelines.batches.id_store import IdStore
 from pipelines.progress import Progress
 from pipelines.special_ids import UNKNOWN
 from pipelines.text.cleaning import Seen, fingerprint
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from pipelines.text.sources import lines_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import tag_id
@@ -78,8 +78,8 @@ def real_pairs(data, counts, longest):
     for shard in IdStore.read(data).shards:
         for first in range(0, len(shard), CHUNK):
             sides = []
-            for side in ("source", "target"):
-                ends = shard.ends[side][0][first : first + CHUNK + 1]
+            for row, side in enumerate(("source", "target")):
+                ends = shard.ends[row, first : first + CHUNK + 1]
                 ids = [shard.ids[begin:end] for begin, end in itertools.pairwise(ends)]
                 if side == "source" and start:
                     ids = [each[1:] if list(each[:1]) == start else each for each in ids]

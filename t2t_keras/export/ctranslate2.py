@@ -48,22 +48,16 @@ def save_ctranslate2(
     source_begin=False,
     alignment=None,
 ):
-    """Writes the files of a model for `ctranslate2.Translator`.
+    """Writes the files of a `Transformer` for `ctranslate2.Translator`.
 
     Args:
-        model: a `Transformer`.
         pieces: the text of each id, in the order of the ids.
-        folder: the folder to write to.
-        quantization: type of the stored weights: "float32", "bfloat16" or "float16" (half the
-            size), or "int8" (a quarter of the size, and computed in int8). If a processor cannot
+        quantization: type of the stored weights, one of `CTRANSLATE2_DTYPES`. If a processor cannot
             compute in that type, CTranslate2 converts the weights on loading.
         source_pieces: the text of each source id. None: equal to `pieces`.
         source_begin: whether a source begins with the begin token.
         alignment: the `AlignmentHead` for CTranslate2's `return_attention`, which does not support
             shifted heads. None: the default head.
-
-    Raises:
-        ValueError: ctranslate2 is not installed, or a setting is wrong.
     """
     ctranslate2 = import_ctranslate2(PURPOSE)
     refuse_quantized(model, "An export for CTranslate2")

@@ -6,11 +6,7 @@ POSITIONS = 2048
 
 
 def import_ctranslate2(purpose):
-    """Imports the package ctranslate2, an optional dependency.
-
-    Args:
-        purpose: subject of the error message, such as "Exporting for CTranslate2".
-    """
+    """Imports ctranslate2; `purpose` is the subject of the message if it is not installed."""
     try:
         import ctranslate2
     except ImportError as error:

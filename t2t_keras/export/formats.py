@@ -19,24 +19,21 @@ RECORDED = ("to", "languages", "n_best")
 class ExportFormat(NamedTuple):
     """A format in which t2t-export writes a run's model.
 
-    Args:
-        purpose: what such an export is, for messages.
-        place: the export's folder or file inside the run. "": the writer names it.
-        writer: function that writes it, as "module:function". For numbered versions, it takes a
-            `Prepared` and the new folder of a version; for others, see `runs.exports.exporting`.
-        dtypes: types of the stored weights, the default first. Empty: float32 alone.
-        options: names of the flags that it obeys, besides --output, --weights and --dtype.
-        engine: kind of the engine that opens it. None: only other programs open it.
-        has_versions: whether the place is a folder of numbered versions, each with a record.
+    The writer of numbered versions is described in `runs.exports.writers`. Other writers take the
+    arguments of `exporting.export`.
     """
 
-    purpose: str
-    place: str
-    writer: str
-    dtypes: tuple = SAVED_MODEL_DTYPES
-    options: tuple = (*RECORDED, *SEARCH, *CONSTRAINTS)
-    engine: str | None = None
-    has_versions: bool = True
+    purpose: str  # what such an export is, for messages
+    place: str  # the export's folder or file inside the run. "": the writer names it
+    writer: str  # "module:function"
+    dtypes: tuple = SAVED_MODEL_DTYPES  # of the stored weights, default first. (): float32 alone
+    options: tuple = (
+        *RECORDED,
+        *SEARCH,
+        *CONSTRAINTS,
+    )  # flags besides --output, --weights, --dtype
+    engine: str | None = None  # kind of the engine that opens it. None: only other programs do
+    has_versions: bool = True  # the place is a folder of numbered versions, each with a record
 
     def write(self, *arguments, **options):
         module, function = self.writer.split(":")
@@ -81,7 +78,7 @@ FORMATS = {
     "keras": ExportFormat(
         "Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`",
         "model.keras",
-        "keras_file:write",
+        "writers:write_keras",
         (),
         ("to",),
         has_versions=False,

@@ -1,4 +1,4 @@
-"""Loads SavedModels, including those that take text, after checking their operations."""
+"""Saves SavedModels, and loads them, also those that take text, after checking their operations."""
 
 import contextlib
 import importlib
@@ -19,6 +19,14 @@ FORBIDDEN = frozenset(
         *("Save", "SaveSlices", "ImportEvent", "CreateSummaryFileWriter", "RpcCall", "RpcClient"),
     }
 )
+
+
+def save(module, folder, signatures, options=None):
+    """Writes a SavedModel. A full disk raises `OSError`."""
+    try:
+        tf.saved_model.save(module, str(folder), signatures, options)
+    except tf.errors.OpError as error:
+        raise OSError(f"{folder} could not be written: {error.message}") from error
 
 
 def load(folder):

@@ -10,6 +10,7 @@ from t2t_keras.checks import check_choice
 from t2t_keras.decoding.search import method_of
 from t2t_keras.export.formats import SAVED_MODEL_DTYPES
 from t2t_keras.export.id_signatures import id_signatures
+from t2t_keras.export.loading import save
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.export.signature_names import BEST, LISTS, OPTIONS, Ids
 from t2t_keras.export.text_signatures import TEXTS, TextSignatures, default_options
@@ -30,14 +31,8 @@ def save_text_model(
 ):
     """Writes a SavedModel with the signatures of `TextSignatures` and of `id_signatures`.
 
-    Args:
-        folder: path of the new folder. It must not exist.
-        model: a `SequenceModel` in float32. Signatures for attention are left out if the model has
-            no attention, or no attention to the source.
-        config: a `SearchConfig`.
-        source, target: the `Language`s.
-        dtype: type of the stored weights, one of `SAVED_MODEL_DTYPES`.
-        alignment, trees, follows: see `id_signatures`.
+    Signatures for attention are left out if the model, which is in float32, has no attention, or no
+    attention to the source. For `dtype`, see `SAVED_MODEL_DTYPES`.
     """
     used_by, _ = compact_weights(model, dtype)
     ids = id_signatures(model, config, used_by, trees, follows, alignment)
@@ -61,9 +56,6 @@ def save_ids_model(folder, model, config, dtype="float32", trees=None):
     The signatures take `source` [batch, length]. Each row consists of the tokens, the end id (2)
     and padding (0). `serving_default` returns `ids` [batch, length] in the same form and `scores`
     [batch]. `LISTS` returns `ids` [batch, n, length] and `scores` [batch, n].
-
-    Args:
-        folder, model, config, dtype, trees: see `save_text_model`.
     """
     method = method_of(model, config, trees)
 
@@ -159,8 +151,5 @@ def write(folder, endpoints, *tracked):
     }
     root = tf.Module()
     root.used = [*tracked, *(each.variables for name, each in graphs.items() if name != OPTIONS)]
-    try:
-        with quiet_loading():
-            tf.saved_model.save(root, str(folder), signatures=graphs)
-    except tf.errors.OpError as error:  # e.g. a full disk
-        raise OSError(f"{folder} could not be written: {error.message}") from error
+    with quiet_loading():
+        save(root, folder, graphs)

@@ -13,14 +13,7 @@ def search_in_stages(method, source, longest=None, extras=None):
 
     After each stage, finished sentences leave the batch, and the caches of the others get room
     for the next stage. So a sentence costs nothing once it has ended, and no array is longer
-    than the current stage needs.
-
-    Args:
-        method: a search, from `method_of`.
-        source, longest, extras: see the `start` method of the search.
-
-    Returns:
-        The `Hypotheses` of each sentence.
+    than the current stage needs. For the arguments, see `method_of` and the search's `start`.
     """
     state = method.start(source, min(STAGE, longest or STAGE), longest, extras)
     sentences = tf.shape(state.limits)[0]

@@ -15,15 +15,10 @@ def split_at(ids, counts):
 
 
 def parts(ids, begins_word, room):
-    """Splits texts into parts of at most `room` tokens, between words where possible.
+    """Splits the ragged ids of texts into parts, between words where possible.
 
-    Args:
-        ids: ragged token ids of the texts.
-        begins_word: for each id, whether it begins a word.
-        room: maximum number of tokens in a part, for each text.
-
-    Returns:
-        The ragged ids of the parts, and the index of each part's text. An empty text has no parts.
+    A part has at most as many tokens as `room` has for its text. Returns the ragged ids of the
+    parts, and the index of each part's text. An empty text has no parts.
     """
     flat, starts = ids.flat_values, tf.cast(ids.row_splits, tf.int32)
     word_starts = tf.cast(tf.where(tf.gather(begins_word, flat))[:, 0], tf.int32)
@@ -76,14 +71,9 @@ def padded(ids, longest):
 def in_batches(function, lengths, tokens, empty):
     """Calls a function on batches of row indices, longest rows first.
 
-    Args:
-        function: takes row indices and returns a tuple of tensors with a row for each index.
-        lengths: length of each row.
-        tokens: maximum of rows × width for a batch. A batch has at least one row.
-        empty: the function's result for no rows.
-
-    Returns:
-        The results for all rows, in their original order.
+    The function returns a tuple of tensors with a row for each index, and `empty` for no rows. A
+    batch has at least one row, and at most `tokens` as rows × width. Returns the results for all
+    rows, in their original order.
     """
     order = tf.argsort(lengths, direction="DESCENDING", stable=True)
 
@@ -103,16 +93,10 @@ def in_batches(function, lengths, tokens, empty):
 
 
 def joined(texts, scores, text_of, count):
-    """Joins the translations of parts into translations of texts, and adds their scores.
+    """Joins the translations of parts, `[parts, n]`, and adds their scores.
 
-    Args:
-        texts, scores: n translations of each part, `[parts, n]`.
-        text_of: the index of each part's text.
-        count: number of texts.
-
-    Returns:
-        `translations` and `scores`, both `[count, n]`. The only translation of an empty text is
-        empty.
+    Returns `translations` and `scores` of `count` texts, both `[count, n]`. The only translation of
+    an empty text is empty.
     """
     n = scores.shape[1]
     texts = tf.strings.regex_replace(texts, "[\r\n]", " ")

@@ -20,31 +20,21 @@ TEXTS = tf.TensorSpec([None], tf.string)
 class Language(NamedTuple):
     """The pieces of a language.
 
-    Args:
-        tokenizer: has `tokenize(texts)` and `detokenize(ids)`, which work in graphs.
-        pieces: the text of each id.
-        begins_word: for each id, whether it begins a word.
-        start: ids that begin every text.
-        has_lead: whether the first ids of a text, the begin id or a language code, may apply to all
-            of its parts. The tokenizer then has `leads(ids)`, which returns their number.
+    If it has a lead, the first ids of a text, the begin id or a language code, may apply to all of
+    its parts. The tokenizer then has `leads(ids)`, which returns their number.
     """
 
-    tokenizer: Any
-    pieces: Any
-    begins_word: Any
-    start: tuple = ()
+    tokenizer: Any  # has `tokenize(texts)` and `detokenize(ids)`, which work in graphs
+    pieces: Any  # the text of each id
+    begins_word: Any  # for each id, whether it begins a word
+    start: tuple = ()  # ids that begin every text
     has_lead: bool = False
 
 
 class TextSignatures(tf.Module):
-    """The signatures of a model that takes text.
+    """The signatures of a model that takes text; `ids` are those from `id_signatures`.
 
-    Args:
-        model: a `Transformer`.
-        ids: the signatures that take ids, from `id_signatures`.
-        config: the `SearchConfig`.
-        source, target: the `Language`s.
-        batch_tokens: maximum of rows × length for a batch. A batch has at least one row.
+    A batch has at least one row, and at most `batch_tokens` as rows × length.
     """
 
     def __init__(self, model, ids, config, source, target, batch_tokens=4096):

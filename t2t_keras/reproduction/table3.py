@@ -17,7 +17,7 @@ import statistics
 from typing import NamedTuple
 
 from pipelines.atomic_files import locked_folder
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu

@@ -15,8 +15,8 @@ import dataclasses
 import operator
 from typing import NamedTuple
 
-from pipelines.preparation.recorded_inputs import digest
-from pipelines.text.file_lists import find_files
+from pipelines.atomic_files import digest
+from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of
 from pipelines.text.treebank import read_trees, write_mixed
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.atomic_files import read_json, write_text
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from pipelines.toy.documents import documents
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice

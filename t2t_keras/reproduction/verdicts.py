@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
     """A row's difference from base, compared with the paper's."""
 
     p: float  # two-sided p of "the row is like base", corrected for the number of rows
-    # "agrees", "contradicts", "cannot be told" or "diverged". If the paper has no difference, a row
+    # "agrees", "contradicts", "undecided" or "diverged". If the paper has no difference, a row
     # without a difference beyond error agrees.
     word: str
 
@@ -54,7 +54,7 @@ def verdicts_of(perplexities, printed):
 
 def word_of(ours, paper, p):
     if p >= LEVEL:
-        return "cannot be told" if paper else "agrees"
+        return "undecided" if paper else "agrees"
     return "agrees" if ours * paper > 0 else "contradicts"
 
 
@@ -114,7 +114,7 @@ def verdict_notes(perplexities, printed):
     tests = len(verdicts) - counts["diverged"]
     freedom = freedom_of({row: f for row, f in perplexities.items() if all(map(math.isfinite, f))})
     words = [f"{counts['agrees']} agree", f"{counts['contradicts']} contradict"]
-    words.append(f"{counts['cannot be told']} cannot be told")
+    words.append(f"{counts['undecided']} undecided")
     if counts["diverged"]:
         words.append(f"{counts['diverged']} diverged")
     return [
@@ -122,6 +122,6 @@ def verdict_notes(perplexities, printed):
         "± is the standard error. The p of a row is that of Student's t for the log perplexity, "
         f"with one variance within all rows ({freedom} degrees of freedom), corrected by Holm for "
         f"{tests} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
-        "it; else it cannot be told. (If the paper has no difference, such a row agrees.)",
+        "it; otherwise, it is undecided. (If the paper has no difference, such a row agrees.)",
         "All differences share the same trainings of base, so their errors are not independent.",
     ]

@@ -1,61 +1,31 @@
-"""Chooses the decoder layer and head used for word alignment; stores them in the run.
+"""Rates the decoder's layers and heads by how well they align words."""
 
-RUN/alignment.json contains the chosen `AlignmentHead`, its scores and the number of sentence pairs.
-"""
-
-import dataclasses
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from pipelines.atomic_files import write_json
 from pipelines.progress import Progress
 from t2t_keras.decoding.alignment import AlignmentHead, alignment_heads, chosen, cross_attention
 from t2t_keras.decoding.rows import END
 from t2t_keras.evaluation.alignment_error_rate import alignment_error_rate, read_gold
-from t2t_keras.runs.run_folder import ALIGNMENT
 from t2t_keras.translating.words import between_words, linked
 
 
 class RatedHead(NamedTuple):
-    """An attention head and the scores used to rank it.
-
-    Args:
-        head: an `AlignmentHead`.
-        agreement: fraction of links where each word is the other's best match.
-        error_rate: alignment error rate, or None if no reference alignments were given.
-    """
+    """An attention head and the scores used to rank it."""
 
     head: AlignmentHead
-    agreement: float
-    error_rate: float | None
-
-
-def choose_alignment(run, sources, targets, alignments=None, weights=None, name="alignments"):
-    """Chooses the head used for word alignment, stores it, and returns all `RatedHead`s.
-
-    Args:
-        run: a `Run`.
-        sources, targets: parallel lists of texts.
-        alignments: reference alignments, such as `0-0 1-2 1p1`; see `read_gold`. The head with the
-            lowest alignment error rate is chosen. If None, the head with the highest agreement is
-            chosen, and shifted heads are left out.
-        weights: see `Run`.
-        name: name of the file with the alignments, for error messages.
-
-    Returns:
-        A list of `RatedHead`s, best first.
-    """
-    rated = rate_heads(run, sources, targets, alignments, weights, name)
-    best = rated[0]
-    figures = {"agreement": best.agreement, "error_rate": best.error_rate, "pairs": len(sources)}
-    write_json(run.folder / ALIGNMENT, {"head": dataclasses.asdict(best.head), **figures})
-    return rated
+    agreement: float  # fraction of links where each word is the other's best match
+    error_rate: float | None  # None: no reference alignments were given
 
 
 def rate_heads(run, sources, targets, alignments=None, weights=None, name="alignments"):
-    """Returns the `RatedHead`s of a run, best first; see `choose_alignment`."""
+    """Returns the `RatedHead`s of a run, best first; arguments as in `Run.choose_alignment`.
+
+    With reference alignments, the head with the lowest alignment error rate is the best. Without,
+    it is the head with the highest agreement, and shifted heads are left out.
+    """
     if not sources or len(sources) != len(targets):
         raise ValueError(
             "aligning needs source sentences and as many translations. Received: "
@@ -66,17 +36,14 @@ def rate_heads(run, sources, targets, alignments=None, weights=None, name="align
         # Agreement cannot detect that all links are one word off.
         heads = [head for head in heads if not head.shifted]
     maps = word_maps(run, sources, targets, heads, weights)
-    gold = None
+    rated, gold = [], None
     if alignments is not None:
         gold = read_gold(alignments, [weights[0].shape[::-1] for weights in maps], name)
-    rated = []
     for index, head in enumerate(heads):
         ours = [weights[index] for weights in maps]
         error_rate = alignment_error_rate([linked(each) for each in ours], gold) if gold else None
         rated.append(RatedHead(head, agreement(ours), error_rate))
-    if gold:
-        return sorted(rated, key=lambda each: (each.error_rate, -each.agreement))
-    return sorted(rated, key=lambda each: -each.agreement)
+    return sorted(rated, key=lambda each: (each.error_rate or 0, -each.agreement))
 
 
 def word_maps(run, sources, targets, heads, weights=None):

@@ -17,16 +17,11 @@ from t2t_keras.visualization.page import page
 
 
 class SentenceAttention(NamedTuple):
-    """The attention weights of all heads for a sentence and its translation.
-
-    Args:
-        source, translation: the source text and its translation.
-        heads: a list with the `Heads` of each attention sub-layer.
-    """
+    """The attention weights of all heads for a sentence and its translation."""
 
     source: str
     translation: str
-    heads: list
+    heads: list  # the `Heads` of each attention sub-layer
 
     def save(self, folder):
         """Writes a heat map for each sub-layer, and an index.html to browse them offline."""
@@ -65,11 +60,8 @@ def attention(run, sentence, translation=None, pieces=False, weights=None, **sea
 def attention_heads(model, tokenizer, source, target, split=words):
     """Returns the `Heads` of every sub-layer while the model reads `source` and writes `target`.
 
-    Args:
-        model: a `Transformer`.
-        tokenizer: the vocabulary's tokenizer.
-        source, target: ids without begin and end ids.
-        split: `words` or `lone_pieces`, to show weights between words or between sub-words.
+    Both are ids without begin and end ids. With `lone_pieces` as `split`, the weights are between
+    sub-words.
     """
     read, source, written = [BEGIN, *target], [*source, END], [*target, END]
     inputs = {"source": np.array([source], "int32"), "target": np.array([read], "int32")}

@@ -16,12 +16,9 @@ from pipelines.text.opened_text import compressing
 
 
 class BlockFile:
-    """The blocks of a file.
+    """The blocks of a file, which is compressed if its suffix requires it, in a folder.
 
-    Args:
-        path: the file, which is compressed if its suffix requires it.
-        folder: folder for the blocks.
-        command: everything that affects the file besides the input, in JSON types.
+    `command` is everything that affects the file besides the input, in JSON types.
     """
 
     def __init__(self, path, folder, command):
@@ -42,12 +39,7 @@ class BlockFile:
         return bool(others)
 
     def join(self, finish=None):
-        """Writes the file from the outputs of its blocks.
-
-        Args:
-            finish: function that takes all outputs and returns the file, both in bytes. None: the
-                file is the outputs, one after the other.
-        """
+        """Writes the file: the outputs of its blocks, or what `finish` makes of them, in bytes."""
         with appearing(self.path, self.folder) as file, compressing(self.path)(file) as whole:
             if finish is not None:
                 whole.write(finish(b"".join(part.read_bytes() for part in self.parts)))
@@ -61,9 +53,8 @@ class BlockFile:
 def appearing(path, folder):
     """Yields a binary file, which is renamed to `path` when the block ends without error.
 
-    Args:
-        path: the file to write. Several processes may write the same contents at once.
-        folder: folder for the unfinished file, which gets a unique name.
+    Several processes may write the same contents at once: the unfinished file in the folder has a
+    unique name.
     """
     unfinished = folder / f"{path.name}.{uuid.uuid4().hex}.unfinished"
     try:

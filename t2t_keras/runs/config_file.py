@@ -21,10 +21,8 @@ def read_config(path):
 def made_from(contents):
     """Returns the license, and the name on the Hugging Face Hub, of what a run was made from.
 
-    Either is None if it is unknown. An import records them, and training with --init copies them.
-
-    Args:
-        contents: the contents of a config.json.
+    Either is None if config.json does not tell it. An import records them, and training with --init
+    copies them.
     """
     origin, base = contents.get("origin") or {}, contents.get("base") or {}
     license = contents.get("license") or origin.get("license") or base.get("license")

@@ -9,28 +9,25 @@ from t2t_keras.evaluation.paper_bleu import paper_bleu
 
 
 class Evaluation(NamedTuple):
-    """Translations of a test set and their scores.
-
-    Args:
-        translations: one string per line.
-        scores: the `Score`s by sacreBLEU and, if requested, the BLEU of the paper's Table 2.
-        against: the same scores for a second system, compared by paired bootstrap, or None.
-    """
+    """Translations of a test set and their scores."""
 
     translations: list
-    scores: list
-    against: list | None = None
+    scores: list  # `Score`s by sacreBLEU and, if requested, the BLEU of the paper's Table 2
+    against: list | None = None  # the scores of a second system, compared by paired bootstrap
 
 
-def translate_all(translator, texts, task="translating", **search):
-    """Translates each text as one sentence, shows progress, returns the best translations."""
+def translate_all(translator, texts, task="translating", **options):
+    """Translates each text as one sentence, shows progress, returns the best translations.
+
+    `translator` may be a `Translator` or a `Run`.
+    """
     with Progress(task, len(texts), unit="lines") as progress:
         progress.to(0)
-        return translator.translate(texts, progress.to, split="off", **search)
+        return translator.translate(texts, on_progress=progress.to, split="off", **options)
 
 
 def evaluate(translations, references, language=None, against=None, settings=None):
-    """Scores translations against references.
+    """Returns the `Evaluation` of translations against references.
 
     Args:
         translations: list of strings.
@@ -38,9 +35,6 @@ def evaluate(translations, references, language=None, against=None, settings=Non
         language: language of the references, for the paper's BLEU. If None, it is omitted.
         against: translations of a second system, or None.
         settings: a `MetricSettings`. If None, BLEU and chrF.
-
-    Returns:
-        An `Evaluation`.
     """
     settings, second = settings or MetricSettings(), None
     if against is None:

@@ -11,25 +11,21 @@ from t2t_keras.runs.evaluation import translate_all
 class ParseEvaluation(NamedTuple):
     """Labeled bracketing scores of parses.
 
-    Args:
-        scores: the `Bracketing` of all sentences, and of sentences of at most `SHORT` words.
-        parses: one tree per sentence, as a string; "" if the model wrote nothing.
-        repaired: numbers of repaired parses, among all sentences and among the short ones. None
-            for parses read from a file.
+    `scores` and `repaired`, the numbers of repaired parses, have a value for all sentences and one
+    for sentences of at most `SHORT` words.
     """
 
-    scores: list
-    parses: list
-    repaired: list | None = None
+    scores: list  # of `Bracketing`s
+    parses: list  # one tree per sentence, as a string; "" if the model wrote nothing
+    repaired: list | None = None  # None: the parses were read from a file
 
 
-def evaluate_run(run, treebank, weights=None, engine="auto", dtype=None, **search):
+def evaluate_run(run, treebank, **options):
     """Parses the sentences of gold trees with a run and scores the parses."""
     golds = list(read_trees(treebank))
     words, leaves = [gold_words(gold) for gold in golds], leaf_symbol(run)
     sentences = [" ".join(sentence) for sentence in words]
-    translator = run.translator(weights, engine, dtype)
-    outputs = translate_all(translator, sentences, task="parsing", **search)
+    outputs = translate_all(run, sentences, task="parsing", **options)
     results = [repaired_line(*pair, leaves) for pair in zip(words, outputs, strict=True)]
     lines, repaired = [line for line, _ in results], [changed for _, changed in results]
     pairs = zip(repaired, golds, strict=True)
@@ -44,12 +40,7 @@ def evaluate_lines(golds, lines, repaired=None):
 
 
 def leaf_symbol(run, given=None):
-    """Returns the symbol that a run writes for a word, one of `pipelines.text.treebank.LEAVES`.
-
-    Args:
-        run: a `Run`.
-        given: the symbol that the user expects, or None.
-    """
+    """Returns the symbol that a run writes for a word, which must be the `given` one, if any."""
     leaves = run.prepared_with("leaves")
     if not leaves:
         raise ValueError(
@@ -67,11 +58,7 @@ def gold_words(gold):
 
 
 def repaired_line(words, brackets, leaves):
-    """Builds a tree over `words` from the brackets that a run wrote.
-
-    Returns:
-        The tree as a string ("" if the run wrote nothing), and whether it had to be repaired.
-    """
+    """Returns a tree over `words` from a run's brackets, "" if it wrote none, and its repair."""
     if not words or not brackets:
         return "", False
     tree, exact = repair(words, brackets.split(), leaves)

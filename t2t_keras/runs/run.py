@@ -15,21 +15,22 @@ RUN/
   export_ctranslate2/  numbered models for CTranslate2, if there are any
 """
 
+import dataclasses
 import functools
 
 from absl import logging
 
-from pipelines.atomic_files import full_disk_named, locked_folder
+from pipelines.atomic_files import full_disk_named, locked_folder, write_json
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.alignment_choice import choose_alignment
+from t2t_keras.runs.alignment_choice import rate_heads
 from t2t_keras.runs.evaluation import evaluate, translate_all
 from t2t_keras.runs.exports.exporting import export, renew
 from t2t_keras.runs.exports.fitting import fastest_engine
 from t2t_keras.runs.parsing import evaluate_run
-from t2t_keras.runs.run_folder import RunFolder, step_of
+from t2t_keras.runs.run_folder import ALIGNMENT, RunFolder, step_of
 from t2t_keras.runs.settings_file import read_settings
 from t2t_keras.runs.tree_search import tree_constraint
-from t2t_keras.training.checkpoints import Checkpoints, average, model_part, restore
+from t2t_keras.training.checkpoints import average, model_part, restore
 from t2t_keras.training.hardware.devices import prepare_devices
 from t2t_keras.translating.engines.model import ModelEngine
 from t2t_keras.translating.request import listed
@@ -83,14 +84,14 @@ class Run(RunFolder):
         engine = self.keep("engine", key, lambda: self.engine_with(self.loaded(weights)))
         return engine.engine_for(self.search(**search), False, False)
 
-    def engine_with(self, model, **attributes):
+    def engine_with(self, model, split=None):
         """Returns a `ModelEngine` with the run's settings; arguments as for `ModelEngine`."""
         attributes = {
             "alignment": self.alignment_choice(),
             "name": self.folder,
             "tags": self.tags(),
-            "split": "auto" if self.splits_texts() else "off",
-        } | attributes
+            "split": split or ("auto" if self.splits_texts() else "off"),
+        }
         trees = functools.partial(tree_constraint, self)
         return ModelEngine(model, self.vocabulary(), self.search(), trees, **attributes)
 
@@ -113,30 +114,18 @@ class Run(RunFolder):
             return Translator(self.engine(weights, **search), self.to)
         return Translator(self.fastest(weights, engine, dtype), self.to)
 
-    def translate(
-        self,
-        texts,
-        weights=None,
-        on_progress=lambda count: None,
-        split="off",
-        engine="auto",
-        dtype=None,
-        **options,
-    ):
+    def translate(self, texts, weights=None, engine="auto", dtype=None, **options):
         """Returns the best translation of each text.
 
         Args:
             texts: a list of strings, or one string, for which one string is returned. Long texts
                 are translated in parts.
             weights: see the class.
-            on_progress: called with the number of texts done so far.
-            split: see `Request`.
             engine, dtype: see `translator`.
-            **options: see `Translator.translations`: settings of the search, `prefixes`, `require`,
-                `glossary`, `markup` and `to`.
+            **options: see `Translator.translations`. Here, the default of `split` is "off".
         """
-        translator = self.translator(weights, engine, dtype)
-        return translator.translate(texts, on_progress, split=split, **options)
+        options = {"split": "off"} | options
+        return self.translator(weights, engine, dtype).translate(texts, **options)
 
     def score(self, pairs, weights=None, engine="auto", dtype=None):
         """Returns the `PairScore` (log P, perplexity) of each (source, translation) pair.
@@ -148,27 +137,17 @@ class Run(RunFolder):
         """
         return self.translator(weights, engine, dtype).score(list(pairs))
 
-    def evaluate(
-        self,
-        sources,
-        references,
-        weights=None,
-        paper_bleu=None,
-        engine="auto",
-        dtype=None,
-        **search,
-    ):
+    def evaluate(self, sources, references, weights=None, paper_bleu=None, **options):
         """Translates a test set and returns its `Evaluation`: translations and scores.
 
         Args:
             sources, references: parallel lists of strings, or one sentence and its translation.
-            weights, **search: see the class.
+            weights: see the class.
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. If None,
                 that score is omitted.
-            engine, dtype: see `translator`.
+            **options: see `translate`.
         """
-        translator = self.translator(weights, engine, dtype)
-        outputs = translate_all(translator, listed(sources), **search)
+        outputs = translate_all(self, listed(sources), weights=weights, **options)
         return evaluate(outputs, listed(references), paper_bleu)
 
     def evaluate_parses(self, treebank, weights=None, **options):
@@ -176,10 +155,9 @@ class Run(RunFolder):
 
         Args:
             treebank: files with bracketed trees: a path, a glob, or several separated by commas.
-            weights: see the class.
-            **options: `engine` and `dtype`, see `translator`; for other options, see the class.
+            weights, **options: see `translate`.
         """
-        return evaluate_run(self, treebank, weights, **options)
+        return evaluate_run(self, treebank, weights=weights, **options)
 
     # Weights
 
@@ -211,16 +189,10 @@ class Run(RunFolder):
         restore(model, model_part(state))
 
     def loaded_with_file(self, weights=None):
-        """Returns the model, the steps of exactly its weights or None, and their file's digest.
-
-        Loads again if a different process has replaced the weights in the meantime.
-        """
-        while True:
-            key = self.weights_key(weights)
-            steps, model = self.weights_steps(weights), self.loaded(weights)
-            digest = self.weights_file_digest(weights)
-            if self.weights_key(weights) == key:
-                return model, steps, digest
+        """Returns the model, the steps of its weights or None, and their file's digest."""
+        # If the file is replaced now, an export records the old digest, so it is renewed later.
+        steps, digest = self.weights_steps(weights), self.weights_file_digest(weights)
+        return self.loaded(weights), steps, digest
 
     def new_model(self, weights_file):
         """Returns the model with random weights, if the file is large enough to contain them.
@@ -246,7 +218,7 @@ class Run(RunFolder):
 
     def latest_steps(self):
         """Returns the steps of the checkpoints that `average` can average, oldest first."""
-        return self.kept_checkpoints().latest()
+        return self.checkpoints.latest()
 
     def average(self, last=5):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
@@ -257,16 +229,11 @@ class Run(RunFolder):
             last: number of checkpoints. An older checkpoint that was kept because it is the best
                 does not count.
         """
-        checkpoints = self.kept_checkpoints()
+        checkpoints = self.checkpoints
         weights, steps = average(checkpoints, last)
         with locked_folder(checkpoints.folder):
             self.averaged.write(weights, steps, checkpoints.digest(steps[-1]))
         return steps
-
-    def kept_checkpoints(self):
-        """Returns the run's `Checkpoints`, with the number of checkpoints that training keeps."""
-        keep = self.experiment().training.keep  # raises a clear error if the folder is not a run
-        return Checkpoints(self.checkpoints.folder, keep)
 
     def locked(self):
         """Creates the folder and locks it, so that no other process trains in it."""
@@ -297,10 +264,14 @@ class Run(RunFolder):
             name: name of the file with the alignments, for error messages.
 
         Returns:
-            A list of `RatedHead`s, best first; see `alignment_choice.choose_alignment`.
+            A list of `RatedHead`s, best first; see `rate_heads`.
         """
-        texts = listed(sources), listed(targets)
-        return choose_alignment(self, *texts, alignments, weights, name)
+        sources, targets = listed(sources), listed(targets)
+        rated = rate_heads(self, sources, targets, alignments, weights, name)
+        head, agreement, error_rate = rated[0]
+        figures = {"agreement": agreement, "error_rate": error_rate, "pairs": len(sources)}
+        write_json(self.folder / ALIGNMENT, {"head": dataclasses.asdict(head), **figures})
+        return rated
 
     def export(self, folder=None, format="saved_model", weights=None, **options):
         """Exports the trained model and returns the path of the export.

@@ -176,8 +176,13 @@ class RunFolder:
         return files[weights]
 
     def weights_key(self, weights):
-        """Returns a key that changes whenever the weights change while this process runs."""
-        return file_key(self.weights_file(weights))
+        """Returns a key that changes whenever the weights change while this process runs.
+
+        It includes the time of the last change, which cannot be set, unlike the modification time.
+        """
+        path = self.weights_file(weights)
+        status = path.stat()
+        return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def weights_file_digest(self, weights=None):
         """Returns the digest of the weights, computed from the checksums in their file."""
@@ -194,12 +199,3 @@ class RunFolder:
 def step_of(path):
     """Returns the step in the name of a checkpoint's file."""
     return int(path.stem.removeprefix("step-"))
-
-
-def file_key(path):
-    """Returns a key that changes whenever a file changes while this process runs.
-
-    It includes the time of the last change, which cannot be set, unlike the modification time.
-    """
-    status = path.stat()
-    return str(path), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -39,12 +39,8 @@ def write_settings(path, experiment, command=(), **facts):
 
 
 def data_facts(data):
-    """Returns the entries of a config.json about the data of a run.
-
-    Args:
-        data: the setting `data.folder`. Without it, the data is the toy grammar's.
-    """
-    folders = [Path(corpus.folder) for corpus in corpora_in(data)] if data else []
+    """Returns the entries of a config.json about the data in the folder, or the toy grammar's."""
+    folders = [*map(Path, corpora_in(data))] if data else []
     prepared = [read_json(folder / "preparation.json", {}) for folder in folders]
     languages = [each.get("languages") for each in prepared] or [LANGUAGES]
     return {
@@ -91,7 +87,7 @@ def read_settings(path):
                 raise ValueError(message) from error
         raise invalid(path, error) from error
     # Not in the call, which would read the files again.
-    experiment.imports = tuple(str(file.path.absolute()) for file in files)
+    experiment.imports = tuple(str(file.path) for file in files)
     return experiment
 
 

@@ -53,14 +53,7 @@ class LineBlock(NamedTuple):
 
 
 class TranslatedFile(BlockFile):
-    """An input file and its translation.
-
-    Args:
-        source: path of the input file.
-        path: path of the translation.
-        command: everything that affects the translation besides the input, in JSON types. `lines`
-            is the number of lines of a block.
-    """
+    """An input file and its translation; in the command, `lines` is the number in a block."""
 
     def __init__(self, source, path, command):
         super().__init__(path, path.parent / PROGRESS / path.name, command)
@@ -103,17 +96,11 @@ class TranslatedFile(BlockFile):
 
 
 def translate_with_beam(files, handler, options=()):
-    """Translates files and joins the outputs of their blocks.
-
-    Args:
-        files: `TranslatedFile`s.
-        handler: an `ExportHandler`.
-        options: Beam options, such as ["--runner=FlinkRunner"]. None or empty: Beam's local runner.
-    """
+    """Translates `TranslatedFile`s with an `ExportHandler`; without options, on Beam's runner."""
     blocks = [block for file in files for block in file.missing()]
     if not blocks:
         return
-    options = PipelineOptions(list(options or ()))
+    options = PipelineOptions([*options])
     with (
         Progress("translating", len(blocks), "blocks") as progress,
         ThreadPoolExecutor(1) as thread,

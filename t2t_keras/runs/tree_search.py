@@ -35,13 +35,7 @@ def tree_constraint_for(tokenizer, leaves, name):
 
 
 def tree_vocabulary(tokenizer, leaves):
-    """Returns the `TreeVocabulary` of a tokenizer.
-
-    Args:
-        tokenizer: object with `source` and `target`. The target vocabulary has a piece for each
-            bracket.
-        leaves: the symbol for a word in the trees: "tag", "XX" or "word".
-    """
+    """Returns the `TreeVocabulary` of a tokenizer, whose target has a piece for each bracket."""
     source, target = tokenizer.source, tokenizer.target
     if leaves == "word" and source.contents() != target.contents():
         raise ValueError(

@@ -87,12 +87,9 @@ class Answering:
             return await self.translations(rows, version.model, connection), source, confidence
 
     async def translations(self, rows, model, connection):
-        """Returns the `Translation`s of each row, best first.
+        """Returns the `Translation`s of each row, best first, by the model of a version in use.
 
-        Args:
-            rows: a dict for each text, {field of `Request`: value}; see `ServedModel.request`.
-            model: the `ServedModel` of a version that is in use.
-            connection: the `Connection` of the request.
+        A row is {field of `Request`: value}; see `ServedModel.request`.
         """
         client, admitted = connection.client, len(rows)
         is_short = are_short(rows) and not model.glossary
@@ -135,15 +132,9 @@ class Answering:
                 await asyncio.gather(work, return_exceptions=True)
 
     async def pairs(self, method, sources, targets, model, connection):
-        """Returns the results of a method of the engine for texts and their translations.
+        """Returns the ids of sources, the ids of targets, and the engine's result for each pair.
 
-        Args:
-            method: "log_p", "attention" or "all_attention".
-            sources, targets: lists of texts.
-            model, connection: see `translations`.
-
-        Returns:
-            The ids of each source, the ids of each target, and the result of each pair.
+        The method is "log_p", "attention" or "all_attention".
         """
         client = connection.client
         longest = LONGEST if method == "log_p" else ATTENTION_LONGEST

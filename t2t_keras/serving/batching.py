@@ -73,12 +73,9 @@ class Batcher:
         self.metrics.waiting.set(self.rows)
 
     async def __call__(self, call, model, connection):
-        """Returns a list with the result of each row of a `Call`.
+        """Returns a list with the result of each row of a `Call`, which must have been admitted.
 
-        Args:
-            call: the `Call`. Its rows must have been admitted.
-            model: the `ServedModel`. Calls of different models share no batch.
-            connection: the `Connection` of the request, which counts the memory of the results.
+        Calls of different models share no batch. The connection counts the memory of the results.
         """
         width, kind = widths(call), (model, *call.key)
         results = [None] * len(width)

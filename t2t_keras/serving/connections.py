@@ -84,9 +84,7 @@ class Connection(asyncio.Protocol):
 class Connections:
     """All open connections of a server. Calling it returns the protocol of a new connection.
 
-    Args:
-        protocols: function that returns aiohttp's protocol for a new connection.
-        limits: the `Limits`.
+    `protocols` is a function that returns aiohttp's protocol for a new connection.
     """
 
     def __init__(self, protocols, limits):

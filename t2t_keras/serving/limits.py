@@ -4,12 +4,7 @@ import dataclasses
 
 
 class Refusal(Exception):
-    """An error that tells a client why its request is not served.
-
-    Args:
-        status: the HTTP status.
-        message: text for the client, with the received and the allowed values.
-    """
+    """An error that tells a client why its request is not served, with the HTTP status."""
 
     def __init__(self, status, message):
         super().__init__(message)

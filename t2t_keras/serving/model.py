@@ -62,11 +62,9 @@ class ServedModel:
         return Request(**options | {"glossary": given})
 
     def pair_ids(self, sources, targets, longest=LONGEST):
-        """Returns the ids of each source, and those of each target, including the end tokens.
+        """Returns the ids of each source and of each target, with their end tokens.
 
-        Args:
-            sources, targets: texts.
-            longest: maximum number of tokens in each text.
+        No text may have more than `longest` tokens.
         """
         longest, tokenizer = min(self.engine.longest or LONGEST, longest), self.translator.tokenizer
         sides = [
@@ -85,10 +83,10 @@ def offers_of(engine):
     names = {"split", "confidence", *engine.offers}
     if any(engine.tags):
         names.add("to")
-    names |= {"prefix"} if can(engine.engine_for, engine.config, True, False) else set()
-    names |= (
-        {"glossary", "require"} if can(engine.engine_for, engine.config, False, True) else set()
-    )
+    if can(engine.engine_for, engine.config, True, False):
+        names.add("prefix")
+    if can(engine.engine_for, engine.config, False, True):
+        names |= {"glossary", "require"}
     return names | ({"alignments", "markup"} if engine.has_attention else set())
 
 

@@ -34,27 +34,18 @@ class Sites:
 
     def __init__(self, address, host="", names=(), origins=()):
         names, origins = ({each.lower() for each in given} for given in (names, origins))
+        hosts = "names such as example.com, without a port, and with non-ASCII letters as xn--…"
+        sites = "* or sites, such as https://example.com or http://localhost:3000, without a path"
         for name in names:
-            allowed = (
-                "names such as example.com, without a port, and with non-ASCII letters as xn--…"
-            )
-            check_flag("allowed_hosts", name, rf"{HOST}\.?", allowed)
+            check_flag("allowed_hosts", name, rf"{HOST}\.?", hosts)
         for origin in origins:
-            allowed = (
-                "* or sites, such as https://example.com or http://localhost:3000, without a path"
-            )
-            check_flag("allowed_origins", origin, rf"\{ANY}|https?://{HOST}(:\d+)?", allowed)
+            check_flag("allowed_origins", origin, rf"\{ANY}|https?://{HOST}(:\d+)?", sites)
         self.any_host = not (ipaddress.ip_address(address).is_loopback or names)
         self.origins, self.allowed = origins, {name.rstrip(".") for name in names}
         self.names = {host.lower().rstrip("."), *self.allowed}
 
     def check(self, request, computes=False):
-        """Raises `Refusal` if the request names a different site.
-
-        Args:
-            request: the request.
-            computes: whether pages of other sites may not even send a GET request.
-        """
+        """Raises `Refusal` if the request names a different site; for `computes`, see `Route`."""
         given = (request.headers.get(name, "") for name in ("Host", "Origin", "Sec-Fetch-Site"))
         host, origin, site = given
         name = name_in(host)
@@ -84,10 +75,8 @@ class Sites:
 
     def headers(self, request):
         """Returns the headers of an answer that let pages of allowed sites read it."""
-        origin, found = (
-            request.headers.get("Origin", ""),
-            {"Vary": "Origin"} if self.origins else {},
-        )
+        origin = request.headers.get("Origin", "")
+        found = {"Vary": "Origin"} if self.origins else {}
         if self.allows(origin):
             found["Access-Control-Allow-Origin"] = ANY if ANY in self.origins else origin
         return found

@@ -28,22 +28,13 @@ UNKNOWN = "; not at /translate, because its languages are not known: name it, as
 
 
 class ModelSource(NamedTuple):
-    """Where the versions of a model are.
-
-    Args:
-        name: name of the model.
-        find: function that returns {number: folder} of the versions that exist now.
-        load: function that takes the folder of a version and returns an `Engine`.
-        languages: the `Languages` of versions that do not record theirs, or None.
-        glossary: path of the glossary of all requests without their own, or None. A change of the
-            file counts as one of the version.
-    """
+    """Where the versions of a model are."""
 
     name: str
-    find: Callable
-    load: Callable = open_export
-    languages: Languages | None = None
-    glossary: Path | None = None
+    find: Callable  # returns {number: folder} of the versions that exist now
+    load: Callable = open_export  # takes the folder of a version and returns an `Engine`
+    languages: Languages | None = None  # of versions that do not record theirs
+    glossary: Path | None = None  # of requests without their own; part of the version's files
 
 
 class Version:

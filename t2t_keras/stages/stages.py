@@ -31,12 +31,7 @@ LOG_PREFIX = re.compile(r"[IWE]\d{4} [^\]]*\] ")
 
 
 class StageFailed(ValueError):
-    """A command of a stage has failed.
-
-    Args:
-        message: the message.
-        code: the command's exit code; 2 if it has refused its input.
-    """
+    """A command of a stage has failed with an exit code, which is 2 if it has refused its input."""
 
     def __init__(self, message, code):
         super().__init__(message)
@@ -95,12 +90,9 @@ class Stages:
         self.once(stage, [command, arguments], creates, reads, depends_on, run, replaces)
 
     def call_once(self, stage, function, creates, reads=(), depends_on=None):
-        """Calls a function without arguments in this process unless it has finished before.
+        """Calls a function in this process unless it has finished before; see `run_once`.
 
-        Args:
-            stage: name of the stage.
-            function: the function. It writes its files completely or not at all.
-            creates, reads, depends_on: see `run_once`.
+        The function writes its files completely or not at all.
         """
 
         def call():
@@ -110,12 +102,9 @@ class Stages:
         self.once(stage, ["", []], creates, reads, depends_on, call)
 
     def once(self, stage, words, creates, reads, depends_on, work, replaces=None):
-        """Calls `work` unless the stage has finished, and records that it has.
+        """Calls `work` unless the stage has finished, and records that it has; see `run_once`.
 
-        Args:
-            words: [name of the command, its arguments].
-            work: function without arguments.
-            stage, creates, reads, depends_on, replaces: see `run_once`.
+        `words` are the command's name and its arguments.
         """
         digest = digest_of(map(Path, reads)) if reads else ""
         # As the record has it, with lists in place of tuples.
@@ -240,9 +229,7 @@ def running(start, *arguments):
 def last_message(log, begin=0):
     """Returns a log's last message from the command itself, ignoring lines of libraries.
 
-    Args:
-        log: path of the log.
-        begin: where the command's output begins, in bytes.
+    The command's output begins at the byte `begin`.
     """
     with open(log, "rb") as file:
         file.seek(begin)

@@ -34,12 +34,7 @@ def write_table(path, columns, rows, notes):
 
 
 def circumstances(plan, machine=None):
-    """Returns the notes that end every table: date, machine and command line.
-
-    Args:
-        plan: a `Plan`.
-        machine: description of the machine. If None, this machine is described.
-    """
+    """Returns the notes that end every table: date, machine (by default this one) and command."""
     notes = [f"{datetime.date.today()}, {machine or this_machine()}"]
     return [*notes, f"`{plan.command}`"] if plan.command else notes
 

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from pipelines.atomic_files import atomic_file
 from t2t_keras.checks import check_integer
-
-NOTES = ("step", "previous", "keep", "shapes", "on_schedule")  # that every checkpoint has
 
 
 class DamagedCheckpoint(ValueError):
@@ -164,27 +163,17 @@ class Checkpoints:
 
 
 def write_state(path, state, notes):
-    """Writes a file of arrays and notes; see `Checkpoints.save`.
-
-    Its name is only ever that of a complete file.
-    """
-    unfinished, shapes = path.with_suffix(".unfinished"), {}
-    try:
-        with open(unfinished, "wb") as file:
-            with zipfile.ZipFile(file, "w") as archive:
-                for name in state:  # unlike `np.savez`, one at a time
-                    array = np.asanyarray(state[name])
-                    shapes[name] = array.shape
-                    write_array(archive, name, array)
-                contents = json.dumps(notes | {"shapes": shapes}).encode()
-                write_array(archive, "notes", np.frombuffer(contents, "uint8"))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-        raise
-    unfinished.rename(path)
+    """Writes a file of arrays and notes; see `Checkpoints.save`."""
+    shapes = {}
+    with atomic_file(path) as file:
+        with zipfile.ZipFile(file.name, "w") as archive:
+            for name in state:  # unlike `np.savez`, one at a time
+                array = np.asanyarray(state[name])
+                shapes[name] = array.shape
+                write_array(archive, name, array)
+            contents = json.dumps(notes | {"shapes": shapes}).encode()
+            write_array(archive, "notes", np.frombuffer(contents, "uint8"))
+        os.fsync(file.fileno())
 
 
 def write_array(archive, name, array):
@@ -192,20 +181,20 @@ def write_array(archive, name, array):
         np.lib.format.write_array(member, array)
 
 
-def read_state(path, names=NOTES):
-    """Returns the state and notes of a file of `write_state`; the notes must have these names."""
+def read_state(path):
+    """Returns the state and notes of a file of `write_state`."""
     with opened(path) as file:
         state = {name: file[name] for name in file.files}  # compares the checksums
-        notes = parsed_notes(state.pop("notes"), names)
+        notes = json.loads(state.pop("notes").tobytes())
         if missing := notes["shapes"].keys() - state.keys():
             raise ValueError(f"it has no {min(missing)}")
     return state, notes
 
 
-def read_notes(path, names=NOTES):
+def read_notes(path):
     """Returns the notes in a file without reading its arrays; see `read_state`."""
     with opened(path) as file:
-        return parsed_notes(file["notes"], names)
+        return json.loads(file["notes"].tobytes())
 
 
 def state_digest(path):
@@ -224,14 +213,10 @@ def opened(path):
         with open(path, "rb") as stream, np.load(stream) as file:
             yield file
     except Exception as error:  # `zipfile` and NumPy raise a dozen kinds for an altered file
-        raise DamagedCheckpoint(f"{path} is damaged or missing: {error}") from error
-
-
-def parsed_notes(array, names):
-    notes = json.loads(array.tobytes())
-    if not isinstance(notes, dict) or not {*names} <= notes.keys():
-        raise ValueError(f"its notes are not an object with {', '.join(names)}")
-    return notes
+        raise DamagedCheckpoint(
+            f"{path} is damaged or missing: {error}. Restore it from a copy, or delete it "
+            "(t2t-average writes new averaged weights)"
+        ) from error
 
 
 def check_finite(state):

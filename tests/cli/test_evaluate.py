@@ -93,14 +93,9 @@ def test_an_export_is_scored_as_its_run(folder, tmp_path):
     expected = call("evaluate", folder / "run", *files, *search, "--extra_length=3").stdout
     assert call("evaluate", export, *files, *search, f"--output={output}").stdout == expected
     output.write_text("kept")
-    for flag, message in (
-        ("--weights=best", "t2t-export fixed the weights of"),
-        ("--first=a", "--first does not work with"),
-        ("--to=de", "has no tag 'de'"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            call("evaluate", export, *files, f"--output={output}", flag)
-        assert [*tmp_path.glob("out*")] == [output] and output.read_text() == "kept"
+    with pytest.raises(ValueError, match="--first does not work with"):
+        call("evaluate", export, *files, f"--output={output}", "--first=a")
+    assert [*tmp_path.glob("out*")] == [output] and output.read_text() == "kept"
     with pytest.raises(ValueError, match="--treebank takes a run, no export"):
         call("evaluate", export, f"--treebank={folder}/source")
 

@@ -69,7 +69,6 @@ def test_the_settings_of_a_run_are_shown_and_those_of_init(tmp_path, monkeypatch
     ("flag", "message"),
     [
         ("--tpu=local", "--tpu has no effect with --show"),
-        ("--noexport", "--export has no effect with --show"),
         ("--config.model.dropout=1.5", "`model.dropout` must be"),
     ],
 )

@@ -66,9 +66,6 @@ def test_compressed_files_are_read_and_written_as_if_they_were_not(run, tmp_path
     zipped = gzip.compress(TEXT.encode())
     assert translate(run, f"--output={tmp_path}/out.gz", stdin=zipped) == ""
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == expected
-    (tmp_path / "prefixes").write_text("\n\n\n\n")
-    with pytest.raises(ValueError, match="4 lines for 3 input lines"):
-        translate(run, f"--prefixes={tmp_path}/prefixes", stdin=zipped)
 
 
 def test_text_that_is_not_utf_8_but_utf_16_is_refused(run, tmp_path):

@@ -69,7 +69,7 @@ def test_preparing_loses_nothing(files, run, tmp_path):
             block = range(start, min(start + BLOCK, COUNT))
             encoded = tokenizer.encode([lines[index] for index in block])
             for index, ids in zip(block, encoded, strict=True):
-                stored = store.gather(side, [index], store.lengths[index, column])[0]
+                stored = store.gather(side, [index], store.lengths[0, index, column])[0]
                 np.testing.assert_array_equal(stored, ids, err_msg=f"{side} {index}")
             texts = [tokenizer.normalization(lines[index]) for index in block]
             assert not differences(tokenizer.decode(encoded), texts)

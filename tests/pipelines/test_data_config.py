@@ -20,7 +20,6 @@ PARTS = {
         (None, {"dev_source": "dev.en"}, "`dev_source` and `dev_target` go together"),
         ("batches", {"tokens": 100, "max_length": 60}, "tokens` must be at least row_multiple ·"),
         ("cleaning", {"empty": 1}, "`cleaning.empty` must be True or False. Rec.*empty=1"),
-        ("cleaning", {"max_ratio": 0.5}, r"max_ratio` must be 0 \(off\) or a number of at least 1"),
         ("encodings", {"per_sentence": 8}, "for example to 8 and 0.1.* encodings.per_sentence=8"),
         ("encodings", {"bpe_dropout": 0.1}, r"or neither of them.* encodings.bpe_dropout=0.1"),
         ("vocabulary", {"symbols": ("a b",)}, "`symbols` must be normalized words without spaces"),

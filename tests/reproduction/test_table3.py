@@ -92,8 +92,8 @@ def test_several_seeds_give_means_standard_errors_and_verdicts(tmp_path):
     assert (row["PPL of each seed"], row["PPL"], row["PPL ±"]) == ("5.900, 6.100", "6.000", "0.100")
     assert (row["PPL − base"], row["PPL − base ±"]) == ("+1.000", "0.141")
     assert rows["base"]["PPL − base ±"] == "" and rows["big_100K"]["verdict"] == ""
-    assert (row["verdict"], rows["big"]["verdict"]) == ("agrees", "cannot be told")
-    counts = "Verdicts on 2 differences in perplexity: 1 agree, 0 contradict, 1 cannot be told."
+    assert (row["verdict"], rows["big"]["verdict"]) == ("agrees", "undecided")
+    counts = "Verdicts on 2 differences in perplexity: 1 agree, 0 contradict, 1 undecided."
     assert counts in markdown
 
 
@@ -114,7 +114,7 @@ def test_a_row_that_diverges_has_no_scores_and_does_not_end_the_table(tmp_path, 
     perplexities = {"A_h1": [5.9, result.perplexity], "base": [4.9, 5.1]}
     markdown, rows = written(tmp_path, perplexities, seeds=2)
     assert (rows["A_h1"]["PPL of each seed"], rows["A_h1"]["verdict"]) == ("5.900, inf", "diverged")
-    assert "0 cannot be told, 1 diverged." in markdown and "Holm for 0 comparisons" in markdown
+    assert "0 undecided, 1 diverged." in markdown and "Holm for 0 comparisons" in markdown
 
 
 def test_every_row_is_trained_with_each_seed(tmp_path, monkeypatch):

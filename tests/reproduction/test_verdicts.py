@@ -44,7 +44,7 @@ def test_holm_multiplies_by_the_number_of_tests_that_remain():
     [
         ("A_h1", 5.3, "agrees"),  # the paper: +0.37
         ("A_h1", 4.7, "contradicts"),
-        ("A_h1", 5.02, "cannot be told"),
+        ("A_h1", 5.02, "undecided"),
         ("D_smoothing0.0", 4.7, "agrees"),  # −0.25
         ("E_learned", 5.02, "agrees"),  # 0.00
         ("E_learned", 5.3, "contradicts"),

@@ -56,12 +56,8 @@ class Parser:
         assert name == "leaves"
         return self.leaves
 
-    def translator(self, weights, engine, dtype):
-        assert weights == "best"
-        return self
-
-    def translate(self, texts, on_progress, split, **search):
-        assert split == "off" and search == {"beam": 3}
+    def translate(self, texts, on_progress, **options):
+        assert options == {"split": "off", "weights": "best", "beam": 3}
         return [self.outputs[text] for text in texts]
 
 
@@ -70,7 +66,7 @@ def test_the_parses_of_a_run_are_completed_by_the_words(tmp_path):
     (tmp_path / "gold.mrg").write_text("".join(f"( {gold} )\n" for gold in golds))
     brackets = "(S (NP DT NN )NP (VP VB RB )VP )S"
     run = Parser({"a b c d": brackets, "x b c d": brackets[:-3], "": "(S )S", "a " * 40 + "a": ""})
-    result = evaluate_run(run, f"{tmp_path}/gold.mrg", "best", beam=3)
+    result = evaluate_run(run, f"{tmp_path}/gold.mrg", weights="best", beam=3)
     assert result.parses == [FOUR, golds[1], "", ""]
     assert result.repaired == [1, 1]
     assert [score.failed for score in result.scores] == [1, 0]

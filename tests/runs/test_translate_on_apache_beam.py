@@ -79,20 +79,6 @@ def test_files_are_translated_block_by_block_by_a_model_that_is_loaded_once(tmp_
     assert UpperCase.loaded == [("export", "de")], "complete files need no model"
 
 
-def test_each_line_is_translated_with_the_options_of_the_handler(tmp_path, monkeypatch):
-    given = []
-
-    def translated(self, texts, first_index, **options):
-        given.append(options)
-        return [[Translation("x", 0.0, [])]]
-
-    monkeypatch.setattr(UpperCase, "translations", translated)
-    write(tmp_path, text="A dog\n")
-    options = {"n_best": 2, "split": "auto", "glossary": {"dog": "Hund"}}
-    translate(tmp_path, **options)
-    assert given == [options]
-
-
 def test_a_failure_is_one_error_and_the_same_call_resumes(tmp_path, monkeypatch):
     write(tmp_path, text="a\nfail\n")
     with pytest.raises(ValueError, match=r"failed: OSError.*No space left.* Run the same command"):
@@ -216,12 +202,6 @@ def test_a_file_is_translated_again_after_a_change(source, capsys, change):
     translate_blocks(again.blocks)
     again.join_if_complete()
     assert output(again).startswith(b"new!" if change == "input" else b"a!")
-
-
-def test_an_empty_file_is_complete_without_translation(source):
-    source.write_bytes(packed(source, b""))
-    file = divided(source)
-    assert file.is_complete and output(file) == b""
 
 
 def test_a_damaged_file_is_refused_before_the_work(tmp_path):

@@ -54,7 +54,7 @@ def test_only_its_own_pages_may_post(origin, expected):
     assert status(sites, "GET", **headers)[0] == 200
 
 
-def test_origins_are_compared_as_browsers_send_them():
+def test_origins_are_compared_as_browsers_send_them_and_wrong_sites_refused():
     for given, sent in (
         ("HTTPS://A.com", "https://a.com"),
         ("http://[::1]:65535", "http://[::1]:65535"),
@@ -68,9 +68,6 @@ def test_origins_are_compared_as_browsers_send_them():
     ):
         with pytest.raises(ValueError, match="--allowed_origins must be"):
             Sites("127.0.0.1", origins=[wrong])
-
-
-@pytest.mark.parametrize("name", ["example.com:8501", "bücher.de", ""])
-def test_what_is_no_name_of_a_host_is_refused(name):
-    with pytest.raises(ValueError, match="--allowed_hosts must be names"):
-        Sites("127.0.0.1", names=[name])
+    for wrong in ("example.com:8501", "bücher.de", ""):
+        with pytest.raises(ValueError, match="--allowed_hosts must be names"):
+            Sites("127.0.0.1", names=[wrong])

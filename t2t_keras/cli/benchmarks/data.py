@@ -21,11 +21,10 @@ def measure():
 
     store, _, mix, _ = read_corpora(DATA.value)
     config = CONFIG.value.data.batches
-    config.validate()
 
     def read(start_step, steps):
         """Plans, reads, pads and fetches batches, as training does; returns the plan."""
-        plan = BatchPlan(store.all_lengths + 1, config, seed=1, mix=mix)
+        plan = BatchPlan(store.lengths + 1, config, seed=1, mix=mix)
         for inputs, labels in dataset(store, plan, start_step, steps):
             inputs["source"].numpy(), labels.numpy()
         return plan

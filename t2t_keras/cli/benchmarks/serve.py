@@ -71,9 +71,8 @@ def measure():
 async def send_all(texts):
     """Sends each text alone, then all requests.
 
-    Returns:
-        The answers to texts sent alone, {text: (status, answer, seconds)}; the results of all
-        requests, (text, status, answer, seconds); and the seconds that all requests took together.
+    Returns {text: (status, answer, seconds)} of the former, a list of (text, status, answer,
+    seconds) of the latter, and the seconds that they took together.
     """
     import aiohttp
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from t2t_keras.cli.flags.shared_flags import load_imports, refuse_unused, shared_flags
 from t2t_keras.cli.process.backend import load_backend, set_log_level
-from t2t_keras.plugins import read_plugin, sha256_of
+from t2t_keras.plugins import read_plugin
 
 DTYPE, ENGINE, IMPORTS, TO, TRUST, WEIGHTS = shared_flags(
     "dtype", "engine", "imports", "to", "trust", "weights"
@@ -37,7 +37,7 @@ def opened_model(folders, to=TO, method=None):
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
     values = ENGINE.value, DTYPE.value, WEIGHTS.value, to.value, TRUST.value
     engine = open_engine(folders, *values, method, prepare)
-    imports = [sha256_of(read_plugin(path)) for path in IMPORTS.value]
+    imports = [read_plugin(path).sha256 for path in IMPORTS.value]
     identity = {"engine": engine.kind, "dtype": engine.dtype, "imports": imports}
     tag = to.value or engine.tag
     return Translator(engine, tag), identity | engine.digest() | {"to": tag}

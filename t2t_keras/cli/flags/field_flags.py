@@ -6,6 +6,7 @@ the field's description in the docstring.
 
 import csv
 import dataclasses
+import functools
 import types
 from collections.abc import Sequence
 from typing import get_args
@@ -31,10 +32,6 @@ class PieceList(flags.ListParser):
             ) from error
 
 
-def define_pieces(name, default, purpose):
-    return define_list(name, default, purpose, PieceList())
-
-
 IDS = tuple[int, ...]
 PIECES = "Comma-separated vocabulary pieces; a space before a piece marks the start of a word."
 DEFINE = {
@@ -42,7 +39,7 @@ DEFINE = {
     int: flags.DEFINE_integer,
     float: flags.DEFINE_float,
     str: flags.DEFINE_string,
-    IDS: define_pieces,
+    IDS: functools.partial(define_list, parser=PieceList()),
     Sequence[int]: define_list,
     Sequence[str]: define_list,
 }
@@ -62,14 +59,11 @@ def define_flag(field, default, purpose):
 def define_flags(cls, leave_out=(), notes=None, default=None):
     """Defines a flag for each field of a dataclass whose type a flag can have.
 
+    Returns {name: flag}.
+
     Args:
-        cls: the dataclass.
-        leave_out: names of fields without a flag.
         notes: {name: text that is added to the description}.
         default: the default of all flags, in words. None: the descriptions contain the defaults.
-
-    Returns:
-        {name: flag}, in the order of the fields.
     """
     described, notes = descriptions(cls), notes or {}
     defined = {}

@@ -17,12 +17,8 @@ from pipelines.text.opened_text import compressing
 def check_outputs(outputs, inputs, name="output"):
     """Rejects an output that is the same file as an input, even under a different name.
 
-    A pipe, a terminal or another device may be both input and output.
-
-    Args:
-        outputs: a path, a list of paths, or None.
-        inputs: {flag: outputs of the same form}.
-        name: the flag of the outputs.
+    A pipe, a terminal or another device may be both input and output. `outputs` is a path, a list
+    of paths, or None; `inputs` is {flag: inputs in the same form}.
     """
     read = {}
     for flag, files in inputs.items():

@@ -34,15 +34,9 @@ LINES = {".txt", ".csv", ".tsv", ".html", ".htm", ".xhtml", ".md", ".markdown"}
 
 
 def translate_documents(arguments, output, others, values, as_json, load_model):
-    """Translates the documents of --document.
+    """Translates the documents of --document; `others` is {flag: file} of the other inputs.
 
-    Args:
-        arguments: folders of the runs or the export.
-        output: value of --output.
-        others: {flag: file} of other inputs.
-        values: values of flags that the output depends on besides those of the model.
-        as_json: whether a JSON object about each document is printed.
-        load_model: function of `arguments` that returns a `TranslationModel`.
+    `values` are those of the flags that the output depends on besides the flags of the model.
     """
     files = files_to_translate(output)
     check_outputs([*files.values()], {"document": [*files], **others})

@@ -9,7 +9,7 @@ from absl import flags
 
 from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
-from pipelines.text.file_lists import find_files
+from pipelines.text.opened_text import find_files
 from t2t_keras.cli.flags.engine_flags import TO
 from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.cli.main import will_resume

@@ -10,6 +10,7 @@ from pipelines.exit_codes import NOT_CONVERTIBLE
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
+from t2t_keras.export.loading import save
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 from t2t_keras.quiet_loading import quiet_loading
 
@@ -25,7 +26,7 @@ def save_litert(folder, model, beam, dtype="float32"):
 
     Args:
         folder: path of the folder.
-        model: a `SequenceModel` or an `Ensemble`, in float32.
+        model: a `SequenceModel` in float32.
         beam: beam width of the search program. A program for greedy search is always added.
         dtype: type of the stored weights, "float32" or "int8".
 
@@ -58,10 +59,8 @@ def save_portable(folder, model, config, dtype="float32"):
 
 def write(path, model, programs, dtype):
     """Writes the flatbuffer that contains the programs."""
-    models = getattr(model, "models", [model])
-    for each in models:
-        refuse_quantized(each, "An export for LiteRT")
-    variables = [weight.value for each in models for weight in each.weights]
+    refuse_quantized(model, "An export for LiteRT")
+    variables = [weight.value for weight in model.weights]
     try:
         data = flatbuffer_of(programs, variables, dtype)
     except ConverterError as error:
@@ -94,11 +93,11 @@ def converted(name, program, variables, dtype):
     def function(*arrays):
         return program.function(**dict(zip(names, arrays, strict=True)))
 
-    quiet = quiet_loading(explained=(ConverterError,))
+    quiet = quiet_loading(explained=(ConverterError, OSError))
     with tempfile.TemporaryDirectory() as folder, quiet:
         signatures = {name: function.get_concrete_function()}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-        tf.saved_model.save(module, folder, signatures, options)
+        save(module, folder, signatures, options)
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
         if dtype == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]

@@ -32,22 +32,16 @@ class Program(NamedTuple):
 
 
 def programs_of(model, beam):
-    """Returns {name: `Program`} of a `SequenceModel` or `Ensemble`, with steps for 1 and `beam`."""
+    """Returns {name: `Program`} of a `SequenceModel`, with steps for 1 and `beam`."""
     ids = tf.TensorSpec([1, None], tf.int32)
     found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
     for width in sorted({1, beam}):
         found[f"step_{width}"] = step_program(model, width)
     pair = {"source": ids, "target": ids}
     found["log_p"] = Program(lambda **ids: {"log_p": log_probabilities(model, **ids)}, pair)
-    first = first_model(model)
-    if any(first.config.attention_layers):
-        found["attention"] = Program(lambda **ids: all_attention(first, **ids), pair)
+    if any(model.config.attention_layers):
+        found["attention"] = Program(lambda **ids: all_attention(model, **ids), pair)
     return found
-
-
-def first_model(model):
-    """Returns the model whose attention is exported: the model itself, or the ensemble's first."""
-    return getattr(model, "models", [model])[0]
 
 
 def portable_program(model, config):
@@ -79,8 +73,8 @@ def layout_of(model, beam):
             name: [flags[name], spec.shape.as_list(), spec.dtype.name]
             for name, spec in named("cache", cache).items()
         }
-    kept, attention = neighbourhood_of(model), attention_sizes(first_model(model))
-    return {"caches": caches, "kept": kept, "attention": attention}
+    kept = getattr(model.config, "decoder_neighbourhood", None)
+    return {"caches": caches, "kept": kept, "attention": attention_sizes(model)}
 
 
 def attention_sizes(model):
@@ -89,15 +83,6 @@ def attention_sizes(model):
     traced = tf.function(lambda *pair: all_attention(model, *pair), [ids, ids], autograph=False)
     outputs = traced.get_concrete_function().structured_outputs
     return {name: each.shape[1:3].as_list() for name, each in outputs.items()}
-
-
-def neighbourhood_of(model):
-    """Returns the number of positions in the caches of restricted self-attention, or None."""
-    models = getattr(model, "models", [model])
-    found = {getattr(each.config, "decoder_neighbourhood", None) for each in models}
-    if len(found) > 1:
-        raise ValueError(f"LiteRT cannot compute an ensemble of neighborhoods: {sorted(found)}")
-    return found.pop()
 
 
 def flags_of(cache):
@@ -169,8 +154,6 @@ def is_kept(cache):
 
 def with_bias(memory):
     """Returns a memory in which a `Transformer`'s mask is replaced by a `Bias`."""
-    if isinstance(memory, list):
-        return [with_bias(each) for each in memory]
     if not isinstance(memory, DecodingMemory):
         return memory
     mask = ops.expand_dims(ops.expand_dims(memory.mask, 1), 1)

@@ -1,6 +1,6 @@
 """The weight of encoder heads on related words of toy documents, and their use for pronouns.
 
-The toy grammar knows the relations between the words of its documents (`pipelines.toy.links`).
+The toy grammar knows the relations between the words of its documents (`pipelines.toy.documents`).
 For each kind, the best head is chosen on one half of the documents and measured on the other. So
 is the best fixed distance, the baseline of a head that ignores words.
 """

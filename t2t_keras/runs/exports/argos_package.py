@@ -6,7 +6,6 @@ model for both languages, and README.md. Its bytes depend only on the contents.
 
 import io
 import json
-import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -24,7 +23,6 @@ PACKAGE_VERSION = "1.0"
 ARGOS_VERSION = "1.11"  # earlier versions write byte pieces, such as <0xC3>, as they are
 # {our code: the code in Argos}, where they differ
 CODES = {"pt-BR": "pb", "zh-Hant": "zt", "zh-Hans": "zh"}
-PURPOSE = "is not exported for Argos Translate"
 README = """# {from_name} to {to_name}
 
 A Transformer of the paper "Attention Is All You Need" with {weights:,} weights in {dtype}, written
@@ -39,15 +37,7 @@ searches with a beam of 4, and writes a space for every underscore.
 
 
 def write(run, path=None, weights=None, dtype="int8", languages=None):
-    """Writes a package for Argos Translate, and returns its path.
-
-    Args:
-        run: a `Run`.
-        path: path of the file. None: a file inside the run, named after the languages.
-        weights: see `Run`.
-        dtype: type of the stored weights, as for CTranslate2.
-        languages: the `Languages`. None: as the run records.
-    """
+    """Writes a package for Argos Translate, and returns its path; see `Run.export`."""
     languages = languages or run.languages()
     if languages is None:
         raise ValueError(
@@ -72,8 +62,8 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
     }
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder)
-        write_ctranslate2(prepare(run, "ctranslate2", weights, dtype)[0], model)
-        shutil.rmtree(model / "vocabulary")  # the package has its own
+        prepared, _ = prepare(run, "ctranslate2", weights, dtype)
+        write_ctranslate2(*prepared, model)
         for file in sorted(each for each in model.rglob("*") if each.is_file()):
             parts[f"model/{file.relative_to(model).as_posix()}"] = file.read_bytes()
     package = io.BytesIO()
@@ -96,27 +86,23 @@ def sentencepiece_of(run):
     """
     tokenizer = run.tokenizer()
     source, target = tokenizer.source, tokenizer.target
-    for name, side in (("source", source), ("target", target)):
-        if not isinstance(side, BytePairTokenizer | MappedSentencePiece):
-            raise ValueError(
-                f"{run.folder} {PURPOSE}, which splits text with SentencePiece. The {name} has a "
-                f"vocabulary of kind {side.kind!r}"
-            )
-    if source.start:
-        raise ValueError(
-            f"{run.folder} {PURPOSE}, which puts no tag before a source. Export a SavedModel"
-        )
-    if getattr(source, "splits_codes", False) and source.codes:
-        raise ValueError(
-            f"{run.folder} {PURPOSE}, which does not know that a text may begin with a language "
-            f"code such as {min(source.codes)}"
-        )
-    lost = {*target.pieces(target.byte_ids)} - {*source.pieces(source.byte_ids)}
-    if lost:
-        raise ValueError(
-            f"{run.folder} {PURPOSE}, which joins translations with the SentencePiece model of the "
-            f"source: it has no byte pieces such as {min(lost)}, which the target has"
-        )
+    for reason in reasons_against(source, target):
+        raise ValueError(f"{run.folder} is not exported for Argos Translate, which {reason}")
     if isinstance(source, BytePairTokenizer):
         return normalizing(source.model, source.normalization)
     return source.model
+
+
+def reasons_against(source, target):
+    for name, side in (("source", source), ("target", target)):
+        if not isinstance(side, BytePairTokenizer | MappedSentencePiece):
+            kind = f"The {name} has a vocabulary of kind {side.kind!r}"
+            yield f"splits text with SentencePiece. {kind}"
+    if source.start:
+        yield "puts no tag before a source. Export a SavedModel"
+    if getattr(source, "splits_codes", False) and source.codes:
+        code = min(source.codes)
+        yield f"does not know that a text may begin with a language code such as {code}"
+    if lost := {*target.pieces(target.byte_ids)} - {*source.pieces(source.byte_ids)}:
+        pieces = f"it has no byte pieces such as {min(lost)}, which the target has"
+        yield f"joins translations with the SentencePiece model of the source: {pieces}"

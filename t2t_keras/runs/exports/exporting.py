@@ -1,11 +1,9 @@
 """Exports of a run's trained model, in the formats of `FORMATS`."""
 
 import dataclasses
-import functools
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from pipelines.tokenizers.tags import tag_before
+from pipelines.tokenizers import save_tokenizer
 from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.decoding.search import needs_draws
 from t2t_keras.decoding.search_config import as_recorded
@@ -13,17 +11,6 @@ from t2t_keras.export.formats import FORMATS
 from t2t_keras.runs.exports.fitting import NoExport, fitting, stale
 from t2t_keras.translating.engines.model import weights_digest
 from t2t_keras.translating.exports import record_of, versions_in, write_version
-
-
-class Prepared(NamedTuple):
-    """The arguments of a writer: a `Run`, its model, the `SearchConfig` with the n-best lists of
-    the export, and the type of the stored weights.
-    """
-
-    run: Any
-    model: Any
-    config: Any
-    dtype: str
 
 
 def export(run, output=None, format="saved_model", weights=None, **options):
@@ -51,7 +38,13 @@ def export(run, output=None, format="saved_model", weights=None, **options):
     if not row.has_versions:
         return row.write(run, output, weights, **options)
     prepared, facts = prepare(run, format, weights, **options)
-    return write_version(output, functools.partial(row.write, prepared), facts)
+
+    def write(folder):
+        further = row.write(*prepared, folder)
+        save_tokenizer(run.tokenizer(), folder / "vocabulary")
+        return further
+
+    return write_version(output, write, facts)
 
 
 def check_options(row, format, options):
@@ -68,7 +61,7 @@ def check_options(row, format, options):
 
 
 def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, **search):
-    """Returns the `Prepared` export of a run and its record; arguments as in `export`."""
+    """Returns the first arguments of a writer and the export's record; arguments as in `export`."""
     dtype = dtype or FORMATS[format].dtypes[0]
     config = run.search(**search).with_results(n_best)
     config.validate()
@@ -87,7 +80,7 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
         "split": run.splits_texts(),
         "languages": languages or run.languages(),
         "tags": list(run.tags()),
-        "tag": tag_before(tokenizer),
+        "tag": getattr(tokenizer, "tag", None),
         "alignment": choice and dataclasses.asdict(choice),
         "weights": {"steps": steps, "digest": weights_digest(model), "file": file},
         "settings": run.settings_digest(),
@@ -98,7 +91,7 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
             "options": {name: value for name, value in options.items() if value is not None},
         },
     }
-    return Prepared(run, model, config, dtype), facts
+    return (run, model, config, dtype), facts
 
 
 def renew(run, show, at_least=()):

@@ -27,13 +27,7 @@ class NoExport(ValueError):
 def fastest_engine(run, engine, dtype, weights, on_tensorflow, method=None):
     """Returns the fastest engine for a run on this machine.
 
-    Args:
-        run: a `RunFolder`.
-        engine, dtype, weights, method: see `open_engine`.
-        on_tensorflow: function that returns the run's engine on TensorFlow.
-
-    Raises:
-        ValueError: `engine` or `dtype` requires an export that does not exist.
+    `on_tensorflow` returns the run's engine on TensorFlow. For other arguments, see `open_engine`.
     """
     kind, must = requested(engine, dtype)
     if kind == "tensorflow" or (not must and has_gpu()):
@@ -90,14 +84,7 @@ def open_version(run, version, method=None):
 def fitting(run, format, dtype, weights=None):
     """Returns the newest version of a run's exports that belongs to its weights and settings.
 
-    Args:
-        run: a `RunFolder`.
-        format: one of `FORMATS`.
-        dtype: type of the stored weights.
-        weights: see `Run`.
-
-    Raises:
-        NoExport: there is no such version.
+    If there is none, raises `NoExport`. `dtype` is the type of the stored weights.
     """
     versions = fitting_versions(run, format, dtype, weights)
     return versions[max(versions)]

@@ -26,29 +26,13 @@ LARGE = ("*.npz", "*.tflite", "*.model", "*.spm")
 ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for pattern in LARGE)
 
 
-def export_hub(
-    run,
-    folder,
-    weights=None,
-    dtype="int8",
-    license=None,
-    languages=None,
-    n_best=None,
-    **search,
-):
-    """Writes the folder, and returns its path.
+def export_hub(run, folder, weights=None, license=None, languages=None, n_best=None, **options):
+    """Writes the folder, and returns its path; see `exporting.export`.
 
-    Args:
-        run: a `Run`.
-        folder: the new folder.
-        weights: see `Run`.
-        dtype: type of the weights of the model for LiteRT, "int8" or "float32".
-        license: identifier of the license, such as "apache-2.0". None: that of the imported model
-            that the run is, or began from.
-        languages: the `Languages` of the model. None: those that the run records.
-        n_best: size of the n-best lists of t2t-serve. None: the beam width.
-        **search: changes to the run's search settings.
+    The type of the weights is that of the model for LiteRT. The license is by default that of the
+    imported model that the run is, or began from.
     """
+    dtype, search = options.pop("dtype", "int8"), options
     if folder.exists():
         raise ValueError(f"{folder} exists already. Delete it, or give a new folder with --output")
     contents, config = read_config(run.config_file), run.search(**search)
@@ -79,13 +63,7 @@ def export_hub(
 
 
 def chosen_license(run, contents, license=None):
-    """Returns the license of a run to publish, or None if there is none.
-
-    Args:
-        run: a `RunFolder`.
-        contents: the contents of its config.json.
-        license: the given license, or None.
-    """
+    """Returns the license of a run to publish, or None, given its config.json's contents."""
     if license is not None and not LICENSE.fullmatch(license):
         raise ValueError(
             "--license must be an identifier of the Hugging Face Hub in lower case, such as mit, "

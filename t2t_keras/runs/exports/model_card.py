@@ -13,6 +13,7 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import model_class
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.config_file import made_from, read_config
+from t2t_keras.runs.reporting.data_facts import data_facts
 
 HUB_NAME = 96  # maximum number of characters in a name on the Hub
 SHOWN_ELSEWHERE = ("data.folder", "data.dev", "data.toy_pairs", "imports")
@@ -36,12 +37,9 @@ CARD = """---
 
 
 def model_card(run, name, dtype):
-    """Returns the text of the model card.
+    """Returns the text of the model card of a published `Run`.
 
-    Args:
-        run: the published `Run`.
-        name: name of the model.
-        dtype: type of the weights of the model for LiteRT. None: there is none.
+    `dtype` is the type of the weights of the model for LiteRT. None: there is none.
     """
     contents, languages = read_config(run.config_file), run.languages()
     pair = " to ".join(languages.names) if languages else None
@@ -131,27 +129,21 @@ def model_facts(run, contents):
 
 
 def training_facts(run, contents):
-    """Returns {fact: text or None} about the training of a run and its data."""
-    data, steps = run.experiment().data, run.weights_steps()
-    corpora = (f"{each['folder']} ({each['pairs']:,} pairs)" for each in contents["corpora"])
-    toy = f"{data.toy_pairs:,} pairs of the toy grammar of t2t_keras"
-    facts = {
-        "Training text": "; ".join(corpora) if data.folder else toy,
-        "Held-out text": "; ".join(map(held_out_text, data.held_out_files())),
-        "Weights": steps and f"of step {', '.join(f'{step:,}' for step in steps)}",
-    }
+    """Returns {fact: text} about the training of a run and its data."""
+    steps = run.weights_steps()
     done = [each for each in run.evaluations() if each["step"] <= max(steps or [math.inf])]
-    for last in done[-1:]:
+    last = done[-1] if done else {}
+    found = data_facts(run.experiment().data, contents, last).items()
+    facts = {name.capitalize(): "; ".join(texts) for name, texts in found}
+    if steps:
+        facts["Weights"] = f"of step {', '.join(f'{step:,}' for step in steps)}"
+    if last:
         bleu = f", BLEU {last['bleu']:.2f} (`{last['bleu_signature']}`)" if last.get("bleu") else ""
         facts["Training"] = (
             f"{last['tokens']:,} tokens in {duration(last['seconds'])}, {last['flops']:.2g} FLOPs "
             f"up to step {last['step']:,}{bleu}"
         )
     return facts | {"Versions": ", ".join(map(" ".join, contents["versions"].items()))}
-
-
-def held_out_text(files):
-    return f"{files.name} ({files.source}, {files.target})".strip()
 
 
 def limits(run, contents, pair, scores, dtype):

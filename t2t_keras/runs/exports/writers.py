@@ -1,9 +1,14 @@
-"""Writers of the versions of exports. Each takes a `Prepared` export and the new folder.
+"""Writers of exports.
 
-A writer may return further facts for the record of the version.
+The writer of a version takes a `Run`, its model, the `SearchConfig` with the n-best lists of the
+export, the type of the stored weights, and the new folder. It may return further facts for the
+record of the version. `exporting` adds the vocabulary.
 """
 
-from pipelines.tokenizers import graphs_of, save_tokenizer
+import tempfile
+from pathlib import Path
+
+from pipelines.tokenizers import graphs_of
 from t2t_keras.checks import check
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.litert.convert import save_litert, save_portable
@@ -13,14 +18,12 @@ from t2t_keras.quiet_loading import quiet_loading
 from t2t_keras.runs.tree_search import tree_constraint
 
 
-def write_text_model(prepared, folder):
+def write_text_model(run, model, config, dtype, folder):
     """Writes a SavedModel that takes and returns text."""
-    run, model, config, dtype = prepared
     trees, tokenizer = tree_constraint(run, config), run.tokenizer()
     follows = tokenizer.target.ends_phrase() if tokenizer.target.ends_word is None else None
     options = dtype, run.alignment_choice(), trees, follows
     save_text_model(folder, model, config, *graph_languages(tokenizer), *options)
-    save_tokenizer(tokenizer, folder / "vocabulary")
 
 
 def graph_languages(tokenizer):
@@ -36,30 +39,23 @@ def graph_languages(tokenizer):
     return result
 
 
-def write_ids_model(prepared, folder):
+def write_ids_model(run, model, config, dtype, folder):
     """Writes a SavedModel that takes and returns ids."""
-    run, model, config, dtype = prepared
     save_ids_model(folder, model, config, dtype, tree_constraint(run, config))
-    save_tokenizer(run.tokenizer(), folder / "vocabulary")
 
 
-def write_litert(prepared, folder):
+def write_litert(run, model, config, dtype, folder):
     """Writes a model for `LiteRTEngine`, and returns the layout of its programs."""
-    run, model, config, dtype = prepared
-    save_tokenizer(run.tokenizer(), folder / "vocabulary")
     return {"layout": save_litert(folder, model, config.beam, dtype)}
 
 
-def write_portable(prepared, folder):
+def write_portable(run, model, config, dtype, folder):
     """Writes one file with the whole search, for programs without this package."""
-    run, model, config, dtype = prepared
-    save_tokenizer(run.tokenizer(), folder / "vocabulary")
     save_portable(folder, model, config, dtype)
 
 
-def write_ctranslate2(prepared, folder):
+def write_ctranslate2(run, model, config, dtype, folder):
     """Writes a model for CTranslate2."""
-    run, model, config, dtype = prepared
     check(config.method == "beam", "method", config.method, "'beam': CTranslate2 has no other")
     tokenizer = run.tokenizer()
     source, target = tokenizer.source, tokenizer.target
@@ -77,4 +73,15 @@ def write_ctranslate2(prepared, folder):
         source_begin=source.begin,
         alignment=run.alignment_choice(),
     )
-    save_tokenizer(tokenizer, folder / "vocabulary")
+
+
+def write_keras(run, path, weights=None):
+    """Writes a file for `keras.saving.load_model`, which needs this package to be installed."""
+    if path.suffix != ".keras":
+        raise ValueError(f"--output must name a file that ends in .keras. Received: {path}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(".unfinished", dir=path.parent) as folder:
+        unfinished = Path(folder, path.name)
+        run.loaded(weights).save(unfinished)
+        unfinished.rename(path)
+    return path

@@ -33,17 +33,11 @@ from t2t_keras.translating.exports import verified_record, versions_in
 
 
 class Import(NamedTuple):
-    """The result of `import_run`.
-
-    Args:
-        run: the `Run`.
-        model: the `Imported` model, or None for a run of this package.
-        weights: number of weights.
-    """
+    """The result of `import_run`."""
 
     run: Run
-    model: object
-    weights: int
+    model: object  # the `Imported` model, or None for a run of this package
+    weights: int  # number of weights
 
 
 def import_run(model, run, format=None, command=(), languages=None, show=logging.info, **options):
@@ -165,11 +159,7 @@ TOKENIZERS = {
 
 
 class Arrays(collections.abc.Mapping):
-    """The arrays of a checkpoint. Reading an array converts it.
-
-    Args:
-        imported: an `Imported` model, which must have a tensor of the right shape for each weight.
-    """
+    """The arrays of a checkpoint of an `Imported` model. Reading an array converts it."""
 
     def __init__(self, imported):
         model = without_values(lambda: TrainableTransformer(imported.config, name="model"))

@@ -20,21 +20,13 @@ NOT_STATED = "not stated; ask the authors before you use the model"
 
 
 class ModelSource(NamedTuple):
-    """A model to import.
-
-    Args:
-        folder: `Path` of the folder with its files.
-        format: name of its format. None: to be recognized from the files.
-        languages: its `Languages`, or None if they are unknown.
-        origin: where it was downloaded from, as config.json records it. None: from a folder.
-        files: names of the files that belong to it. None: all files in the folder.
-    """
+    """A model to import."""
 
     folder: Path
-    format: str | None = None
-    languages: Languages | None = None
-    origin: dict | None = None
-    files: tuple | None = None
+    format: str | None = None  # None: to be recognized from the files
+    languages: Languages | None = None  # None: unknown
+    origin: dict | None = None  # where it was downloaded from, as config.json records it
+    files: tuple | None = None  # the files that belong to it. None: all in the folder
 
 
 def check_new(folder):
@@ -117,10 +109,6 @@ def direction(repository, codes):
 
     A name such as opus-mt-en-de tells them. Another name counts if it has the two languages of the
     model card, one after the other. The card alone does not tell the direction.
-
-    Args:
-        repository: "ORG/NAME".
-        codes: the codes in the model card.
     """
     name = repository.partition("/")[2]
     plain = {code.partition("-")[0] for code in codes}
@@ -130,12 +118,7 @@ def direction(repository, codes):
 
 
 def languages_line(languages, card):
-    """Returns a line about the languages of a model of the Hub.
-
-    Args:
-        languages: its `Languages`, or None.
-        card: the metadata of its model card.
-    """
+    """Returns a line about the `Languages` of a model of the Hub, which may be None."""
     if languages:
         return "languages: {} to {}".format(*languages.names)
     codes = codes_in(card)

@@ -9,52 +9,32 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 from pipelines.printable import printable
 from pipelines.registry import REGISTRIES
 from t2t_keras.decoding.search import METHODS
-from t2t_keras.plugins import execute, read_plugin, sha256_of, trust, trusted
+from t2t_keras.plugins import execute, read_plugin, trust, trusted
 from t2t_keras.runs.config_file import invalid, read_config
 
 FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
 
 
-class PluginFile(NamedTuple):
-    """A plug-in file: its `Path`, its contents in bytes, and their SHA-256."""
-
-    path: Path
-    contents: bytes
-    sha256: str
-
-    @classmethod
-    def read(cls, path):
-        contents = read_plugin(path)
-        return cls(Path(path), contents, sha256_of(contents))
-
-
-def recorded_files(contents, path):
-    """Returns {name: SHA-256} of the plug-in files in the contents of the config.json `path`."""
-    files = contents.get("imports") or {}
-    if not isinstance(files, dict) or not all(map(NAME.fullmatch, files)):
-        raise invalid(path, 'its entry "imports" must be {"NAME.py": SHA-256}')
-    return files
-
-
 def files_of_run(folder, contents=None):
-    """Returns the `PluginFile`s of a run, after comparing them with the SHA-256 in config.json.
+    """Returns the `Plugin`s of a run, after comparing them with the SHA-256 in config.json.
 
     Args:
         folder: the run's folder.
         contents: contents of its config.json. None: they are read.
     """
     config = Path(folder) / "config.json"
-    contents = read_config(config) if contents is None else contents
+    recorded = (read_config(config) if contents is None else contents).get("imports") or {}
+    if not isinstance(recorded, dict) or not all(map(NAME.fullmatch, recorded)):
+        raise invalid(config, 'its entry "imports" must be {"NAME.py": SHA-256}')
     found = []
-    for name, sha256 in recorded_files(contents, config).items():
+    for name, sha256 in recorded.items():
         path = Path(folder) / FOLDER / name
-        found.append(PluginFile.read(path) if path.is_file() else None)
+        found.append(read_plugin(path) if path.is_file() else None)
         if found[-1] is None or found[-1].sha256 != sha256:
             raise ValueError(
                 f"{folder} needs its plug-in file {path} with SHA-256 {sha256}, as config.json "
@@ -64,16 +44,22 @@ def files_of_run(folder, contents=None):
     return found
 
 
-def load_plugins_of(folder, contents=None):
-    """Executes the `PluginFile`s of a run, unless this process already has, and returns them.
+def load_plugins_of(folder, contents=None, with_text=b""):
+    """Executes the `Plugin`s of a run, unless this process already has, and returns them.
 
-    Arguments as for `files_of_run`. Raises `ValueError` if the user does not trust one of them.
+    Arguments as for `files_of_run`. Only the files that contain `with_text` are executed. Raises
+    `ValueError` if the user does not trust one of them.
     """
-    files = files_of_run(folder, contents)
+    files = [file for file in files_of_run(folder, contents) if with_text in file.contents]
     for file in files:
-        refuse_untrusted(file, folder)
+        if file.sha256 not in trusted():
+            raise ValueError(
+                f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was "
+                "not executed, because it may do anything and you have not trusted it. Read it, "
+                "and give the same command with --trust (in Python: trust=True)"
+            )
     for file in files:
-        execute(file.contents, file.path)
+        execute(file)
     return files
 
 
@@ -81,25 +67,9 @@ def load_method(folder, method):
     """Executes the plug-in files of a run that add search methods, if one adds `method`.
 
     The engine of LiteRT needs no other entries, so it starts without Keras.
-
-    Raises:
-        ValueError: the user does not trust one of them, or the method is that of another file.
     """
     if method not in METHODS.built_in:
-        for file in files_of_run(folder):
-            if b"METHODS" in file.contents:
-                refuse_untrusted(file, folder)
-                execute(file.contents, file.path)
-
-
-def refuse_untrusted(file, folder):
-    """Rejects a `PluginFile` of a run that the user has not trusted."""
-    if file.sha256 not in trusted():
-        raise ValueError(
-            f"{folder} needs the Python code in {file.path} (SHA-256 {file.sha256}), which was not "
-            "executed, because it may do anything and you have not trusted it. Read it, and give "
-            "the same command with --trust (in Python: trust=True)"
-        )
+        load_plugins_of(folder, with_text=b"METHODS")
 
 
 def trust_plugins_of(folder):
@@ -112,21 +82,6 @@ def trust_plugins_of(folder):
             trust(file.sha256)
             message = f"--trust: the Python code in {file.path} is executed (SHA-256 {file.sha256})"
             print(printable(message), file=sys.stderr)
-
-
-def refuse_changed(run, files):
-    """Rejects a `PluginFile` that differs from the copy of the same name in a `RunFolder`."""
-    if not run.config_file.exists():
-        return
-    known = recorded_files(read_config(run.config_file), run.config_file)
-    for file in files:
-        sha256 = known.get(file.path.name, file.sha256)
-        if sha256 != file.sha256:
-            raise ValueError(
-                f"{run.folder} was started with a {file.path.name} of SHA-256 {sha256}, and has a "
-                f"copy of it. {file.path} has changed since: its SHA-256 is {file.sha256}. Leave "
-                "it out to resume with the copy, or give a different --run"
-            )
 
 
 def named_entries(settings, architecture):

@@ -15,14 +15,8 @@ from keras import ops
 from pipelines.atomic_files import atomic_file
 from pipelines.special_ids import BEGIN, UNKNOWN
 from t2t_keras.models import architecture_of
-from t2t_keras.plugins import LOADED
-from t2t_keras.runs.plugins.plugin_files import (
-    FOLDER,
-    PluginFile,
-    load_plugins_of,
-    named_entries,
-    refuse_changed,
-)
+from t2t_keras.plugins import executed_plugin
+from t2t_keras.runs.plugins.plugin_files import FOLDER, load_plugins_of, named_entries
 
 ROWS, LENGTH = 2, 6
 # Maximum difference of the logits, as a share of the largest: in full precision, and in half.
@@ -30,42 +24,30 @@ ALLOWED, ALLOWED_IN_HALF = 1e-3, 0.05
 
 
 def adopt_plugins(run, experiment):
-    """Sets `experiment.imports` to all files that a run needs; a run's own copies come first.
+    """Returns the `Plugin`s that a run needs, and sets `experiment.imports` to their paths.
+
+    This process has executed them. The copies of a run to resume come first.
 
     Args:
         run: the `RunFolder`, new or to resume.
         experiment: the `Experiment`, which is changed.
 
-    Returns:
-        The files as `PluginFile`s, whose contents this process has executed.
-
     Raises:
-        ValueError: a file differs from the copy in the run, or changed since it was loaded, or the
-            user does not trust one in the run.
+        ValueError: two files have the same name, or the user does not trust one in the run.
     """
-    files = [*map(PluginFile.read, dict.fromkeys(experiment.imports))]
-    refuse_changed(run, files)
     copies = load_plugins_of(run.folder) if run.config_file.exists() else []
-    kept = {file.path.name: file for file in copies}
-    known = {file.sha256 for file in files}
-    owners = dict.fromkeys(table.owners.get(name) for table, name in used_entries(experiment))
-    files += [PluginFile.read(each.path) for each in owners if each and each.sha256 not in known]
-    given = {}
-    for file in files:
-        if file.sha256 not in LOADED:
-            raise ValueError(
-                f"{file.path} has changed since this process loaded it, or was not loaded. Start "
-                "again, and pass it to Experiment(imports=…)"
-            )
-        other = given.setdefault(file.path.name, file)
+    owners = [table.owners.get(name) for table, name in used_entries(experiment)]
+    files = {}
+    for file in [*copies, *map(executed_plugin, experiment.imports), *filter(None, owners)]:
+        other = files.setdefault(file.path.name, file)
         if other.sha256 != file.sha256:
             raise ValueError(
-                f"{other.path} and {file.path} have the same name, under which a run keeps a copy. "
-                "Rename one"
+                f"{other.path} (SHA-256 {other.sha256}) and {file.path} (SHA-256 {file.sha256}) "
+                f"have the same name, under which {run.folder} keeps a copy. Rename one, or give a "
+                "different --run"
             )
-    files = [*(given | kept).values()]
-    experiment.imports = tuple(str(file.path.absolute()) for file in files)
-    return files
+    experiment.imports = tuple(str(file.path) for file in files.values())
+    return [*files.values()]
 
 
 def used_entries(experiment):
@@ -79,7 +61,7 @@ def used_entries(experiment):
 
 
 def copy_plugins(run, experiment, files):
-    """Copies the `PluginFile`s of `adopt_plugins`, as they were read, into a run.
+    """Copies the `Plugin`s of `adopt_plugins`, as they were executed, into a run.
 
     Sets `experiment.imports` to the copies. Returns {name: SHA-256}, for config.json.
     """
@@ -90,16 +72,14 @@ def copy_plugins(run, experiment, files):
                 'process, put it into a Python file and name the file in imports=("FILE.py",)',
                 *(table.setting, name, table.name),
             )
-    folder = run.folder / FOLDER
+    folder = run.folder.absolute() / FOLDER
     if not run.config_file.exists():
         shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     for file in files:
-        path = folder / file.path.name
-        if file.path != path.absolute():
-            folder.mkdir(exist_ok=True)
-            with atomic_file(path) as output:
-                output.write(file.contents)
-    experiment.imports = tuple(str((folder / file.path.name).absolute()) for file in files)
+        folder.mkdir(exist_ok=True)
+        with atomic_file(folder / file.path.name) as output:
+            output.write(file.contents)
+    experiment.imports = tuple(str(folder / file.path.name) for file in files)
     return {file.path.name: file.sha256 for file in files}
 
 

@@ -12,12 +12,9 @@ from t2t_keras.experiment import Experiment
 from t2t_keras.models import model_class
 from t2t_keras.parameters import grouped_counts, parameter_counts
 from t2t_keras.runs.config_file import read_config
+from t2t_keras.runs.reporting.data_facts import data_facts
 from t2t_keras.runs.reporting.training_sections import data_and_hardware, learning, schedule
-from t2t_keras.runs.reporting.translation_sections import (
-    TranslatedTestSet,
-    interval_of,
-    translated_test_set,
-)
+from t2t_keras.runs.reporting.translation_sections import interval_of, translated_test_set
 from t2t_keras.runs.training.finishing import comparison_text
 from t2t_keras.translating.request import listed
 from t2t_keras.visualization.document import (
@@ -45,20 +42,16 @@ def write_report(
     weights=None,
     **search,
 ):
-    """Writes the report and returns its path.
+    """Writes the report and returns its path; see also `Run.report`.
 
     Args:
-        run: a `Run`.
-        sources, references: a test set. If None, the report has only settings and learning curves.
-        path: the page to write. None: RUN/report.html.
         name: name of the test set.
         limit: maximum number of test set lines to translate. None: all.
         examples: number of translations in each group: best, middle and worst.
-        weights: see `Run`.
-        **search: changes to the run's search settings.
+        weights, **search: see `Run`.
     """
     run.experiment()  # raises a clear error if the folder is not a run
-    test = None
+    scores, sections = [], []
     if sources is not None:
         sources, references = listed(sources), listed(references)
         check_lines(sources, references)
@@ -70,13 +63,14 @@ def write_report(
     with atomic_file(path) as file:  # fails before translating if `path` is not writable
         if sources is not None:
             lines = sources[:limit], references[:limit]
-            test = translated_test_set(run, *lines, f"{name}, {part}", examples, weights, **search)
-        file.write(report(run, test).encode())
+            title = f"{name}, {part}"
+            scores, sections = translated_test_set(run, *lines, title, examples, weights, **search)
+        file.write(report(run, scores, sections).encode())
     return path
 
 
-def report(run, test: TranslatedTestSet | None = None):
-    """Returns the report on a run and its results on a test set as one HTML page."""
+def report(run, scores, sections):
+    """Returns the report on a run as one HTML page; see `translated_test_set`."""
     experiment, record = run.experiment(), read_config(run.config_file)
     evaluations, intervals = run.evaluations(), run.intervals()
     ends = [*evaluations[-1:], *intervals[-1:]]
@@ -87,10 +81,14 @@ def report(run, test: TranslatedTestSet | None = None):
     title = f"Report on run {name}"
     imported, compared = record.get("imported"), comparison_text(run.averaged.record() or {})
     if imported:
-        training = [imported_weights(imported)]
+        text = f"The weights were imported from {imported}."
+        text += " How they were trained is not recorded here."
+        training = [section("Training", paragraph(text))]
     else:
+        facts = {"languages": [languages]} if languages else {}
+        facts |= data_facts(experiment.data, record, (evaluations or [{}])[-1])
         training = [
-            data_and_hardware(experiment.data, record, languages, (evaluations or [{}])[-1]),
+            data_and_hardware(facts),
             learning(name, experiment, evaluations, intervals, compared),
             schedule(experiment, latest.get("step")),
         ]
@@ -98,8 +96,8 @@ def report(run, test: TranslatedTestSet | None = None):
         "main",
         element("h1", title),
         summary(experiment, languages, imported, latest),
-        key_figures(counts, evaluations, latest, test),
-        *(test.sections if test else [no_test()]),
+        key_figures(counts, evaluations, latest, scores),
+        *(sections or [no_test()]),
         *training,
         settings(experiment, imported),
         weights_section(counts),
@@ -126,13 +124,12 @@ def summary(experiment, languages, imported, latest):
     return paragraph(f"{text}trained for {latest['step']:,} of {steps:,} steps.")
 
 
-def key_figures(counts, evaluations, latest, test):
+def key_figures(counts, evaluations, latest, scores):
     """Returns a list of the most important numbers."""
     last = evaluations[-1] if evaluations else {}
     main = f" ({next(iter(by_set(last)))})" if by_set(last) else ""
     figures = {"weights": count_text(sum(counts.values()))}
-    if test:
-        score = test.scores[0]
+    for score in scores[:1]:
         label = f"{score.name} on {score.lines:,} lines"
         figures = {label: f"{score.score:.1f}{interval_of(score)}", **figures}
     for name, label, facts, form in (
@@ -158,15 +155,6 @@ def no_test():
             "set it also shows BLEU, BLEU by sentence length, example translations, the confidence "
             "of words and attention: ",
             code("t2t-report RUN --source=test.en --reference=test.de"),
-        ),
-    )
-
-
-def imported_weights(system):
-    return section(
-        "Training",
-        paragraph(
-            f"The weights were imported from {system}. How they were trained is not recorded here."
         ),
     )
 

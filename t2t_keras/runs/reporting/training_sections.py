@@ -3,19 +3,9 @@
 import math
 
 from t2t_keras.evaluation.held_out_metrics import names_in, without_sets
-from t2t_keras.training.hardware.hardware_description import hardware_text
 from t2t_keras.visualization.curves import curves, schedule_curve
-from t2t_keras.visualization.document import (
-    code,
-    element,
-    folded,
-    paragraph,
-    picture,
-    section,
-    table,
-)
+from t2t_keras.visualization.document import element, folded, paragraph, picture, section, table
 
-MOST_FILES = 6  # maximum number of files that are named for one corpus
 HISTORY_ROWS = 12  # maximum number of evaluations in the table; the plot shows all of them
 # {metric of an evaluation: format in the table}
 COLUMNS = {
@@ -29,81 +19,19 @@ COLUMNS = {
 }
 
 
-def data_and_hardware(data, record, languages, evaluation):
-    """Returns the section on the training text and the hardware.
-
-    `record` has the contents of config.json; `languages` and `evaluation`, the last, may be empty.
-    """
-    rows = [["languages", languages]] if languages else []
-    if not data.folder:
-        rows.append(["training text", f"{data.toy_pairs:,} pairs of the built-in toy grammar"])
-    for corpus in record["corpora"]:
-        rows.append(["training text", corpus_text(corpus)])
-        if corpus["files"]:
-            rows.append(["read from", list_of_files(corpus["files"])])
-    if passes := evaluation.get("passes"):
-        seen = ", ".join(f"{times:.3g} times for {name}" for name, times in passes.items())
-        rows.append(["seen", f"each pair on average {seen}"])
-    held_out = held_out_texts(data, record.get("held_out", {}))
-    rows += [["held-out text", text] for text in held_out]
-    rows.append(["hardware", hardware_course(record.get("hardware", []))])
-    items = (part for name, text in rows for part in (element("dt", name), element("dd", text)))
+def data_and_hardware(facts):
+    """Returns the section on the training text and the hardware, given `data_facts`."""
+    items = []
+    for name, texts in facts.items():
+        text = texts[0] if len(texts) == 1 else element("div", *(element("div", t) for t in texts))
+        items += [element("dt", name), element("dd", text)]
     return section("Data and hardware", element("dl", *items, class_="facts"))
-
-
-def corpus_text(corpus):
-    """Describes a corpus, an item of the entry "corpora" of a config.json."""
-    text = f"{corpus['folder']}: {corpus['pairs']:,} sentence pairs"
-    if corpus["words"]:
-        source, target = corpus["words"]
-        text += f" with {source:,} source words and {target:,} target words"
-    return text
-
-
-def list_of_files(files):
-    """Returns the names of the first files, each in its own line."""
-    shown = [code(name) for name in files[:MOST_FILES]]
-    if len(files) > MOST_FILES:
-        shown.append(f"and {len(files) - MOST_FILES:,} more")
-    return element("div", *(element("div", each) for each in shown))
-
-
-def held_out_texts(data, counts):
-    """Describes each held-out set, whose numbers of pairs are in `counts`, or the lack of one."""
-    if files := data.held_out_files():
-        texts = []
-        for each in files:
-            name = f"{each.name}: " if each.name else ""
-            size = f"{counts[each.name]:,} pairs of " if each.name in counts else ""
-            texts.append(f"{name}{size}{each.source} and {each.target}")
-        return texts
-    if data.folder:
-        return ["none"]
-    size = f"{counts['']:,} pairs with " if "" in counts else ""
-    return [f"{size}combinations of words that are not in the training text"]
-
-
-def hardware_course(hardware):
-    """Describes on which hardware a run was trained, and from which step on.
-
-    Args:
-        hardware: the entry "hardware" of a config.json, in ascending order of steps.
-    """
-    texts = []
-    for each in hardware:
-        start = f"from step {each['from_step'] + 1:,} on: " if each["from_step"] else ""
-        texts.append(start + hardware_text(each))
-    return element("div", *(element("div", text) for text in texts)) if texts else "none yet"
 
 
 def learning(name, experiment, evaluations, intervals, comparison):
     """Returns the section on the course of the training.
 
-    Args:
-        name: name of the run.
-        experiment: its `Experiment`.
-        evaluations, intervals: the lines of `metrics.jsonl` and `training.jsonl`.
-        comparison: text about the weights that were compared at the end, or None.
+    `comparison` is a text about the weights that were compared at the end, or None.
     """
     title = "Training"
     if not evaluations and not intervals:

@@ -32,13 +32,6 @@ EXAMPLES = {
 }
 
 
-class TranslatedTestSet(NamedTuple):
-    """The `Score`s of a test set, BLEU first, and the sections of the report on it."""
-
-    scores: list
-    sections: list
-
-
 class ExampleTranslation(NamedTuple):
     """A test sentence with its reference and the model's output."""
 
@@ -50,7 +43,10 @@ class ExampleTranslation(NamedTuple):
 
 
 def translated_test_set(run, sources, references, name, examples, weights, **search):
-    """Returns the `TranslatedTestSet` of a run; for the arguments, see `write_report`."""
+    """Translates a test set. Returns its `Score`s, BLEU first, and the sections of the report.
+
+    For the arguments, see `write_report`.
+    """
     config = run.search(**search)
     with Progress("translating", len(sources), unit="lines") as progress:
         progress.to(0)
@@ -72,17 +68,11 @@ def translated_test_set(run, sources, references, name, examples, weights, **sea
         confidence_section(calibrated) if calibrated else None,
         attention_section(run, lines, weights),
     ]
-    return TranslatedTestSet(scores, sections)
+    return scores, sections
 
 
 def calibration_of(tokenizer, translations, references):
-    """Returns the `Calibration` of the translations' words, or None if there are no words.
-
-    Args:
-        tokenizer: the tokenizer of the target language.
-        translations: the `Translation` of each text, with confidence.
-        references: the reference translation of each text, or an empty list.
-    """
+    """Returns the `Calibration` of the words of `Translation`s, or None if there are no words."""
     expected = tokenizer.encode(references) if references else []
     right = []
     for translation, ids in zip(translations, expected, strict=True):
@@ -94,14 +84,8 @@ def calibration_of(tokenizer, translations, references):
 def chosen(lines, most):
     """Returns the best, middle and worst lines, or all lines if there are few.
 
-    Among equal scores, long sources come first. No source occurs twice.
-
-    Args:
-        lines: `ExampleTranslation`s.
-        most: maximum size of each group.
-
-    Returns:
-        {key of `EXAMPLES`: list of lines}.
+    Among equal scores, long sources come first. No source occurs twice. A group has at most `most`
+    lines. Returns {key of `EXAMPLES`: list of lines}.
     """
     different = {}
     for line in lines:

@@ -10,77 +10,37 @@ A record has these fields:
     bleu               BLEU of the chosen weights, measured by t2t-train, for each held-out set
 """
 
-import contextlib
-
-from t2t_keras.training.checkpoints import (
-    DamagedCheckpoint,
-    read_notes,
-    read_state,
-    state_digest,
-    write_state,
-)
-
-NAME = "averaged.npz"
-FIELDS = ("shapes", "steps", "newest_checkpoint")
+from t2t_keras.training.checkpoints import read_notes, read_state, state_digest, write_state
 
 
 class AveragedWeights:
-    """The averaged weights in a run's folder.
-
-    Args:
-        folder: the run's folder, a `Path`.
-    """
+    """The averaged weights in a run's folder, a `Path`."""
 
     def __init__(self, folder):
-        self.path = folder / NAME
+        self.path = folder / "averaged.npz"
 
     def digest(self):
         """Returns the digest of the weights, or None if there are none."""
-        with advised():
-            return state_digest(self.path) if self.path.exists() else None
+        return state_digest(self.path) if self.path.exists() else None
 
     def record(self):
         """Returns the record of the weights, or None if there are none."""
-        with advised():
-            if not self.path.exists():
-                return None
-            notes = read_notes(self.path, FIELDS)
-            return {name: notes[name] for name in notes if name != "shapes"}
+        return read_notes(self.path) if self.path.exists() else None
 
     def state(self):
         """Returns the weights, see `restore`."""
-        with advised():
-            return read_state(self.path, FIELDS)[0]
+        return read_state(self.path)[0]
 
     def write(self, state, steps, newest_checkpoint, **facts):
-        """Writes the weights and their record.
-
-        Args:
-            state: {name: array}, see `restore`.
-            steps, newest_checkpoint, **facts: the record.
-        """
+        """Writes the weights, see `restore`, and their record."""
         record = {"steps": steps, "newest_checkpoint": newest_checkpoint, **facts}
         write_state(self.path, state, record)
 
     def add(self, digest, **facts):
-        """Adds facts to the record of the weights, unless they have been replaced.
-
-        Args:
-            digest: digest of the weights to which the facts apply.
-            **facts: entries of the record.
-        """
+        """Adds facts to the record of the weights with a digest, unless they have been replaced."""
         if digest != self.digest():
             raise ValueError(
                 f"{self.path} was replaced by a different process while it was scored. Run the "
                 "same command again to score the new weights"
             )
         write_state(self.path, self.state(), self.record() | facts)
-
-
-@contextlib.contextmanager
-def advised():
-    """Adds advice to the error about a damaged file."""
-    try:
-        yield
-    except DamagedCheckpoint as error:
-        raise ValueError(f"{error}. Run t2t-average to write it again, or delete it") from error

@@ -80,7 +80,7 @@ def held_out_sets(experiment, texts, tags, tokenizer, model):
 def held_out_store(texts, tokenizer, longest, name=""):
     """Returns the encoded pairs, except those that are too long for the model's positions."""
     store = encoded(texts, tokenizer)
-    fits = (store.lengths < (longest or math.inf)).all(axis=1)  # <, because begin or end is added
+    fits = (store.lengths[0] < (longest or math.inf)).all(axis=1)  # begin or end is added, so <
     if fits.all():
         return store
     of = f" of {name}" if name else ""

@@ -138,7 +138,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
     if experiment.search.constrain:  # fails now rather than in the final export
         tree_constraint_for(tokenizer, leaves, run.folder)
     settings = experiment.data.batches, experiment.training.seed
-    plan = BatchPlan(store.all_lengths + 1, *settings, mix=mix)
+    plan = BatchPlan(store.lengths + 1, *settings, mix=mix)
     if machines.is_chief:
         for text in swapped_warnings(texts, store, tokenizer):
             logging.warning(text)

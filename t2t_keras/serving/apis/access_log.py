@@ -13,15 +13,9 @@ LONGEST = 2000  # characters of a field
 
 
 class AccessLog:
-    """A file to which lines are appended, or standard output.
+    """A file to which lines are appended; the path "-" is standard output.
 
     A file that was renamed or removed, as by logrotate, is opened again.
-
-    Args:
-        path: path of the file; "-" is standard output.
-
-    Raises:
-        OSError: the file cannot be opened.
     """
 
     def __init__(self, path):

@@ -15,15 +15,7 @@ INVALID = "Invalid API key"
 
 
 class ApiKeys:
-    """The keys in a file.
-
-    Args:
-        path: path of the file. Empty lines and lines that begin with # are ignored.
-
-    Raises:
-        ValueError: the file has no key, or a line that is not a key.
-        OSError: the file cannot be read.
-    """
+    """The keys in a file. Empty lines and lines that begin with # are ignored."""
 
     def __init__(self, path):
         self.path, self.state, self.digests = path, state_of(path), digests_in(path)

@@ -79,5 +79,3 @@ class Files:
         )
 
 
-def file_url(request, name):
-    return f"{request.scheme}://{request.host}/download_file/{quote(name)}"

@@ -5,10 +5,17 @@ alternatives of HTML are additions.
 """
 
 import re
+from urllib.parse import quote
 
-from t2t_keras.serving.apis.files import Files, file_url
-from t2t_keras.serving.apis.json_values import check_rows
-from t2t_keras.serving.apis.requests import CONNECTION, MOST_FIELDS, body_of, fields_of, file_in
+from t2t_keras.serving.apis.bodies import (
+    CONNECTION,
+    MOST_FIELDS,
+    body_of,
+    check_rows,
+    fields_of,
+    file_in,
+)
+from t2t_keras.serving.apis.files import Files
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.documents import SUFFIXES
@@ -106,7 +113,8 @@ class LibreTranslate:
         name, data = file_in(request, body)
         languages = languages_in({"q": name, **values})
         kept = await self.files.translated(name, data, *languages, request[CONNECTION])
-        return {"translatedFileUrl": file_url(request, kept)}
+        url = f"{request.scheme}://{request.host}/download_file/{quote(kept)}"
+        return {"translatedFileUrl": url}
 
     async def checked_fields(self, request):
         """Returns the fields of a request, after checking its API key."""

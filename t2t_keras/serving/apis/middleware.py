@@ -7,8 +7,7 @@ from absl import logging
 from aiohttp import web
 
 from t2t_keras.serving.apis.access_log import line_of
-from t2t_keras.serving.apis.json_values import json_response
-from t2t_keras.serving.apis.requests import CONNECTION
+from t2t_keras.serving.apis.bodies import CONNECTION, json_response
 from t2t_keras.serving.apis.routes import HEADER, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.serving.sites import PREFLIGHT

@@ -37,37 +37,20 @@ def error_of(message):
 
 
 class Route(NamedTuple):
-    """One method of one path.
+    """One method of one path."""
 
-    Args:
-        name: unique name, which is also the operationId.
-        method: "GET", which also answers HEAD, or "POST".
-        path: path with parameters in braces, as in OpenAPI.
-        handler: coroutine function that takes aiohttp's request. It returns a value for JSON, or a
-            response.
-        summary: description.
-        answer: an example of the JSON in an answer, or the media type of other answers. None: all
-            answers are errors.
-        fields: {field: JSON schema} of the query or of a JSON object in the body.
-        required: names of the required fields.
-        media: media types of the body.
-        key: HEADER, FIELD, or "": needs no API key.
-        computes: whether it computes, so that pages of other sites may not request it.
-        error: function of a message that returns the JSON value of an error.
-    """
-
-    name: str
-    method: str
-    path: str
-    handler: Callable
+    name: str  # unique; also the operationId
+    method: str  # "GET", which also answers HEAD, or "POST"
+    path: str  # with parameters in braces, as in OpenAPI
+    handler: Callable  # coroutine function of aiohttp's request; returns a value or a response
     summary: str
-    answer: Any = None
-    fields: dict = {}
-    required: tuple = ()
-    media: tuple = (JSON,)
-    key: str = ""
-    computes: bool = False
-    error: Callable = error_of
+    answer: Any = None  # example of the JSON, or another media type. None: all are errors
+    fields: dict = {}  # {field: JSON schema} of the query or of a JSON object in the body
+    required: tuple = ()  # names of the required fields
+    media: tuple = (JSON,)  # media types of the body
+    key: str = ""  # HEADER, FIELD, or "": needs no API key
+    computes: bool = False  # if so, pages of other sites may not request it
+    error: Callable = error_of  # function of a message that returns the JSON value of an error
 
     @property
     def label(self):
@@ -85,14 +68,7 @@ def add_routes(router, routes):
 
 
 def document(routes, models, targets, needs_key):
-    """Returns the OpenAPI document as a dict.
-
-    Args:
-        routes: `Route`s.
-        models: names of the models.
-        targets: {language: the languages that it is translated into}.
-        needs_key: whether the server requires API keys.
-    """
+    """Returns the OpenAPI document as a dict; for `targets`, see `ServedModels`."""
     paths = {}
     for route in routes:
         described = operation(route, needs_key)

@@ -32,17 +32,11 @@ PAIRS = {
 
 
 class Signature(NamedTuple):
-    """A signature.
+    """A signature."""
 
-    Args:
-        inputs: {input: (dtype, default)}. The default None: all rows must have the input.
-        outputs: {output: (dtype, sizes of the axes after the rows)}.
-        width: number of translations in a row of the answer. None: one, which is no list.
-    """
-
-    inputs: dict
-    outputs: dict
-    width: int | None = None
+    inputs: dict  # {input: (dtype, default)}. The default None: all rows must have the input
+    outputs: dict  # {output: (dtype, sizes of the axes after the rows)}
+    width: int | None = None  # translations in a row of the answer. None: one, which is no list
 
 
 def signatures_of(model):

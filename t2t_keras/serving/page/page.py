@@ -23,12 +23,7 @@ SCRIPTS = (
 
 
 def page(models, limits=None):
-    """Returns the HTML page for the models of a server.
-
-    Args:
-        models: a list of (name, `Languages` or None). The page begins with the first one.
-        limits: the server's `Limits`, or None for the default ones.
-    """
+    """Returns the HTML page for a server's models, (name, `Languages` or None), with `Limits`."""
     limits = limits or Limits()
     files = {f"{part}_script": f"page_{part}.js" for part in SCRIPTS} | {"page_style": "page.css"}
     parts = {key: (HERE / name).read_text(encoding="utf-8") for key, name in files.items()}

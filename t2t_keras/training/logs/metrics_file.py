@@ -6,6 +6,8 @@ import math
 import os
 from pathlib import Path
 
+from pipelines.atomic_files import write_text
+
 
 class MetricsFile:
     """A file to which a line is appended for a step. It need not exist."""
@@ -15,12 +17,16 @@ class MetricsFile:
 
     def append(self, metrics, synced=True):
         """Adds a dict with a "step" as a line. `synced` waits until it is on disk; see `sync`."""
-        write(self.path, "a", line_of(metrics), synced)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(line_of(metrics))
+        if synced:
+            self.sync()
 
     def sync(self):
         """Waits until all lines are on disk."""
         if self.path.exists():
-            write(self.path, "a", "", synced=True)
+            with open(self.path, "a") as file:
+                os.fsync(file.fileno())
 
     def read(self):
         """Returns a dict for each complete line. NaN and infinities are None.
@@ -51,18 +57,8 @@ class MetricsFile:
         if not os.path.lexists(self.path):  # a broken link is damage
             return
         kept = [metrics for metrics in self.read() if metrics["step"] <= step]
-        unfinished = self.path.with_suffix(".unfinished")
-        write(unfinished, "w", "".join(map(line_of, kept)), synced=True)
-        os.replace(unfinished, self.path)
-
-
-def write(path, mode, text, synced):
-    """Writes text to a file. If `synced`, waits until it is on disk."""
-    with open(path, mode, encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        if synced:
-            os.fsync(file.fileno())
+        write_text(self.path, "".join(map(line_of, kept)))
+        self.sync()
 
 
 def line_of(metrics):

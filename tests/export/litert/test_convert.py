@@ -5,37 +5,29 @@ import json
 import numpy as np
 import pytest
 import tensorflow as tf
-from support.models.helpers import disturbed, tiny_model
+from support.models.helpers import tiny_model
 from support.models.rival_models import RIVALS, rival
 
-from t2t_keras.decoding.ensemble import Ensemble
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.convert import flatbuffer_of, save_litert, save_portable
 from t2t_keras.export.litert.flatbuffers import joined, unpacked
-from t2t_keras.export.litert.programs import (
-    Program,
-    layout_of,
-    neighbourhood_of,
-    programs_of,
-)
+from t2t_keras.export.litert.programs import Program, layout_of, programs_of
 from t2t_keras.translating.engines.litert_model import LiteRTModel, programs_in
 
 SOURCE = np.array([[5, 6, 7, 8, 9, 2], [7, 8, 2, 0, 0, 0], [4, 9, 11, 12, 2, 0]], "int32")
 RESTRICTED = {"neighbourhood": 3, "decoder_neighbourhood": 4, "positions": "t5", "num_layers": 1}
 # Ordinary Transformers are searched in tests/translating/engines/test_contract.py.
-OFTEN = ("ensemble", "convs2s")
+OFTEN = ("restricted", "convs2s")
 
 
 def make(name):
     if name in RIVALS:
         return rival(name)
     return {
-        "ensemble": lambda: Ensemble(
-            [tiny_model(**RESTRICTED), disturbed(tiny_model(**RESTRICTED), seed=5)]
-        ),
+        "restricted": lambda: tiny_model(**RESTRICTED),
         "learned": lambda: tiny_model(positions="learned", max_length=26),
         "alibi": lambda: tiny_model(positions="alibi", attention="additive"),
         "pre-norm": lambda: tiny_model(pre_norm=True, activation="swish"),
@@ -45,7 +37,7 @@ def make(name):
 def converted(model, *names, beam=3, dtype="float32"):
     """Returns a flatbuffer with some of the programs of a model."""
     programs = programs_of(model, beam)
-    weights = [each.value for one in getattr(model, "models", [model]) for each in one.weights]
+    weights = [each.value for each in model.weights]
     return flatbuffer_of({name: programs[name] for name in names}, weights, dtype)
 
 
@@ -53,7 +45,7 @@ def converted(model, *names, beam=3, dtype="float32"):
     "name",
     [
         pytest.param(name, marks=pytest.mark.long if name in OFTEN else pytest.mark.nightly)
-        for name in ("ensemble", "learned", "alibi", "pre-norm", *RIVALS)
+        for name in ("restricted", "learned", "alibi", "pre-norm", *RIVALS)
         if name != "moe"
     ],
 )
@@ -92,13 +84,6 @@ def test_a_model_that_litert_cannot_compute_is_refused_in_one_line(tmp_path):
     with pytest.raises(ValueError, match=message):
         save_litert(tmp_path, rival("moe"), 2)
     assert not (tmp_path / LITERT_MODEL).exists()
-
-
-def test_an_ensemble_of_different_neighborhoods_is_refused():
-    models = [tiny_model(decoder_neighbourhood=size, num_layers=1) for size in (3, 4)]
-    with pytest.raises(ValueError, match=r"cannot compute an ensemble of neighborhoods: \[3, 4\]"):
-        neighbourhood_of(Ensemble(models))
-    assert neighbourhood_of(models[0]) == 3 and neighbourhood_of(rival("bytenet")) is None
 
 
 @pytest.mark.long

@@ -57,23 +57,19 @@ def test_a_resumed_dataset_goes_on_as_an_uninterrupted_one():
         assert_equal(batch, expected)
 
 
-def joined(batches):
-    """Returns the batch whose consecutive rows are those of some batches."""
-    return tf.nest.map_structure(lambda *parts: np.concatenate(parts), *batches)
-
-
-@pytest.mark.parametrize("workers", [2, 3])
-def test_the_rows_of_all_workers_form_the_batch(workers):
-    """The last worker may have surplus rows of padding."""
-    steps = new_plan().steps + 2
+@pytest.mark.parametrize(("workers", "replicas"), [(2, 1), (3, 1), (2, 2)])
+def test_the_rows_of_all_parts_form_the_batch(workers, replicas):
+    """The last part may have surplus rows of padding."""
+    steps, count = new_plan().steps + 2, workers * replicas
     shares = [
-        list(batches(STORE, new_plan(), steps=steps, worker=worker, workers=workers))
+        list(batches(STORE, new_plan(), 0, steps, worker, workers, replicas))
         for worker in range(workers)
     ]
     for step, expected in enumerate(batches(STORE, new_plan(), steps=steps)):
-        parts, rows = [share[step] for share in shares], len(expected[1])
-        assert len({len(labels) for _, labels in parts}) == 1
-        inputs, labels = joined(parts)
+        own = slice(step * replicas, (step + 1) * replicas)
+        parts, rows = [part for share in shares for part in share[own]], len(expected[1])
+        assert len(parts) == count and len({len(labels) for _, labels in parts}) == 1
+        inputs, labels = tf.nest.map_structure(lambda *each: np.concatenate(each), *parts)
         own = {side: ids[:rows] for side, ids in inputs.items()}, labels[:rows]
         assert_equal(own, expected)
         assert not labels[rows:].any()
@@ -89,14 +85,6 @@ def test_the_rows_of_all_replicas_form_the_batch(replicas):
         for side in inputs:
             whole[side] = np.concatenate([part.numpy() for part in inputs[side]])
         assert_equal((whole, np.concatenate([part.numpy() for part in labels])), expected)
-
-
-def test_replicas_of_different_workers_get_different_rows():
-    (expected,) = batches(STORE, new_plan(), steps=1)
-    shares = [list(batches(STORE, new_plan(), 0, 1, worker, 2, replicas=2)) for worker in (0, 1)]
-    assert [len(share) for share in shares] == [2, 2]
-    source = joined([part for share in shares for part in share])[0]["source"]
-    np.testing.assert_array_equal(source[: len(expected[1])], expected[0]["source"])
 
 
 def test_no_tuner_delays_the_end_of_a_training():

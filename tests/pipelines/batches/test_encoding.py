@@ -33,13 +33,13 @@ def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch
     with pytest.raises(ValueError, match="of kind 'bpe'"):
         encoded(PAIRS, toy_tokenizer("word_pieces"), DROPOUT)
     assert (store.encodings, plain.encodings, len(store)) == (3, 1, 150)
-    np.testing.assert_array_equal(store.lengths, plain.lengths)
-    width = store.all_lengths.max()
+    np.testing.assert_array_equal(store.lengths[:1], plain.lengths)
+    width = store.lengths.max()
     for column, side in enumerate(SIDES):
         texts = []
         for index in range(3):
             ids = store.gather(side, range(150), width, index)
-            assert (ids > 0).sum() == store.all_lengths[index, :, column].sum()
+            assert (ids > 0).sum() == store.lengths[index, :, column].sum()
             decoded = getattr(separate, side).decode(ids)
             assert decoded == [pair[column] for pair in PAIRS]
             texts.append(ids)
@@ -48,15 +48,15 @@ def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch
 
 
 def test_batches_hold_the_chosen_encodings(tokenizer, store):
-    plan, seen = BatchPlan(store.all_lengths + 1, CONFIG, seed=1), set()
+    plan, seen = BatchPlan(store.lengths + 1, CONFIG, seed=1), set()
     for step, (inputs, labels) in enumerate(batches(store, plan, steps=2 * plan.steps)):
-        examples = plan.batch(step)[0]
+        examples, _, _, encodings = plan.batch(step)
         for ids, column in ((inputs["source"], 0), (inputs["target"], 1), (labels, 1)):
             rows = tokenizer.decode(ids[: len(examples)])
             assert rows == [PAIRS[example][column] for example in examples]
             assert not ids[len(examples) :].any()
         assert (labels > 0).sum() + (inputs["source"] > 0).sum() == plan.tokens(step)
-        seen.update(map(tuple, plan.encodings_in(step).tolist()))
+        seen.update(map(tuple, encodings.tolist()))
     assert len(seen) == 9
 
 
@@ -69,4 +69,4 @@ def test_encodings_depend_on_the_seed_the_shard_and_the_side(tokenizer):
 
     assert of().ids.tolist() == of().ids.tolist()
     assert len({tuple(each.ids.tolist()) for each in (of(), of(seed=2), of(index=1))}) == 3
-    assert not np.array_equal(*of().lengths(1).T)
+    assert not np.array_equal(*np.diff(of().ends)[2:])

@@ -39,9 +39,8 @@ def test_a_shard_holds_several_encodings_and_one_with_a_single_encoding_repeats_
     assert [shard.encodings for shard in store.shards] == [3, 1]
     pairs = [first_pairs[encoding] + second_pairs[0] for encoding in range(3)]
     np.testing.assert_array_equal(
-        store.all_lengths, [[(len(s), len(t)) for s, t in each] for each in pairs]
+        store.lengths, [[(len(s), len(t)) for s, t in each] for each in pairs]
     )
-    np.testing.assert_array_equal(store.lengths, store.all_lengths[0])
     assert store.gather("source", [0], 12).dtype == np.int32
     random = np.random.default_rng(1)
     examples, encodings = random.permutation(60)[:40], random.integers(3, size=40)

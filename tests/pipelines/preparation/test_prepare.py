@@ -40,13 +40,13 @@ def test_the_store_holds_the_kept_pairs_in_order_and_the_report_counts_all(prepa
     assert len(store) == len(KEPT)
     assert len(store.shards) == 4
     for column, side in enumerate(SIDES):
-        ids = store.gather(side, range(len(store)), store.lengths[:, column].max())
+        ids = store.gather(side, range(len(store)), store.lengths[0, :, column].max())
         assert tokenizer.decode(ids) == [pair[column] for pair in KEPT]
     counts, source = report["counts"], report["sides"]["source"]
     assert counts["read"] == len(CORPUS)
     assert counts["empty"] == counts["identical"] == 1
     assert counts["duplicates"] == len(CORPUS) - 2 - len(KEPT) and counts["kept"] == len(KEPT)
-    assert source["pieces"] == store.lengths[:, 0].sum()
+    assert source["pieces"] == store.lengths[0, :, 0].sum()
     assert source["words"] == sum(len(text.split()) for text, _ in KEPT)
     assert sum(report["histogram"]) == len(store)
     text = (folder / "report.txt").read_text()
@@ -150,7 +150,7 @@ def test_an_existing_vocabulary_is_used_with_its_normalization(tokenizer, tmp_pa
     prepare(texts, folder, without_nfc, tokenizer)
     assert load_tokenizer(folder / "vocabulary").model == tokenizer.model
     expected = [len(ids) for ids in tokenizer.encode([source.decode() for source, _ in texts])]
-    assert IdStore.read(folder).lengths[:, 0].tolist() == expected
+    assert IdStore.read(folder).lengths[0, :, 0].tolist() == expected
     tokenizer.model = tokenizer.model[::-1]
     with pytest.raises(ValueError, match=r"Changed: vocabulary.contents"):
         prepare(texts, folder, without_nfc, tokenizer)
@@ -162,11 +162,11 @@ def test_sentences_are_encoded_several_times(prepared, tokenizer, tmp_path):
     report = prepare(Pairs(CORPUS), folder, config(encodings=3))
     store = IdStore.read(folder)
     assert (store.encodings, len(store)) == (3, len(KEPT))
-    np.testing.assert_array_equal(store.lengths, IdStore.read(expected).lengths)
-    ids = store.gather("target", range(len(store)), store.all_lengths.max(), 2)
+    np.testing.assert_array_equal(store.lengths[:1], IdStore.read(expected).lengths)
+    ids = store.gather("target", range(len(store)), store.lengths.max(), 2)
     assert tokenizer.decode(ids) == [target for _, target in KEPT]
     assert report["encodings"] == 3 and "encodings" not in plain_report
-    pieces = store.all_lengths[1:, :, 0].sum() / 2
+    pieces = store.lengths[1:, :, 0].sum() / 2
     source = report["sides"]["source"]
     assert source["pieces_a_word_with_dropout"] == pytest.approx(pieces / source["words"])
     assert source["pieces_a_word"] == plain_report["sides"]["source"]["pieces_a_word"]

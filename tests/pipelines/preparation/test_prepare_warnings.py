@@ -5,7 +5,7 @@ from support.text.small_corpus import CORPUS, config
 
 from pipelines.batches.id_store import IdStore, Shard
 from pipelines.preparation.prepare import InThisProcess, prepare
-from pipelines.preparation.prepare_warnings import text_warnings, vocabulary_warnings
+from pipelines.preparation.report import text_warnings, vocabulary_warnings
 from pipelines.text.cleaned_text import facts_of
 from pipelines.text.cleaning import Cleaning
 from pipelines.text.cleaning_rules import CleaningConfig

@@ -1,7 +1,6 @@
 """Sources and cleaning rules of plug-in files."""
 
 import json
-import pickle
 
 import pytest
 from support.text.own_tables import section, with_entries
@@ -70,7 +69,7 @@ def test_the_example_drops_counts_records_resumes_and_notices_a_change(
             "return 1 / (len(pair.source) - 5) > limit",
             r"pair 3 \('a dog' and 'ein Hund'\): .* 'own' failed: Zero.* \(mine.py, line 3\)$",
         ),
-        ("return None", r"the rule 'own' must return True .*Received: None$"),
+        ("print", r"the rule 'own' failed: TypeError: it must return True to drop the pair or Fa"),
         ("import sys; sys.exit()", r"failed: SystemExit \(mine.py, line 3\)$"),
     ],
 )
@@ -81,8 +80,6 @@ def test_a_failing_rule_is_named_with_its_line_and_the_pair(tmp_path, body, mess
     with with_entries(code), pytest.raises(ValueError, match=message) as raised:
         prepare(pairs, tmp_path / "data", settings("own=2"))
     assert "\n" not in str(raised.value)
-    copied = pickle.loads(pickle.dumps(raised.value))
-    assert str(copied) == str(raised.value), "processes of Apache Beam send it"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +119,7 @@ SOURCES |= {"two": two, "list": lambda text: [("a", "b")], "none": lambda text: 
         ("two:1/0", r"two:1/0 failed at pair 2: ZeroDivisionError: .* \(mine.py, line 8\)"),
         ("two:'a'", r"two:'a': Pair 2 must be \(source, target\), two texts. Received: 'a'"),
         ("own:", "failed: TypeError: Object of type set is not JSON serializable"),
-        ("blocks:no.txt", r"The source blocks:no.txt failed .*: 'no.txt' \(mine.py, line \d+\)"),
+        ("blocks:no.txt", r"The source blocks:no.txt failed: .*: 'no.txt' \(mine.py, line \d+\)"),
         ("tow:x", r"blocks, two, list, none, own, exits \(did you mean 'two'\?\). Received: tow:x"),
         ("tfds:x", "this source has a flag of its own, --tfds"),
     ],

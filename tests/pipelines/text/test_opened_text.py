@@ -7,12 +7,11 @@ import io
 import lzma
 import os
 import threading
-import zlib
 
 import pytest
 
 from pipelines.checks import SourceError
-from pipelines.text.opened_text import compressing, opened, text_in
+from pipelines.text.opened_text import compressing, find_files, opened, text_in
 
 TEXT = "Ein Männchen\r\n\n日本語\n".encode() * 9999
 gzipped = functools.partial(gzip.compress, mtime=0)  # without the time, in names of tests
@@ -45,15 +44,10 @@ def test_the_first_bytes_decide_how_a_file_and_a_pipe_are_read(tmp_path, compres
     thread.join()
 
 
-@pytest.mark.parametrize("is_gzipped", [False, True])
-def test_a_line_of_a_pipe_is_read_before_the_next_is_written(is_gzipped):
+def test_a_line_of_a_pipe_is_read_before_the_next_is_written():
     reader, writer = os.pipe()
-    line = b"A dog.\n"
-    if is_gzipped:
-        compressor = zlib.compressobj(wbits=31)
-        line = compressor.compress(line) + compressor.flush(zlib.Z_SYNC_FLUSH)
     with open(reader, "rb") as pipe, open(writer, "wb", buffering=0) as end:
-        end.write(line)
+        end.write(b"A dog.\n")
         lines = []
         thread = threading.Thread(target=lambda: lines.append(text_in(pipe).readline()))
         thread.start()
@@ -64,7 +58,7 @@ def test_a_line_of_a_pipe_is_read_before_the_next_is_written(is_gzipped):
 @pytest.mark.parametrize(
     ("contents", "message"),
     [
-        ("Ein Satz.\n".encode("utf-16"), "is UTF-16 or UTF-32.*iconv -f UTF-16"),
+        ("Ein Satz.\n".encode("utf-16"), "is UTF-16 or UTF-32.*iconv -f UTF-16 -t UTF-8 FILE"),
         (gzipped(gzipped(b"A sentence.\n")), "is compressed twice"),
         (b"\x28\xb5\x2f\xfd\x04\x58", "is compressed with zstd.*zstd -dc FILE"),
         (gzipped(TEXT)[:-9], "is compressed, but incomplete or damaged.*end-of-stream"),
@@ -104,3 +98,33 @@ def test_the_name_of_an_output_decides_whether_it_is_compressed(tmp_path, name, 
         assert lines.read() == b"one\n"
     with pytest.raises(ValueError, match=r"names in .gz, .bz2, .xz only. Received: out.zst"):
         compressing("out.zst")
+
+
+@pytest.fixture
+def listed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("data1.en", "data2.en", "data[1].en", "a,b.en", "a", "c"):
+        (tmp_path / name).write_text(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("data?.en", ["data1.en", "data2.en"]),
+        ("data[2].en", ["data2.en"]),
+        ("a,b.en", ["a,b.en"]),
+        ("data[1].en,data*.en,a", ["data[1].en", "data1.en", "data2.en", "data[1].en", "a"]),
+        ("a,c", ["a", "c"]),
+    ],
+)
+@pytest.mark.usefixtures("listed")
+def test_a_path_that_exists_is_that_file_and_the_rest_are_lists_and_globs(given, found):
+    assert [str(path) for path in find_files("source", given)] == found
+
+
+@pytest.mark.usefixtures("listed")
+def test_missing_files_are_named():
+    with pytest.raises(ValueError, match=r"There is no source file b\.en"):
+        find_files("source", "a,c,b.en")
+    with pytest.raises(ValueError, match="no file matches that pattern"):
+        find_files("source", "*.fr")

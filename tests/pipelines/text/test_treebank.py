@@ -1,5 +1,6 @@
 import gzip
 import random
+from collections import Counter
 
 import pytest
 
@@ -8,7 +9,6 @@ from pipelines.text.treebank import (
     DEEPEST,
     LEAVES,
     TreebankPairs,
-    amounts,
     linearized,
     parse,
     read_trees,
@@ -151,18 +151,16 @@ def test_a_treebank_yields_pairs_of_words_and_brackets(tmp_path):
     assert source.fingerprint() != TreebankPairs(path, leaves="tag").fingerprint()
 
 
-def test_the_larger_treebank_is_used_once_and_the_smaller_one_repeated():
-    assert amounts(40, 1000, None) == (40, 1000)
-    assert amounts(40, 1000, 2.0) == (500, 1000)
-    assert amounts(40, 30, 2.0) == (40, 80)
-
-
-def test_the_mixture_has_every_tree_of_the_larger_treebank_in_the_ratio(tmp_path):
+@pytest.mark.parametrize(
+    ("ratio", "counts"), [(None, (3, 8)), (1.0, (8, 8)), (2.0, (4, 8)), (4.0, (3, 12))]
+)
+def test_the_mixture_repeats_the_treebank_that_is_too_small_for_the_ratio(tmp_path, ratio, counts):
     gold, automatic = tmp_path / "gold", tmp_path / "automatic"
-    gold.write_text("(S (A a))\n(S (B b))\n(S (C c))\n")
-    automatic.write_text("".join(f"(S-X (D {n}))\n" for n in range(8)))
-    assert write_mixed(tmp_path / "mixed", gold, automatic, 1.0) == (8, 8)
-    lines = (tmp_path / "mixed").read_text().splitlines()
-    expected = [f"(S (D {n}))" for n in range(8)]
-    expected += ["(S (A a))", "(S (B b))"] * 3 + ["(S (C c))"] * 2
-    assert sorted(lines) == sorted(expected)
+    trees = [f"(S (A {n}))" for n in range(3)], [f"(S (D {n}))" for n in range(8)]
+    gold.write_text("\n".join(trees[0]))
+    automatic.write_text("".join(f"{tree[:2]}-X{tree[2:]}\n" for tree in trees[1]))
+    assert write_mixed(tmp_path / "mixed", gold, automatic, ratio) == counts
+    found = Counter((tmp_path / "mixed").read_text().splitlines())
+    for own, count in zip(trees, counts, strict=True):
+        assert sum(found[tree] for tree in own) == count
+        assert {found[tree] for tree in own} <= {count // len(own), -(-count // len(own))}

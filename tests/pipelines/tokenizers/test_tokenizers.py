@@ -119,12 +119,10 @@ def test_word_pieces_are_found_longest_first_and_must_be_distinct():
 
 
 def test_a_few_texts_have_the_ids_that_they_have_in_a_long_list():
-    """A long list is encoded and decoded by threads."""
+    """A long list is encoded by threads."""
     tokenizer = toy_tokenizer("bpe")
     texts = ["", " ", *UGLY_TEXTS, *TOY_TEXTS]
     texts = (texts * (FEW // len(texts) + 1))[: FEW + 1]
     together = tokenizer.encode(texts)
     for text, ids in zip(texts, together, strict=True):
         np.testing.assert_array_equal(tokenizer.encode([text])[0], ids)
-    sequences = [*together, [], [PADDING], [END, END]]
-    assert [tokenizer.decode([ids])[0] for ids in sequences] == tokenizer.decode(sequences)

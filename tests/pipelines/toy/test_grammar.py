@@ -5,8 +5,10 @@ from itertools import islice
 
 import pytest
 
+from pipelines.toy.documents import ToyDocuments
 from pipelines.toy.documents import documents as toy_documents
 from pipelines.toy.grammar import aligned_sentences, pairs, sentences
+from pipelines.toy.lexicon import THINGS
 
 
 @functools.cache
@@ -85,3 +87,37 @@ def test_words_of_one_meaning_are_linked():
         "0-0 1-1 2p2 2-8 3-3 4-4 5-5 6-6 6p7 7p6 7p7 8p6 8-7",
     )
     assert expected in islice(aligned_sentences("test", 5), 500)
+
+
+def test_a_document_knows_the_antecedents_of_its_pronouns_and_their_forms():
+    genders, found = {thing.english: thing.gender for thing in THINGS}, 0
+    for document in islice(toy_documents(60, "test"), 40):
+        english, german = document.english.split(), document.german.split()
+        its = [i for i, word in enumerate(english) if re.fullmatch(r"it\.?", word, re.IGNORECASE)]
+        links = {start: end for kind, start, end in document.relations if kind == "antecedent"}
+        assert sorted(links) == its
+        for pronoun, start in zip(document.pronouns, its, strict=True):
+            thing = english[links[start]].strip(".,?")
+            assert links[start] < start
+            assert genders[thing] == pronoun.gender
+            assert german[pronoun.place] == pronoun.forms[pronoun.gender]
+            assert len(set(pronoun.forms.values())) == 3
+            found += 1
+    assert found > 20
+
+
+def test_a_source_has_pairs_of_bytes_and_a_fingerprint_of_its_settings():
+    source = ToyDocuments(count=2, words=30, seed=5)
+    expected = islice(toy_documents(30, seed=5), 2)
+    assert list(source) == [tuple(text.encode() for text in pair[:2]) for pair in expected]
+    fingerprints = [source.fingerprint()]
+    for count, words, seed in ((2, 30, 6), (3, 30, 5), (2, 31, 5)):
+        fingerprints.append(ToyDocuments(count, words, seed=seed).fingerprint())
+    assert all(fingerprints.count(each) == 1 for each in fingerprints)
+
+
+def test_wrong_settings_are_refused():
+    with pytest.raises(ValueError, match="at most words=30 words"):
+        ToyDocuments(2, 30, shortest=31)
+    with pytest.raises(ValueError, match="`split` must be one of 'train', 'test'"):
+        ToyDocuments(2, 30, split="dev")

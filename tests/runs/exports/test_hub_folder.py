@@ -51,7 +51,9 @@ def test_a_run_comes_back_through_the_hub_with_the_same_translations(
     assert entry["metrics"][0]["value"] == round(record["score"], 2)
     assert record["signature"] in entry["metrics"][0]["name"]
     card = (folder / "README.md").read_text()
-    assert "300 pairs of the toy grammar" in card and "| LiteRT | weights in int8 |" in card
+    assert (
+        "300 pairs of the built-in toy grammar" in card and "| LiteRT | weights in int8 |" in card
+    )
     with pytest.raises(ValueError, match=r"exists already. Delete it, or give a new folder"):
         run.export(folder, "hub")
 

@@ -24,13 +24,10 @@ def sent(address, name="a.xlf", data=None, **fields):
     lines = [b'--x\r\nContent-Disposition: form-data; name="file"; filename="%s"' % name.encode()]
     lines += [b"Content-Type: application/octet-stream\r\n", data]
     for field, value in ({"source": "en", "target": "de"} | fields).items():
-        lines.append(
-            f'--x\r\nContent-Disposition: form-data; name="{field}"\r\n\r\n{value}'.encode()
-        )
-    body, kind = (
-        b"\r\n".join([*lines, b"--x--\r\n"]),
-        {"Content-Type": "multipart/form-data; boundary=x"},
-    )
+        head = f'--x\r\nContent-Disposition: form-data; name="{field}"'
+        lines.append(f"{head}\r\n\r\n{value}".encode())
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    body = b"\r\n".join([*lines, b"--x--\r\n"])
     request = urllib.request.Request(f"{address}/translate_file", body, kind)
     try:
         with urllib.request.urlopen(request, timeout=30) as response:

@@ -8,9 +8,9 @@ from support.serving.served_engine import HEADS, LAYERS, TAGS, EchoEngine, predi
 
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
-from t2t_keras.serving.apis import json_values
-from t2t_keras.serving.apis.json_values import as_json
-from t2t_keras.serving.apis.tensorflow_serving_rows import (
+from t2t_keras.serving.apis import bodies
+from t2t_keras.serving.apis.bodies import as_json
+from t2t_keras.serving.apis.tensorflow_serving import (
     as_json_in,
     option,
     query_of,
@@ -251,10 +251,10 @@ def test_the_default_signature_is_serving_default():
     assert query_of(b'{"inputs": [], "signature_name": "score"}')[0] == "score"
 
 
-@pytest.mark.parametrize("piece", [json_values.PIECE, 6, 3, 1])
+@pytest.mark.parametrize("piece", [bodies.PIECE, 6, 3, 1])
 def test_answers_are_rows_for_rows_and_columns_for_columns(piece, monkeypatch):
     """In whatever pieces they are converted to JSON."""
-    monkeypatch.setattr(json_values, "PIECE", piece)
+    monkeypatch.setattr(bodies, "PIECE", piece)
     texts, weights = [["a", "b"], ["c", "d"], ["e", "é"]], [[[1.0, 2.0]], [[3.0, 4.5]], [[5, None]]]
     outputs = {"text": texts, "weights": np.array(weights, "float32")}
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from multidict import MultiDict
 
-from t2t_keras.serving.apis.requests import fields_of
+from t2t_keras.serving.apis.bodies import fields_of
 from t2t_keras.serving.limits import Refusal
 
 FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
