@@ -77,5 +77,3 @@ class Files:
             content_type="application/octet-stream",
             headers={"Content-Disposition": disposition},
         )
-
-
