@@ -9,7 +9,7 @@ from keras import ops
 
 from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
 from t2t_keras.decoding_cache import KeysValues, cached_positions
-from t2t_keras.layers.attention_scores import scores_named
+from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.weight_options import (
@@ -20,7 +20,7 @@ from t2t_keras.layers.keras_interface.weight_options import (
 )
 from t2t_keras.layers.masks import both, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.layers.relative_bias import offsets_in
 from t2t_keras.layers.scaled_dot_product import weighted_values
 
@@ -104,13 +104,13 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.positions = positions
         self.encode_heads = self.relative_bias = None
         if positions is not None:
-            kind = kind_of_positions(positions)
+            kind = POSITIONAL_ENCODINGS[positions]
             self.encode_heads = kind.encode_heads
             if kind.bias is not None:
                 layer = {"dtype": self.dtype_policy, "name": "relative_bias"}
                 self.relative_bias = kind.bias(num_heads, causal, **layer)
         self.attention = attention
-        self.scores = scores_named(attention)
+        self.scores = SCORES[attention]
         self.score_vector = None  # only additive attention has one
         check_boolean("causal", causal)
         check_boolean("use_bias", use_bias)

@@ -3,7 +3,6 @@
 from keras import ops
 
 from pipelines.registry import Registry
-from t2t_keras.checks import check_choice
 
 
 def scaled_scores(queries, keys):
@@ -41,9 +40,3 @@ SCORES = Registry(
     "model.attention",
     {"scaled": scaled_scores, "unscaled": unscaled_scores, "additive": additive_scores},
 )
-
-
-def scores_named(name):
-    """Returns the function with this name. Raises `ValueError` for an unknown name."""
-    check_choice("attention", name, SCORES)
-    return SCORES[name]

@@ -72,15 +72,6 @@ class T5Bias(OutputShapes, keras.layers.Layer):
     def output_shape_of(self, shape):
         return (self.num_heads, *shape)
 
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "causal": self.causal,
-            "buckets": self.buckets,
-            "max_distance": self.max_distance,
-        }
-
 
 def buckets_of(causal, buckets, max_distance):
     """Returns the bucket of each offset from −max_distance to max_distance, an int32 array."""
@@ -128,9 +119,6 @@ class ALiBiBias(OutputShapes, keras.layers.Layer):
 
     def output_shape_of(self, shape):
         return (self.num_heads, *shape)
-
-    def get_config(self):
-        return {**super().get_config(), "num_heads": self.num_heads}
 
 
 def alibi_slopes(num_heads):

@@ -140,14 +140,6 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
         # Ids are [batch, length]; the vectors of a sequence have one axis more.
         return (*shape, self.d_model) if len(shape) < 3 else (*shape[:-1], self.vocab_size)
 
-    def compute_mask(self, inputs, previous=None):
-        # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats
-        # (the default of keras.Input), and vectors may be [rows, d_model]. If the two cannot be
-        # distinguished, the vectors of ids only have the mask from `Masked`.
-        integers = "int" in keras.backend.standardize_dtype(inputs.dtype)
-        ids = len(inputs.shape) == 2 and (integers or inputs.shape[-1] != self.d_model)
-        return padding_mask(inputs) if self.mask_zero and ids else previous
-
     def get_config(self):
         return {
             **super().get_config(),

@@ -16,7 +16,7 @@ from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import METHODS, check_method, method_of, needs_draws
+from t2t_keras.decoding.search import METHODS, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
@@ -68,7 +68,6 @@ class LiteRTEngine(Engine):
                 "--constrain does not work with LiteRT, which does not know trees. Give the run, "
                 "with --engine=tensorflow"
             )
-        check_method(config.method)
         width = self.exported.beam
         if config.method == "beam" or phrases:
             self.check_width(config, phrases)
