@@ -4,10 +4,10 @@ import dataclasses
 
 from pipelines.checks import setting
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.decoder import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.sequence_model import ModelConfig
 
 

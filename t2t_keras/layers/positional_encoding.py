@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from pipelines.registry import Registry
-from t2t_keras.checks import check, check_boolean, check_integer, check_sequence
+from t2t_keras.checks import check, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias
@@ -107,11 +107,8 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
     def __init__(self, interleaved=True, offset=0, largest_is_1=None, **kwargs):
         super().__init__(offset, **kwargs)
-        check_boolean("interleaved", interleaved)
-        largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
-        check_boolean("largest_is_1", largest_is_1)
         self.interleaved = interleaved
-        self.largest_is_1 = largest_is_1
+        self.largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
 
     def build(self, x_shape):
         check_sequence("x", x_shape)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer, check_positive
+from t2t_keras.checks import check_integer, check_positive
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.quantized_matrix import QuantizedMatrix
 from t2t_keras.layers.keras_interface.weight_options import (
@@ -75,8 +75,6 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
-        check_boolean("output_bias", output_bias)
-        check_boolean("mask_zero", mask_zero)
         if scale is not None:
             check_positive("scale", scale)
         self.supports_masking = True

@@ -9,7 +9,6 @@ import threading
 import numpy as np
 
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
-from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
@@ -129,7 +128,7 @@ class LiteRTEngine(Engine):
         for index in sorted(range(len(rows)), key=lambda index: [x.size for x in rows[index]]):
             with self.lock:
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
-        return stacked(found, target.shape[1:])
+        return found
 
     @property
     def has_attention(self):
@@ -142,7 +141,7 @@ class LiteRTEngine(Engine):
             with on_numpy():
                 (each,) = chosen(layers[:, None], self.alignment)
             weights.append(each)
-        return stacked(weights, (target.shape[1], source.shape[1]))
+        return weights
 
     def attention_sizes(self):
         return self.layout["attention"]
