@@ -5,6 +5,8 @@ import hashlib
 from pathlib import Path
 from typing import NamedTuple
 
+from pipelines.checks import check_value
+
 
 class Plugin(NamedTuple):
     """A Python file that is or was executed: a plug-in file, or a config, which adds no entries."""
@@ -26,6 +28,8 @@ REGISTRIES = {}  # {name: `Registry`} of the imported ones
 class Registry(dict):
     """A table, {name: entry}. A plug-in file may add entries, but not replace any.
 
+    `table[name]` raises `ValueError` for an unknown name.
+
     Args:
         name: the table's name.
         setting: the setting that names its entries, such as "training.loss", or None.
@@ -38,6 +42,9 @@ class Registry(dict):
         self.built_in = frozenset(entries)
         self.owners = {}  # {name: the `Plugin` that added it, or None: this process did}
         REGISTRIES[name] = self
+
+    def __missing__(self, name):
+        check_value((self.setting or self.name).rpartition(".")[2], name, str, self)
 
     def __setitem__(self, name, entry):
         plugin, owner = EXECUTED.get(), self.owners.get(name)

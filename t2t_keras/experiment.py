@@ -17,7 +17,7 @@ from pipelines.data_config import DataConfig
 from pipelines.registry import Plugin
 from t2t_keras.checks import check, check_choice, nearest
 from t2t_keras.config_files import find_config, load_config_file
-from t2t_keras.decoding.search import check_method
+from t2t_keras.decoding.search import METHODS
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.losses import NoTokenLoss, named_loss, token_loss
 from t2t_keras.metrics import Perplexity, TokenAccuracy
@@ -82,7 +82,7 @@ class Experiment:
             with settings_of(part):
                 check_part()
         self.data.validate()
-        check_method(self.search.method)
+        METHODS[self.search.method]  # refuses an unknown one
 
     def flat(self):
         """Returns {NAME in --config.NAME=VALUE, such as "model.d_ff": value} of all settings."""

@@ -10,7 +10,7 @@ from t2t_keras.decoding_cache import cached_positions, decoding_step, extended, 
 from t2t_keras.layers.decoder import BLOCKS, Decoder
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
-from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.layers.stack import BlockConfig
 from t2t_keras.ops import map_structure
 from t2t_keras.sequence_model import SequenceModel, beams_of, check_ids, check_inputs
@@ -60,7 +60,7 @@ class Transformer(SequenceModel):
     def __init__(self, config=None, **kwargs):
         super().__init__(config, **kwargs)
         config, dtype = self.config, self.dtype_policy
-        positions = kind_of_positions(config.positions)
+        positions = POSITIONAL_ENCODINGS[config.positions]
         # Two tables of learned positions: the paper does not specify whether the stacks share one.
         self.source_positions = positions.make(config, dtype=dtype, name="source_positions")
         self.target_positions = positions.make(config, dtype=dtype, name="target_positions")

@@ -4,10 +4,10 @@ import dataclasses
 
 from pipelines.checks import setting
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.decoder import BLOCKS
 from t2t_keras.layers.feed_forward import activation_names
-from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS, kind_of_positions
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.sequence_model import ModelConfig
 
 
@@ -93,7 +93,7 @@ class TransformerConfig(ModelConfig):
     def validate(self):
         super().validate()
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
-        kind_of_positions(self.positions).check(self)
+        POSITIONAL_ENCODINGS[self.positions].make(self)
 
     @property
     def attention_layers(self):
@@ -112,7 +112,7 @@ class TransformerConfig(ModelConfig):
     @property
     def longest(self):
         """The maximum length of a sequence, set by the positional encoding; None: no limit."""
-        return kind_of_positions(self.positions).make(self).longest
+        return POSITIONAL_ENCODINGS[self.positions].make(self).longest
 
     def resolved(self):
         """Returns a checked copy in which d_k, d_v and decoder_layers are set."""

@@ -9,7 +9,7 @@ A class with `draws = True` takes random numbers: `draws_of` the sentences, as `
 """
 
 from pipelines.registry import Registry
-from t2t_keras.checks import check, check_choice
+from t2t_keras.checks import check
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.greedy import Greedy
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
@@ -26,14 +26,8 @@ def beam_or_greedy(model, config, trees=None):
 METHODS = Registry("METHODS", "search.method", {"beam": beam_or_greedy, "sample": Sampling})
 
 
-def check_method(name):
-    """Raises `ValueError` for an unknown search method."""
-    check_choice("method", name, METHODS)
-
-
 def needs_draws(config):
     """Returns whether the search method takes random numbers; see `draws_of`."""
-    check_method(config.method)
     return getattr(METHODS[config.method], "draws", False)
 
 
@@ -47,7 +41,6 @@ def method_of(model, config, trees=None):
             "constrain='tree' needs `trees`, a TreeConstraint, and `trees` needs it. Received: "
             f"constrain={config.constrain!r}, trees={trees}"
         )
-    check_method(config.method)
     return METHODS[config.method](model, config, trees)
 
 

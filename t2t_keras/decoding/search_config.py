@@ -88,8 +88,8 @@ class SearchConfig:
     def validate(self):
         """Raises `ValueError` for the first invalid setting.
 
-        The name of the method is checked where it is used, by `search.check_method`: a SavedModel
-        contains its search, so nothing else must know it.
+        The name of the method is checked where it is used, in search.py: a SavedModel contains its
+        search, so nothing else must know it.
         """
         validate(self)
         check(

@@ -7,9 +7,8 @@ is an axis, not a loop: the heads of all sentences are computed in one batched p
 import keras
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer, check_rate, check_sequence
+from t2t_keras.checks import check, check_integer, check_rate, check_sequence
 from t2t_keras.decoding_cache import KeysValues, cached_positions
-from t2t_keras.layers.attention_scores import scores_named
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.weight_options import (
@@ -20,9 +19,9 @@ from t2t_keras.layers.keras_interface.weight_options import (
 )
 from t2t_keras.layers.masks import both, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.layers.positional_encoding import kind_of_positions
+from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.layers.relative_bias import offsets_in
-from t2t_keras.layers.scaled_dot_product import weighted_values
+from t2t_keras.layers.scaled_dot_product import SCORES, weighted_values
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -44,7 +43,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
             if it acts on queries and keys, or on scores, such as "t5" and "alibi"; the paper's
             encodings act on the embeddings.
         attention: kind of scores: "scaled" as in the paper, "unscaled" without the division by
-            √d_k, or "additive", `v · tanh(q + k)`. See attention_scores.py.
+            √d_k, or "additive", `v · tanh(q + k)`. See scaled_dot_product.py.
         kernel_initializer, bias_initializer, kernel_regularizer, bias_regularizer,
             kernel_constraint, bias_constraint: of the four projections; see `keras.layers.Dense`.
 
@@ -104,16 +103,14 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.positions = positions
         self.encode_heads = self.relative_bias = None
         if positions is not None:
-            kind = kind_of_positions(positions)
+            kind = POSITIONAL_ENCODINGS[positions]
             self.encode_heads = kind.encode_heads
             if kind.bias is not None:
                 layer = {"dtype": self.dtype_policy, "name": "relative_bias"}
                 self.relative_bias = kind.bias(num_heads, causal, **layer)
         self.attention = attention
-        self.scores = scores_named(attention)
+        self.scores = SCORES[attention]
         self.score_vector = None  # only additive attention has one
-        check_boolean("causal", causal)
-        check_boolean("use_bias", use_bias)
         check_rate("dropout", dropout)
 
         def projection(width, name):

@@ -7,7 +7,7 @@ target at once, for training and scoring; `decode_step` decodes one position at 
 import keras
 
 from pipelines.registry import Registry
-from t2t_keras.checks import check_boolean, check_sequence
+from t2t_keras.checks import check_sequence
 from t2t_keras.layers.encoder import EncoderBlock
 from t2t_keras.layers.stack import Block, Stack
 
@@ -44,7 +44,6 @@ class DecoderBlock(Block):
 
     def __init__(self, *values, cross_attention=True, **settings):
         super().__init__(*values, **settings)
-        check_boolean("cross_attention", cross_attention)
         self.self_attention = self.make_self_attention(causal=True)
         self.cross_attention = self.make_attention("cross_attention") if cross_attention else None
         self.feed_forward = self.make_feed_forward("feed_forward")

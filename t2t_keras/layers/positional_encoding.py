@@ -13,7 +13,7 @@ import numpy as np
 from keras import ops
 
 from pipelines.registry import Registry
-from t2t_keras.checks import check, check_boolean, check_choice, check_integer, check_sequence
+from t2t_keras.checks import check, check_integer, check_sequence
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias
@@ -79,9 +79,6 @@ class PositionalEncoding(OutputShapes, keras.layers.Layer):
                 "sequence, or use an encoding without a limit, such as sinusoidal positions"
             )
 
-    def get_config(self):
-        return {**super().get_config(), "offset": self.offset}
-
 
 @keras.saving.register_keras_serializable("t2t_keras")
 class SinusoidalPositionalEncoding(PositionalEncoding):
@@ -110,15 +107,18 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
 
     def __init__(self, interleaved=True, offset=0, largest_is_1=None, **kwargs):
         super().__init__(offset, **kwargs)
-        check_boolean("interleaved", interleaved)
-        largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
-        check_boolean("largest_is_1", largest_is_1)
         self.interleaved = interleaved
-        self.largest_is_1 = largest_is_1
+        self.largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
 
     def build(self, x_shape):
         check_sequence("x", x_shape)
-        check_sinusoid_width(x_shape[-1], self.largest_is_1)
+        self.check_width(x_shape[-1])
+
+    def check_width(self, d_model):
+        """Checks that d_model is even, and with `largest_is_1` that d_model / 2 − 1 is not 0."""
+        least = 4 if self.largest_is_1 else 2
+        allowed = f"even{' and at least 4' if least == 4 else ''} with sinusoidal positions"
+        check(d_model % 2 == 0 and d_model >= least, "d_model", d_model, allowed)
 
     def call(self, x, start=0):
         _, length, d_model = ops.shape(x)
@@ -129,20 +129,6 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
     def encodings(self, positions, d_model):
         """Computes the encodings `[length, d_model]` of float positions `[length]`."""
         return sinusoids(positions, d_model, self.interleaved, self.largest_is_1)
-
-    def get_config(self):
-        settings = {"interleaved": self.interleaved, "largest_is_1": self.largest_is_1}
-        return {**super().get_config(), **settings}
-
-
-def check_sinusoid_width(d_model, largest_is_1=False):
-    """Checks that d_model is even, and for tensor2tensor's form that d_model / 2 − 1 is not 0."""
-    check(
-        d_model % 2 == 0 and (not largest_is_1 or d_model >= 4),
-        "d_model",
-        d_model,
-        f"even{' and at least 4' if largest_is_1 else ''} with sinusoidal positions",
-    )
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -196,23 +182,6 @@ class LearnedPositionalEncoding(PositionalEncoding):
         encoding = ops.take(self.table, ops.minimum(rows, self.max_length - 1), axis=0)
         return x + ops.where(rows[:, None] < self.max_length, encoding, float("nan"))
 
-    def get_config(self):
-        return {**super().get_config(), "max_length": self.max_length}
-
-
-def check_learned_offset(config):
-    check(
-        config.position_offset < config.max_length,
-        "position_offset",
-        config.position_offset,
-        f"below max_length={config.max_length} with learned positions",
-    )
-
-
-def check_no_offset(config):
-    offset = config.position_offset
-    check(offset == 0, "position_offset", offset, f"0 with positions={config.positions!r}")
-
 
 class Kind(NamedTuple):
     """A kind of positional encoding.
@@ -228,10 +197,8 @@ class Kind(NamedTuple):
     >>> kind = POSITIONAL_ENCODINGS["none"]._replace(bias=logarithmic)
     """
 
-    # Checks the settings of a TransformerConfig, and raises ValueError if they are wrong.
-    check: Callable
     # Creates the `PositionalEncoding` of the embeddings from a TransformerConfig and the keyword
-    # arguments of any Keras layer.
+    # arguments of any Keras layer. Raises ValueError if the settings are wrong.
     make: Callable
     # Encodes queries or keys of self-attention: a function of x, `[..., length, d_k]`, and its
     # positions, int32 `[length]`, or a scalar if all of x is at one position. None: the kind
@@ -248,16 +215,29 @@ def sinusoidal(**options):
     """Returns a kind of sinusoids, given further arguments of `SinusoidalPositionalEncoding`."""
 
     def make(config, **layer):
-        return SinusoidalPositionalEncoding(offset=config.position_offset, **options, **layer)
+        encoding = SinusoidalPositionalEncoding(offset=config.position_offset, **options, **layer)
+        encoding.check_width(config.d_model)
+        return encoding
 
-    return Kind(
-        lambda config: check_sinusoid_width(config.d_model, make(config).largest_is_1), make
-    )
+    return Kind(make)
+
+
+def learned(config, **layer):
+    offset, length = config.position_offset, config.max_length
+    allowed = f"below max_length={length} with learned positions"
+    check(offset < length, "position_offset", offset, allowed)
+    return LearnedPositionalEncoding(length, offset, **layer)
 
 
 def on_heads_only(bias=None):
     """Returns a kind that leaves the embeddings unchanged."""
-    return Kind(check_no_offset, lambda config, **layer: PositionalEncoding(**layer), bias=bias)
+
+    def make(config, **layer):
+        offset, allowed = config.position_offset, f"0 with positions={config.positions!r}"
+        check(offset == 0, "position_offset", offset, allowed)
+        return PositionalEncoding(**layer)
+
+    return Kind(make, bias=bias)
 
 
 # The choices of `TransformerConfig.positions`.
@@ -266,12 +246,7 @@ POSITIONAL_ENCODINGS = Registry(
     "model.positions",
     {
         "sinusoidal": sinusoidal(),
-        "learned": Kind(
-            check=check_learned_offset,
-            make=lambda config, **layer: LearnedPositionalEncoding(
-                config.max_length, config.position_offset, **layer
-            ),
-        ),
+        "learned": Kind(learned),
         "none": on_heads_only(),  # no encoding, as a baseline
         "concatenated": sinusoidal(interleaved=False),  # tensor2tensor's sinusoids
         # the paper's sinusoids in a different order, as in Hugging Face's Marian models
@@ -281,9 +256,3 @@ POSITIONAL_ENCODINGS = Registry(
         "alibi": on_heads_only(lambda heads, causal, **layer: ALiBiBias(heads, **layer)),
     },
 )
-
-
-def kind_of_positions(name):
-    """Returns the `Kind` with this name. Raises `ValueError` for an unknown name."""
-    check_choice("positions", name, POSITIONAL_ENCODINGS)
-    return POSITIONAL_ENCODINGS[name]

@@ -8,7 +8,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from t2t_keras.checks import check, check_boolean, check_integer
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 
 
@@ -30,8 +29,8 @@ class T5Bias(OutputShapes, keras.layers.Layer):
     Args:
         num_heads: h.
         causal: whether all keys are before their query, or at it.
-        buckets: number of buckets.
-        max_distance: all distances from here on share the last bucket.
+        buckets: number of buckets, even and at least 4.
+        max_distance: all distances from here on share the last bucket; at least `buckets`.
 
     Call arguments:
         offsets: int32 `[queries, keys]`.
@@ -45,11 +44,6 @@ class T5Bias(OutputShapes, keras.layers.Layer):
 
     def __init__(self, num_heads, causal, buckets=32, max_distance=128, **kwargs):
         super().__init__(**kwargs)
-        check_integer("num_heads", num_heads)
-        check_boolean("causal", causal)
-        check_integer("buckets", buckets, at_least=4)
-        check(buckets % 2 == 0, "buckets", buckets, "an even number")
-        check_integer("max_distance", max_distance, at_least=buckets)
         self.num_heads = num_heads
         self.causal = causal
         self.buckets = buckets
@@ -71,15 +65,6 @@ class T5Bias(OutputShapes, keras.layers.Layer):
 
     def output_shape_of(self, shape):
         return (self.num_heads, *shape)
-
-    def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "causal": self.causal,
-            "buckets": self.buckets,
-            "max_distance": self.max_distance,
-        }
 
 
 def buckets_of(causal, buckets, max_distance):
@@ -119,7 +104,6 @@ class ALiBiBias(OutputShapes, keras.layers.Layer):
 
     def __init__(self, num_heads, **kwargs):
         super().__init__(**kwargs)
-        check_integer("num_heads", num_heads)
         self.num_heads = num_heads
 
     def call(self, offsets):
@@ -128,9 +112,6 @@ class ALiBiBias(OutputShapes, keras.layers.Layer):
 
     def output_shape_of(self, shape):
         return (self.num_heads, *shape)
-
-    def get_config(self):
-        return {**super().get_config(), "num_heads": self.num_heads}
 
 
 def alibi_slopes(num_heads):

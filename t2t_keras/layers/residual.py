@@ -2,7 +2,7 @@
 
 import keras
 
-from t2t_keras.checks import check_boolean, check_positive, check_rate
+from t2t_keras.checks import check_positive, check_rate
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.layer_norm import LayerNorm
@@ -50,10 +50,7 @@ class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         check_rate("dropout", dropout)
-        check_boolean("pre_norm", pre_norm)
         check_positive("norm_epsilon", norm_epsilon)
-        check_boolean("residual", residual)
-        check_boolean("layer_norm", layer_norm)
         self.supports_masking = True
         self.sublayer = sublayer
         self.pre_norm = pre_norm
@@ -84,16 +81,16 @@ class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
         use_causal_mask=False,
         **tensors,
     ):
-        named = {"value": value, "key": key}
-        tensors |= {name: tensor for name, tensor in named.items() if tensor is not None}
-        options = {
-            "return_attention_scores": return_attention_scores,
-            "use_causal_mask": use_causal_mask,
+        named = {
+            "value": value,
+            "key": key,
+            "return_attention_scores": return_attention_scores or None,
+            "use_causal_mask": use_causal_mask or None,
         }
-        options = {name: True for name, is_set in options.items() if is_set}
+        tensors |= {name: each for name, each in named.items() if each is not None}
         before = self.norm if self.pre_norm else None
         after = None if self.pre_norm else self.norm
-        outputs = self.sublayer(x if before is None else before(x), **tensors, **options)
+        outputs = self.sublayer(x if before is None else before(x), **tensors)
         outputs, *others = outputs if isinstance(outputs, tuple) else (outputs,)
         x = x + self.dropout(outputs) if self.residual else self.dropout(outputs)
         x = x if after is None else after(x)

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.checks import check_boolean, check_integer, check_positive
+from t2t_keras.checks import check_integer, check_positive
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.quantized_matrix import QuantizedMatrix
 from t2t_keras.layers.keras_interface.weight_options import (
@@ -75,8 +75,6 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
-        check_boolean("output_bias", output_bias)
-        check_boolean("mask_zero", mask_zero)
         if scale is not None:
             check_positive("scale", scale)
         self.supports_masking = True
@@ -139,14 +137,6 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
     def output_shape_of(self, shape):
         # Ids are [batch, length]; the vectors of a sequence have one axis more.
         return (*shape, self.d_model) if len(shape) < 3 else (*shape[:-1], self.vocab_size)
-
-    def compute_mask(self, inputs, previous=None):
-        # Keras does not say whether `inputs` are ids or, with `project`, vectors. Ids may be floats
-        # (the default of keras.Input), and vectors may be [rows, d_model]. If the two cannot be
-        # distinguished, the vectors of ids only have the mask from `Masked`.
-        integers = "int" in keras.backend.standardize_dtype(inputs.dtype)
-        ids = len(inputs.shape) == 2 and (integers or inputs.shape[-1] != self.d_model)
-        return padding_mask(inputs) if self.mask_zero and ids else previous
 
     def get_config(self):
         return {

@@ -54,7 +54,7 @@ def computed(engine, method, columns):
         pairs = zip(columns["source"], columns["target"], strict=True)
         return [engine.all_attention(*pair) for pair in pairs]
     source, target = (padded(columns[side], engine.longest) for side in ("source", "target"))
-    results = np.asarray(getattr(engine, method)(source, target))
+    results = getattr(engine, method)(source, target)
     sizes = zip(map(len, columns["target"]), map(len, columns["source"]), strict=True)
     if method == "log_p":
         return [row[:written] for row, (written, _) in zip(results, sizes, strict=True)]

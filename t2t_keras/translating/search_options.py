@@ -2,7 +2,7 @@
 
 from pipelines.text.normalization import SPACE_SIGN
 from t2t_keras.checks import nearest
-from t2t_keras.decoding.search import check_method
+from t2t_keras.decoding.search import METHODS
 from t2t_keras.decoding.search_config import SearchConfig, settings_in
 
 SAMPLING = settings_in("sampling")
@@ -31,7 +31,7 @@ def search_config(config, tokenizer, **changes):
     config = config.changed(**changes)
     config.validate()
     if "method" in changes:  # that of an export need not be known
-        check_method(config.method)
+        METHODS[config.method]  # refuses an unknown one
     size = tokenizer.target.size
     for name in ("banned", "first"):
         if missing := [id for id in getattr(config, name) if id >= size]:

@@ -162,8 +162,6 @@ def test_wrong_arguments_are_named():
         ({"d_k": -1}, "`d_k` must be .* Received: d_k=-1"),
         ({"d_v": 2.5}, "`d_v` must be"),
         ({"dropout": 1.5}, "`dropout` must be .* below 1"),
-        ({"causal": 1}, "`causal` must be True or False"),
-        ({"use_bias": 1}, "`use_bias` must be"),
         ({"attention": "added"}, "`attention` must be one of .*did you mean 'additive'"),
     ],
 )

@@ -5,7 +5,7 @@ import pytest
 from keras import ops
 from support.models.helpers import array, vectors
 
-from t2t_keras.layers.attention_scores import additive_scores, scaled_scores, unscaled_scores
+from t2t_keras.layers.scaled_dot_product import additive_scores, scaled_scores, unscaled_scores
 
 
 def test_only_the_scale_separates_scaled_from_unscaled_scores():

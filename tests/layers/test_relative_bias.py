@@ -75,19 +75,6 @@ def test_biases_are_serialized_and_computed_in_float32(bias):
     assert changed == {"dtype"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"buckets": 7}, "`buckets` must be an even number"),
-        ({"buckets": 2}, "`buckets` must be a whole number of at least 4"),
-        ({"max_distance": 31}, "`max_distance` must be a whole number of at least 32"),
-    ],
-)
-def test_wrong_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=message):
-        T5Bias(2, True, **settings)
-
-
 @pytest.mark.parametrize(("positions", "neighbourhood"), [("t5", None), ("alibi", 3)])
 def test_hypotheses_in_any_slots_have_the_outputs_of_their_whole_sequences(
     positions, neighbourhood

@@ -57,13 +57,7 @@ def test_keras_masks_reach_the_sublayer(pre_norm):
         feed_forward(x, mask=np.ones((1, 3), bool))
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *({name: 1} for name in ("dropout", "pre_norm", "residual", "layer_norm")),
-        {"norm_epsilon": 0},
-    ],
-)
+@pytest.mark.parametrize("settings", [{"dropout": 1}, {"norm_epsilon": 0}])
 def test_wrong_settings_are_refused(settings):
     (name,) = settings
     with pytest.raises(ValueError, match=f"`{name}` must be"):

@@ -2,8 +2,6 @@
 
 import keras
 
-from t2t_keras.checks import check, nearest
-
 # Settings of layers with `Dense` sub-layers: those of `keras.layers.Dense`.
 DENSE_OPTIONS = (
     "kernel_initializer",
@@ -24,21 +22,11 @@ EMBEDDING_OPTIONS = (
 def taken_from(settings, names):
     """Removes the options with these names from `settings`, and returns those that are given.
 
-    A class is replaced by an instance, as in Keras. Raises `ValueError` for a value that Keras does
-    not know. Options that are not given stay Keras' defaults.
+    A class is replaced by an instance, as in Keras. Options that are not given stay Keras'
+    defaults.
     """
     options = {name: settings.pop(name) for name in names if name in settings}
-    for name, value in options.items():
-        kind = name.rpartition("_")[2]
-        choices = getattr(keras, f"{kind}s")
-        try:
-            known = choices.get(value)
-        except (TypeError, ValueError):
-            suggestion = nearest(value, dir(choices)) if isinstance(value, str) else ""
-            check(False, name, value, f"a name or an object of keras.{kind}s{suggestion}")
-        if isinstance(value, type):
-            options[name] = known
-    return options
+    return {name: x() if isinstance(x, type) else x for name, x in options.items()}
 
 
 def for_one_layer(options):

@@ -5,7 +5,7 @@ import functools
 import keras
 
 from t2t_keras.layers import MultiHeadAttention
-from t2t_keras.layers.attention_scores import SCORES
+from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import last, scores

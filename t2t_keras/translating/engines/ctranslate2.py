@@ -10,7 +10,6 @@ after little more than a second.
 
 import numpy as np
 
-from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses, Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
@@ -130,7 +129,7 @@ class CTranslate2Engine(Engine):
 
     def log_p(self, source, target):
         sides = [[row[row != PADDING] for row in ids] for ids in (source, target)]
-        return stacked(self.model.log_p(*sides), target.shape[1:])
+        return self.model.log_p(*sides)
 
     def attention(self, source, target):
         weights = [
@@ -139,7 +138,7 @@ class CTranslate2Engine(Engine):
         ]
         if (self.record["alignment"] or {}).get("shifted"):
             weights = [np.concatenate([each[1:], each[-1:]]) for each in weights]
-        return stacked(weights, (target.shape[1], source.shape[1]))
+        return weights
 
     def close(self):
         self.model.translator.unload_model()

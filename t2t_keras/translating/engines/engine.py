@@ -114,11 +114,14 @@ class Engine:
         raise NotImplementedError
 
     def log_p(self, source, target):
-        """Returns log P of each target token, `[rows, target]`; ids include the end tokens."""
+        """Returns log P of the target tokens of each row; ids include the end tokens.
+
+        A row may, but need not, be padded to the width of its batch.
+        """
         raise NotImplementedError
 
     def attention(self, source, target):
-        """Returns the attention weights that align words, `[rows, target, source]`."""
+        """Returns weights `[target, source]` of each row that align words, padded as in `log_p`."""
         raise NotImplementedError
 
     def attention_sizes(self):

@@ -9,14 +9,13 @@ import threading
 import numpy as np
 
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
-from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
-from t2t_keras.decoding.search import METHODS, check_method, method_of, needs_draws
+from t2t_keras.decoding.search import METHODS, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
@@ -68,7 +67,6 @@ class LiteRTEngine(Engine):
                 "--constrain does not work with LiteRT, which does not know trees. Give the run, "
                 "with --engine=tensorflow"
             )
-        check_method(config.method)
         width = self.exported.beam
         if config.method == "beam" or phrases:
             self.check_width(config, phrases)
@@ -130,7 +128,7 @@ class LiteRTEngine(Engine):
         for index in sorted(range(len(rows)), key=lambda index: [x.size for x in rows[index]]):
             with self.lock:
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
-        return stacked(found, target.shape[1:])
+        return found
 
     @property
     def has_attention(self):
@@ -143,7 +141,7 @@ class LiteRTEngine(Engine):
             with on_numpy():
                 (each,) = chosen(layers[:, None], self.alignment)
             weights.append(each)
-        return stacked(weights, (target.shape[1], source.shape[1]))
+        return weights
 
     def attention_sizes(self):
         return self.layout["attention"]

@@ -99,19 +99,3 @@ def test_a_penalty_counts_once_in_the_training_step():
     ):
         rate = 0.02 if weight.path.endswith("kernel") else 0.0
         np.testing.assert_allclose(penalized, without - rate * old, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"kernel_initializer": "he_norml"}, "of keras.initializers .did you mean 'he_normal'"),
-        ({"bias_regularizer": "l3"}, "`bias_regularizer` must be a name .*keras.regularizers"),
-        ({"kernel_constraint": 3}, "Received: kernel_constraint=3"),
-    ],
-)
-def test_unknown_options_are_refused(options, message):
-    for layer_class, settings, _ in LAYERS.values():
-        with pytest.raises(ValueError, match=message):
-            layer_class(**settings, **options)
-    with pytest.raises(ValueError, match="`embeddings_initializer` must be"):
-        SharedEmbedding(20, 8, embeddings_initializer="normall")

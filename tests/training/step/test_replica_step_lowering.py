@@ -25,8 +25,8 @@ from t2t_keras import (
 )
 from t2t_keras.decoding.search import method_of
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.layers.attention_scores import SCORES
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
+from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.models import model_class
 from t2t_keras.training.adam import Adam
 from t2t_keras.training.step.trainable_models import trainable
