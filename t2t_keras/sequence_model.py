@@ -166,6 +166,8 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         mask = padding_mask(source)
         return mask if self.config.source_end else mask & ops.not_equal(source, END)
 
+    steps_at_once = False  # whether `decode_step` takes several successive tokens
+
     @property
     def input_dtype(self):
         """The dtype that Keras assumes for inputs when it exports the model."""

@@ -82,6 +82,11 @@ class Transformer(SequenceModel):
     def embedding_options(self):
         return {"scale": self.config.embedding_scale}
 
+    @property
+    def steps_at_once(self):
+        """Whether `decode_step` takes several successive tokens."""
+        return self.config.block == "transformer" and self.config.decoder_neighbourhood is None
+
     def build_layers(self):
         vectors = (None, None, self.config.d_model)
         for layer in (
@@ -175,7 +180,9 @@ class Transformer(SequenceModel):
 
         Args:
             tokens: ids `[rows]`, the tokens at `position`: the begin id (1) at position 0, then the
-                tokens chosen after the previous step. Row = sentence · beams + beam.
+                tokens chosen after the previous step. Row = sentence · beams + beam. Or, for one
+                hypothesis per sentence, ids `[sentences, length]`, the tokens at `position` and
+                after it, if `steps_at_once`. Row = sentence · length + position.
             position: index of the position, from 0; an int or a scalar tensor.
             cache: from `start_decoding` or the previous step.
             memory: from `start_decoding`.
@@ -189,11 +196,13 @@ class Transformer(SequenceModel):
         """
         rolling = self.config.decoder_neighbourhood is not None
         first = keys_values_in(cache)
-        beams = beams_of(tokens, first.keys, visible)
+        beams, length = beams_of(tokens, first.keys, visible), 1
+        if len(tokens.shape) == 2:
+            beams, length = 1, tokens.shape[1]
         position = ops.cast(position, "int32")
-        x = self.embed_target(tokens[:, None], start=position)
+        x = self.embed_target(ops.reshape(tokens, (-1, length)), start=position)
         x = ops.reshape(x, (-1, self.config.d_model))
-        step = decoding_step(first, position, beams, visible, rolling)
+        step = decoding_step(first, position, beams, visible, rolling, length)
         x, cache = self.decoder.decode_step(
             x, step, cache, memory.keys_values, over_heads(memory.mask)
         )

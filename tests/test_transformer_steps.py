@@ -24,6 +24,13 @@ def test_cached_decoding_equals_uncached(settings):
         tokens = ops.array(inputs["target"][:, position])
         logits, cache = model.decode_step(tokens, position, cache, memory)
         np.testing.assert_allclose(array(logits), expected[:, position], rtol=0, atol=1e-5)
+    if not model.steps_at_once:
+        return
+    for first, last in ((2, 3), (1, 6)):  # the second replaces what the first has read
+        tokens = ops.array(inputs["target"][:, first:last])
+        logits, cache = model.decode_step(tokens, first, cache, memory)
+        logits = array(logits).reshape((*tokens.shape, -1))
+        np.testing.assert_allclose(logits, expected[:, first:last], rtol=0, atol=1e-5)
 
 
 def test_wrong_arguments_are_refused():

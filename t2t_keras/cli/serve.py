@@ -35,7 +35,7 @@ from t2t_keras.cli.main import show_info
 from t2t_keras.cli.process.backend import load_backend, set_log_level
 from t2t_keras.serving.limits import Limits
 
-DTYPE, TRUST, ENGINE = shared_flags("dtype", "trust", "engine")
+DTYPE, TRUST, ENGINE, DRAFT = shared_flags("dtype", "trust", "engine", "draft")
 HOST = flags.DEFINE_string("host", "127.0.0.1", "Address to listen on; 0.0.0.0: all.")
 PORT = flags.DEFINE_integer("port", 8501, "Port to listen on; 0 chooses a free one.", 0, 65535)
 ALLOWED_HOSTS = define_list(
@@ -105,7 +105,9 @@ def main(arguments):
     if folders and all(map(is_export, folders)):
         refuse_unused([TRUST], "with an export, which executes no plug-in files")
     trust_given(folders)
-    models = find_models(arguments, NAME.value, ENGINE.value, DTYPE.value, GLOSSARY.value)
+    models = find_models(
+        arguments, NAME.value, ENGINE.value, DTYPE.value, GLOSSARY.value, DRAFT.value
+    )
     with listening(HOST.value, PORT.value) as sock:
         newest = [versions[max(versions)] for each in models if (versions := each.find())]
         for version in newest:

@@ -15,6 +15,7 @@ from t2t_keras.runs.exports.fitting import (
     open_version,
     requested,
 )
+from t2t_keras.runs.open_engine import with_draft
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.versions import ModelSource
 from t2t_keras.translating.exports import (
@@ -28,7 +29,7 @@ from t2t_keras.translating.exports import (
 from t2t_keras.translating.languages import languages_in_name, languages_of
 
 
-def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=()):
+def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=(), draft=None):
     """Returns the `ModelSource` of each argument, RUN or NAME=RUN, given the values of flags."""
     if not arguments:
         raise ValueError("takes the folders of runs, RUN or NAME=RUN. Received: none")
@@ -41,12 +42,18 @@ def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=()):
     models = []
     for given, folder in named:
         find, load = find_versions(folder, engine, dtype)
+        load = functools.partial(load_with_draft, load, draft) if draft else load
         model = name or given or run_name(folder)
         models.append(ModelSource(model, find, load, languages_for(folder, model, find())))
     names = [model.name for model in models]
     check_names(names)
     paths = glossary_paths(glossaries, names)
     return [model._replace(glossary=paths.get(model.name)) for model in models]
+
+
+def load_with_draft(load, draft, version):
+    """Returns the engine of a version, with a draft."""
+    return with_draft(load(version), draft)
 
 
 def split_name(argument):

@@ -45,10 +45,10 @@ from typing import Any, NamedTuple
 from absl import flags
 
 from pipelines.atomic_files import json_digest
-from t2t_keras.cli.flags.engine_flags import IMPORTS, opened_model
+from t2t_keras.cli.flags.engine_flags import IMPORTS, TRUST, opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import search_changes
-from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused
+from t2t_keras.cli.flags.shared_flags import not_with, only_with, refuse_unused, shared_flags
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
@@ -66,6 +66,7 @@ from t2t_keras.cli.text_files.translate_on_apache_beam import (
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.translating.request import SEARCH, Request
 
+(DRAFT,) = shared_flags("draft")
 INPUT = flags.DEFINE_string(
     "input", None, "Text file to translate, or several with --apache_beam. Default: standard input."
 )
@@ -111,7 +112,7 @@ only_with([JSON], CONFIDENCE)
 not_with(PREFIXES, PREFIX)
 not_with(APACHE_BEAM, IMPORTS, why=", whose workers execute no plug-in file")
 # Files with a line for each input line, and documents whose elements span lines.
-not_with(APACHE_BEAM, PREFIXES, REQUIRE, MARKUP)
+not_with(APACHE_BEAM, PREFIXES, REQUIRE, MARKUP, DRAFT)
 
 
 def main(arguments):
@@ -149,11 +150,14 @@ class TranslationModel(NamedTuple):
 
 def load_model(folders):
     """Returns the `TranslationModel` of an export, a run or an ensemble, with checked options."""
+    from t2t_keras.runs.open_engine import with_draft
     from t2t_keras.translating.required_phrases import loaded_glossary
 
     changes = search_changes()
     translator, identity = opened_model(folders, method=changes.get("method"))
     engine = translator.engine
+    if DRAFT.value:
+        with_draft(engine, DRAFT.value, TRUST.value)
     given = {name: flag.value for name, flag in OF_ALL_LINES.items()}
     options = {"n_best": N_BEST.value, **changes}
     options |= {name: value for name, value in given.items() if value is not None}
@@ -162,6 +166,8 @@ def load_model(folders):
     own = {"prefixes": ["a"]} if PREFIXES.value else {}
     own |= {"require": [["a"]]} if REQUIRE.value else {}
     config = translator.check(options, **own)
+    if DRAFT.value and config.beam > 1:
+        raise ValueError("--draft is for greedy search. Add --beam=1")
     style = {"scores": SCORES.value, "as_json": JSON.value, "alignments": ALIGNMENTS.value}
     formatted = functools.partial(lines_of, count=config.n_best, **style)
     identity |= given | {"search": dataclasses.asdict(config)}

@@ -15,9 +15,11 @@ length limit. Since log P ≤ 0 and α ≥ 0, no continuation of a live hypothes
 
     log P / ((5 + limit) / 6)^α
 
-The search for a sentence stops when this bound, computed for its most likely live hypothesis, is
-not above the score of its `n_best`-th best finished hypothesis. No later step can then change the
-result.
+With `stopping="exact"`, the search for a sentence stops when this bound, computed for its most
+likely live hypothesis, is not above the score of its `n_best`-th best finished hypothesis. No later
+step can then change the result. Two other rules stop earlier, and may miss a better hypothesis:
+"first" divides by the penalty of the present length instead of the limit, and "patience" stops when
+`beam` hypotheses have ended.
 
 lone_search.py repeats this search for one sentence, for speed; a test holds both equal.
 """
@@ -112,18 +114,22 @@ class BeamSearch:
     def unfinished(self, state):
         """Returns booleans `[sentences]`: whether the result of each sentence may still improve."""
         limits, best_live = state.limits, state.live.scores[:, 0]
-        open_sentences = (state.position < limits) & (best_live > IMPOSSIBLE)
-        if self.config.early_stopping:
-            bound = best_live / length_penalty(limits, self.config, state.extras.get("alpha"))
-            open_sentences = open_sentences & (bound > self.worst_result(state))
-        return open_sentences
+        can_continue = (state.position < limits) & (best_live > IMPOSSIBLE)
+        if self.config.stopping == "patience":
+            return can_continue & (self.finished_score(state, "beam") == IMPOSSIBLE)
+        length = limits if self.config.stopping == "exact" else state.position
+        bound = best_live / length_penalty(length, self.config, state.extras.get("alpha"))
+        return can_continue & (bound > self.finished_score(state, "n_best"))
 
-    def worst_result(self, state):
-        """Returns the score of each sentence's worst result so far, or −∞: `[sentences]`."""
-        n_best = state.extras.get("n_best")
-        if n_best is None:
-            return state.finished.scores[:, self.config.n_best - 1]
-        return ops.take_along_axis(state.finished.scores, n_best[:, None] - 1, axis=1)[:, 0]
+    def finished_score(self, state, rank):
+        """Returns the score of each sentence's finished hypothesis of a rank, or −∞: `[sentences]`.
+
+        `rank` is the name of the setting that is the rank: "n_best" or "beam".
+        """
+        scores, ranks = state.finished.scores, state.extras.get(rank)
+        if ranks is None:
+            return scores[:, getattr(self.config, rank) - 1]
+        return ops.take_along_axis(scores, ranks[:, None] - 1, axis=1)[:, 0]
 
     def step(self, state):
         """Returns the state after one more token."""

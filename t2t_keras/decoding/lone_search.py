@@ -102,16 +102,17 @@ def greedy(steps, config, limit):
 
 def beam_search(steps, config, limit):
     """Returns the tokens and the scores of the best hypotheses, as `BeamSearch` finds them."""
-    beam, worst = config.beam, config.n_best - 1
+    beam, stopping, worst = config.beam, config.stopping, config.n_best - 1
     live, written = np.full(beam, IMPOSSIBLE, "float32"), [[]] * beam
     finished, outputs = live.copy(), [[]] * beam
-    live[0], newest, bound = (
-        0,
-        np.full(beam, BEGIN, "int32"),
-        length_penalty(np.array([limit]), config)[0],
-    )
+    live[0], newest = 0, np.full(beam, BEGIN, "int32")
+    penalty = length_penalty(np.array(limit), config)
     while steps.position < limit and live[0] > IMPOSSIBLE:
-        if config.early_stopping and not live[0] / bound > finished[worst]:
+        if stopping == "patience" and finished[-1] > IMPOSSIBLE:
+            break
+        if stopping == "first":
+            penalty = length_penalty(np.array(steps.position), config)
+        if stopping != "patience" and not live[0] / penalty > finished[worst]:
             break
         log_p, ids = steps.top_tokens(newest, 2 * beam)
         log_p += live[:, None]

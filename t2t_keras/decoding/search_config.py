@@ -23,8 +23,9 @@ class SearchConfig:
         extra_length: maximum length of an output beyond its source, in tokens. The paper: 50;
             parsing: 300.
         n_best: hypotheses returned for each sentence; in sampling, hypotheses drawn.
-        early_stopping: stop when no live hypothesis can become one of the `n_best` best. It does
-            not change the results.
+        stopping: when a beam search stops: "exact", when no other hypothesis can become one of the
+            `n_best` best; "first", when no live hypothesis would be one of them if it ended now;
+            "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq.
         temperature: divisor of the logits in sampling; below 1 favors likely tokens.
         top_k: number of most likely tokens that sampling draws from; 0: all.
         top_p: minimum total probability of the tokens that sampling draws from: as few as possible,
@@ -47,7 +48,7 @@ class SearchConfig:
     penalty: str = setting("gnmt", choices=("gnmt", "marian"))
     extra_length: int = setting(50, at_least=0, at_most=10_000)
     n_best: int = setting(1, at_least=1, at_most=100_000)
-    early_stopping: bool = True
+    stopping: str = setting("exact", choices=("exact", "first", "patience"))
     temperature: float = setting(1.0, group="sampling", above=0)
     top_k: int = setting(0, group="sampling", at_least=0)
     top_p: float = setting(1.0, group="sampling", above=0, at_most=1)

@@ -11,7 +11,9 @@ CTRANSLATE2_DTYPES = ("float32", "bfloat16", "float16", "int8")
 LITERT_DTYPES = ("float32", "int8")
 LITERT_MODEL, PORTABLE_MODEL = "model.tflite", "portable.tflite"
 
-SEARCH = ("method", "beam", "alpha", "penalty", "extra_length")  # settings fixed in an export
+STEPS = 8  # successive tokens for which LiteRT's program "steps" computes a step each
+# Settings fixed in an export.
+SEARCH = ("method", "beam", "alpha", "penalty", "stopping", "extra_length")
 CONSTRAINTS = settings_in("constraint")  # further ones, which CTranslate2 lacks
 RECORDED = ("to", "languages", "n_best")
 

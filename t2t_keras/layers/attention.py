@@ -282,9 +282,9 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
             return self.output_projection(step.join_heads(heads))
         keys, values = self.key(x), self.value(x)
         if self.encode_heads is not None:
-            keys = ops.reshape(keys, (-1, self.d_k))
+            keys = step.split_heads(keys, self.num_heads)
             queries, keys = (self.encode_heads(y, step.position) for y in (queries, keys))
-            keys = ops.reshape(keys, (-1, self.num_heads * self.d_k))
+            keys = step.join_heads(keys)
         heads, cache = step.attend(self, queries, keys, values, cache)
         return self.output_projection(step.join_heads(heads)), cache
 

@@ -87,15 +87,33 @@ def engine_of_runs(folders, to, trust, weights):
     return first.engine_with(Ensemble([run.model(weights) for run in (first, *others)]))
 
 
-def load_translator(*folders, weights=None, to=None, engine="auto", dtype=None, trust=False):
+def with_draft(engine, folder, trust=False):
+    """Returns an engine after `Engine.use_draft` of the run or export in a folder."""
+    dtype = engine.dtype if engine.kind == "litert" and not is_export(folder) else None
+    draft = open_engine([folder], engine.kind, dtype, trust=trust)
+    if draft.tokenizer.contents() != engine.tokenizer.contents():
+        raise ValueError(
+            f"{folder} cannot be a draft of {engine.name}, because their vocabularies differ. A "
+            "student that t2t-distill trains has its teacher's"
+        )
+    engine.use_draft(draft)
+    return engine
+
+
+def load_translator(
+    *folders, weights=None, to=None, engine="auto", dtype=None, trust=False, draft=None
+):
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
     Args:
         *folders: paths of the folders.
         weights, engine, dtype: see `open_engine`.
         to, trust: see `Run`. An export executes no plug-in file.
+        draft: path of a run or export with the same vocabulary, a small model that proposes tokens
+            to greedy search (`beam=1`).
     """
     from t2t_keras.translating.translator import Translator
 
     found = open_engine([*map(str, folders)], engine, dtype, weights, to, trust)
+    found = with_draft(found, str(draft), trust) if draft else found
     return Translator(found, to or found.tag)

@@ -1,9 +1,11 @@
 """Every search, compared with all hypotheses that the constraints allow, also if they are few."""
 
+import numpy as np
 import pytest
 from support.models.table_model import END, TableModel, allowed, random_constraints, search_table
 
 from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.ensemble import Ensemble
 
 SEARCHES = {
@@ -73,11 +75,55 @@ def test_a_beam_of_1_without_length_penalty_is_greedy_search(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_early_stopping_changes_no_result(seed):
+def test_stopping_early_changes_no_result(seed, monkeypatch):
     model, limits = TableModel(seed, vocabulary=12, end=1.0), (3, 8, 12)
     for alpha in (0.0, 0.6):
         settings = {"beam": 4, "alpha": alpha}
-        complete = search_table(model, limits, **settings, n_best=4, early_stopping=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(BeamSearch, "finished_score", lambda *_: IMPOSSIBLE)
+            complete = search_table(model, limits, **settings, n_best=4)
         for n_best in (1, 3):
             early = search_table(model, limits, **settings, n_best=n_best)
             assert early == [hypotheses[:n_best] for hypotheses in complete]
+
+
+def stopped(model, limit, stopping, beam=3):
+    """Returns the best hypothesis of a beam search over a `TableModel`, in plain Python."""
+    live, finished = [(0.0, ())], [(-np.inf, ())]
+    for length in range(1, limit + 1):
+        candidates = sorted(
+            (
+                (log_p + model.log_p[length - 1, (1, *tokens)[-1], token], (*tokens, token))
+                for log_p, tokens in live
+                for token in range(END, model.logits.shape[-1])
+            ),
+            reverse=True,
+        )
+        ended = [each for each in candidates[:beam] if each[1][-1] == END]
+        finished += [(log_p / penalty(length), tokens) for log_p, tokens in ended]
+        live = [each for each in candidates[: 2 * beam] if each[1][-1] != END][:beam]
+        best, log_p = max(finished), live[0][0]
+        if {
+            "exact": log_p / penalty(limit) <= best[0],
+            "first": log_p / penalty(length) <= best[0],
+            "patience": len(finished) > beam,
+        }[stopping]:
+            break
+    return best
+
+
+def penalty(length, alpha=1.5):
+    return ((5 + length) / 6) ** alpha
+
+
+def test_each_rule_for_stopping_finds_what_the_same_rule_finds_in_plain_python():
+    results = {}
+    for stopping in ("exact", "first", "patience"):
+        for seed in range(40):
+            model = TableModel(seed, vocabulary=12, end=1.0)
+            settings = {"beam": 3, "alpha": 1.5, "stopping": stopping}
+            (((score, tokens),),) = search_table(model, (12,), **settings)
+            expected, best = stopped(model, 12, stopping)
+            assert (tokens, score) == (best, pytest.approx(expected, abs=1e-5)), (stopping, seed)
+            results.setdefault(stopping, []).append(tokens)
+    assert results["exact"] != results["first"] != results["patience"] != results["exact"]

@@ -68,7 +68,7 @@ def test_tokens_and_scores_are_equal():
             alpha=float(random.choice([0, 0.6, 1.5])),
             penalty=str(random.choice(["gnmt", "marian"])),
             extra_length=int(random.choice([0, 3, 40])),
-            early_stopping=bool(random.integers(2)),
+            stopping=str(random.choice(["exact", "first", "patience"])),
         )
         longest = None if seed % 3 else int(random.integers(1, 20))
         source = np.zeros((1, 12), "int32")

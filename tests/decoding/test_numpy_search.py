@@ -107,7 +107,7 @@ def test_finished_sentences_leave_the_batch():
 
 
 def test_an_output_may_be_as_long_as_the_model_allows_and_no_longer():
-    config = SearchConfig(extra_length=1000, early_stopping=False)
+    config = SearchConfig(extra_length=1000)
     found = numpy_search(method_of(TableModel(0, end=-99.0), config), SOURCE[:2], 20)
     assert ((found.tokens > 0).sum(axis=2) == 20).all()
 

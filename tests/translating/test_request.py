@@ -9,10 +9,10 @@ from t2t_keras.translating.request import FIELDS, SEARCH, Request, descriptions,
 def test_a_request_has_every_setting_of_a_search_and_changes_those_that_it_says():
     assert {*SEARCH} == {field.name for field in dataclasses.fields(SearchConfig)} < {*FIELDS}
     assert Request("a").search() == {}
-    assert Request("a", beam=2, alpha=0.0, early_stopping=False).search() == {
+    assert Request("a", beam=2, alpha=0.0, stopping="first").search() == {
         "beam": 2,
         "alpha": 0.0,
-        "early_stopping": False,
+        "stopping": "first",
     }
 
 

@@ -22,6 +22,7 @@ _t2t_words() {
         sample
         seed=
         source=@file
+        stopping=exact|first|patience
         target=@file
         temperature=
         to=
@@ -134,6 +135,7 @@ _t2t_words() {
         sample
         seed=
         source=@file
+        stopping=exact|first|patience
         temperature=
         to=
         tokenize=13a|intl|char|none|zh|ja-mecab|ko-mecab
@@ -168,6 +170,7 @@ _t2t_words() {
         renew
         sample
         seed=
+        stopping=exact|first|patience
         temperature=
         to=
         top_k=
@@ -257,6 +260,7 @@ _t2t_words() {
         sample
         seed=
         source=@file
+        stopping=exact|first|patience
         temperature=
         to=
         top_k=
@@ -342,6 +346,7 @@ _t2t_words() {
         api_key_file=@file
         batch_wait_ms=
         client_timeout_seconds=
+        draft=@folder
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
         glossary=@file
@@ -398,6 +403,7 @@ _t2t_words() {
         confidence
         constrain=tree
         document=@folder
+        draft=@folder
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
         extra_length=
@@ -422,6 +428,7 @@ _t2t_words() {
         scores
         seed=
         split=auto|off
+        stopping=exact|first|patience
         temperature=
         to=
         top_k=
@@ -513,7 +520,7 @@ _t2t_settings='
         config.search.penalty=gnmt|marian
         config.search.extra_length=
         config.search.n_best=
-        config.search.early_stopping=True|False
+        config.search.stopping=exact|first|patience
         config.search.temperature=
         config.search.top_k=
         config.search.top_p=

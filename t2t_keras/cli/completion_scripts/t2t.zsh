@@ -84,7 +84,7 @@ _t2t_settings() {
         '--config.search.penalty:length penalty by which log P is divided: "gnmt", ((5 + length) / 6)^α, as in the paper; or "marian", length^α, as in Marian, Hugging Face and CTranslate2'
         '--config.search.extra_length:maximum length of an output beyond its source, in tokens'
         '--config.search.n_best:hypotheses returned for each sentence; in sampling, hypotheses drawn'
-        '--config.search.early_stopping:stop when no live hypothesis can become one of the `n_best` best'
+        '--config.search.stopping:when a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq'
         '--config.search.temperature:divisor of the logits in sampling; below 1 favors likely tokens'
         '--config.search.top_k:number of most likely tokens that sampling draws from; 0: all'
         '--config.search.top_p:minimum total probability of the tokens that sampling draws from: as few as possible, the most likely ones; 1: all'
@@ -171,7 +171,7 @@ _t2t_settings() {
     --config.training.average) compadd unless_worse always ;;
     --config.search.method) compadd beam sample ;;
     --config.search.penalty) compadd gnmt marian ;;
-    --config.search.early_stopping) compadd True False ;;
+    --config.search.stopping) compadd exact first patience ;;
     --config.search.constrain) compadd tree ;;
     --config.data.cleaning.nfc) compadd True False ;;
     --config.data.cleaning.control_characters) compadd True False ;;
@@ -222,6 +222,7 @@ _t2t() {
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with source sentences for --choose_alignment]:source:_files' \
+        '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--target=[Text file with the translations of --source]:target:_files' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
@@ -314,6 +315,7 @@ _t2t() {
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with the sentences that a run translates]:source:_files' \
+        '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--tokenize=[sacreBLEU'\''s tokenizer for BLEU]:tokenize:(13a intl char none zh ja-mecab ko-mecab)' \
@@ -344,6 +346,7 @@ _t2t() {
         '--renew[Write again, each with its own options, all exports in the run'\''s folder that do not have the run'\''s present weights or settings]' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
+        '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
@@ -415,6 +418,7 @@ _t2t() {
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--source=[Text file with the test set'\''s source sentences]:source:_files' \
+        '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \
@@ -488,6 +492,7 @@ _t2t() {
         '--api_key_file=[Text file with an API key per line; lines that begin with # are ignored]:api_key_file:_files' \
         '--batch_wait_ms=[Time that a batch waits for more texts, in milliseconds]:batch_wait_ms: ' \
         '--client_timeout_seconds=[Time in seconds that a client may take to send a request, to begin the next one on the same connection, or to read a part of its answer]:client_timeout_seconds: ' \
+        '--draft=[Run or export of a small model with the same vocabulary]:draft:_files -/' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--glossary=[Glossary for requests without one of their own, a file as in t2t-translate: FILE, or with several models NAME=FILE,NAME=FILE]:glossary:_files' \
@@ -535,6 +540,7 @@ _t2t() {
         '--confidence[Confidence of each word of a translation, from 0 to 1]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--document=[Comma-separated documents to translate, or folders of them: Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, Markdown, XLIFF, TMX, PO, JSON, subtitles, CSV, text]:document:_files -/' \
+        '--draft=[Run or export of a small model with the same vocabulary]:draft:_files -/' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
@@ -559,6 +565,7 @@ _t2t() {
         '--scores[Write each translation'\''s score and a tab before it]' \
         '--seed=[Random seed for sampling]:seed: ' \
         '--split=[Division into sentences: "auto" translates each sentence by itself and keeps the line breaks and spaces between sentences, "off" translates the text as one sentence]:split:(auto off)' \
+        '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
         '--top_k=[Number of most likely tokens that sampling draws from; 0: all]:top_k: ' \

@@ -13,11 +13,10 @@ METHOD = flags.DEFINE_string(
     "Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a "
     "file of the run). Default: that of the run.",
 )
-# No flags for three fields: the method has its own, commands with n-best lists define --n_best, and
-# early stopping does not change the results.
+# No flags for two fields: the method has its own, and commands with n-best lists define --n_best.
 BY_NAME = define_flags(
     SearchConfig,
-    leave_out=("method", "n_best", "early_stopping"),
+    leave_out=("method", "n_best"),
     notes=dict.fromkeys(settings_in("sampling"), "Needs --sample."),
     default="the run's",
 )

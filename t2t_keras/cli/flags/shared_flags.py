@@ -53,6 +53,11 @@ SHARED = {
         "Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2. "
         "Default: float32 of a run; whatever an export has.",
     ),
+    "draft": (
+        *(flags.DEFINE_string, None),
+        "Run or export of a small model with the same vocabulary. It proposes tokens to greedy "
+        "search, --beam=1, which makes single lines faster and changes no translation.",
+    ),
     "export": (
         *(flags.DEFINE_bool, True),
         "Export the new weights for LiteRT, which translates on CPUs, and in the other formats in "

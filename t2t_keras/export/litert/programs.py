@@ -18,6 +18,7 @@ from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of
 from t2t_keras.decoding.top_tokens import group_size
 from t2t_keras.decoding_cache import KeptCache, KeysValues
+from t2t_keras.export.formats import STEPS
 from t2t_keras.layers.masks import Bias
 from t2t_keras.transformer import DecodingMemory
 
@@ -37,6 +38,8 @@ def programs_of(model, beam):
     found = {"encode": Program(lambda source: encoded(model, source), {"source": ids})}
     for width in sorted({1, beam}):
         found[f"step_{width}"] = step_program(model, width)
+    if getattr(model, "steps_at_once", False):
+        found["steps"] = step_program(model, 1, STEPS)
     pair = {"source": ids, "target": ids}
     found["log_p"] = Program(lambda **ids: {"log_p": log_probabilities(model, **ids)}, pair)
     if any(model.config.attention_layers):
@@ -104,13 +107,16 @@ def encoded(model, source):
     return named("memory", memory)
 
 
-def step_program(model, beam):
-    """Returns the `Program` of a step with `beam` hypotheses for each sentence."""
+def step_program(model, beam, length=None):
+    """Returns the `Program` of a step with `beam` hypotheses for each sentence.
+
+    With a `length`, it is a step for so many successive tokens of one hypothesis.
+    """
     memory, cache = structures_of(model, beam)
     inputs = {
-        "tokens": tf.TensorSpec([None], tf.int32),
+        "tokens": tf.TensorSpec([None, length] if length else [None], tf.int32),
         "position": tf.TensorSpec([1], tf.int32),
-        "visible": tf.TensorSpec([None, beam, None], tf.float32),
+        "visible": tf.TensorSpec([None, length or beam, None], tf.float32),
     }
     inputs |= named("memory", memory) | named("cache", cache)
 

@@ -52,6 +52,11 @@ class CTranslate2Engine(Engine):
                 f"--method={config.method} does not work with CTranslate2, which has beam search "
                 "only. Give the run"
             )
+        if config.stopping == "first":
+            raise ValueError(
+                "--stopping=first does not work with CTranslate2. Its own rule is "
+                "--stopping=patience; --stopping=exact gives the same translations as the run"
+            )
         allowed = {PADDING, BEGIN, UNKNOWN}  # these can be banned
         for name in FORBIDDING:
             value = getattr(config, name)
@@ -79,8 +84,9 @@ class CTranslate2Engine(Engine):
         results = [[]] * len(sources)
         # At first, all rows share the largest limit. Rows with an uncertain result are searched
         # again with their own limit, and then with longer and longer lists.
-        beam, n_best = self.config.beam, self.config.n_best
-        count = 1 if beam == 1 else PER_BEAM * beam + n_best - 1
+        count, n_best = self.config.beam, self.config.n_best
+        if count > 1 and self.config.stopping == "exact":
+            count = PER_BEAM * count + n_best - 1
         groups = {(max(limits), count): range(len(sources))}
         for _ in range(ROUNDS):
             uncertain = {}
@@ -122,8 +128,10 @@ class CTranslate2Engine(Engine):
             ids[-1] == END and len(ids) <= own_limit for ids, _ in candidates
         ):
             return False  # the search went beyond the row's own limit, or was cut off
-        if self.config.beam == 1 or len(candidates) < count:
-            return True  # greedy search has one result; a shorter list is complete
+        if self.config.beam == 1 or self.config.stopping == "patience":
+            return True  # greedy search has one result, and the other rule is CTranslate2's own
+        if len(candidates) < count:
+            return True  # a shorter list is complete
         longest = max((len(ids) for _, ids in best), default=own_limit)
         return len(best) == self.config.n_best and any(len(ids) > longest for ids, _ in candidates)
 
@@ -184,7 +192,9 @@ class PieceModel:
             beam_size=config.beam,
             patience=count / config.beam,
             num_hypotheses=count,
-            length_penalty=0,
+            # At 0, a search ends after `count` hypotheses only if the likeliest candidate of some
+            # step has ended, too. The other penalty changes no score.
+            length_penalty=0 if config.stopping == "exact" else 1e-30,
             max_input_length=0,
             max_decoding_length=limit,
             min_decoding_length=0,

@@ -10,6 +10,16 @@ from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.translating.exports import RECORD, unusable, verified_record
 from t2t_keras.translating.languages import languages_of
 
+FEW_ROWS = 4  # maximum rows for which a small model uses one thread, and a draft proposes tokens
+
+
+def not_a_draft(draft, engine):
+    """Returns the message about an engine that cannot be the draft of another one."""
+    return (
+        f"{draft.name} cannot be a draft of {engine.name}. Both must be runs or exports for LiteRT "
+        "of single Transformers with unrestricted self-attention in the decoder"
+    )
+
 
 class Unsupported(ValueError):
     """Raised for a request that this engine does not support, but a different one may."""
@@ -36,6 +46,7 @@ class Engine:
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
         has_attention: whether the model has attention to the source, which aligns words.
+        draft: the `Draft` that proposes tokens to greedy search, or None.
         substitute: function that returns an engine of the same model for searches that this one
             does not support, or None.
     """
@@ -43,7 +54,7 @@ class Engine:
     kind, dtype, alignment = "tensorflow", "float32", None
     offers, most = tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
-    substitute = other = None
+    substitute = other = draft = None
     has_attention = True
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
@@ -90,6 +101,10 @@ class Engine:
                 self.other = self.substitute()
             return self.other.engine_for(config, prefix, phrases)
         return self if config == self.config else self.with_search(config)
+
+    def use_draft(self, other):
+        """Makes greedy search of few rows faster, with tokens that another engine proposes."""
+        raise ValueError(not_a_draft(other, self))
 
     def languages(self):
         """Returns the `Languages` of the model, or None if its folder does not record them."""

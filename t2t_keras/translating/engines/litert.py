@@ -10,6 +10,7 @@ import numpy as np
 
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
 from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
@@ -17,9 +18,9 @@ from t2t_keras.decoding.rows import PADDING, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import METHODS, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.formats import LITERT_MODEL
+from t2t_keras.export.formats import LITERT_MODEL, STEPS
 from t2t_keras.ops import on_numpy
-from t2t_keras.translating.engines.engine import Engine, Unsupported
+from t2t_keras.translating.engines.engine import FEW_ROWS, Engine, Unsupported, not_a_draft
 from t2t_keras.translating.engines.litert_model import loaded_models, model_for
 from t2t_keras.translating.exports import RECORD, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
@@ -60,6 +61,11 @@ class LiteRTEngine(Engine):
         if self.has_attention:
             self.alignment.check_counts(*self.attention_sizes()["cross"])
 
+    def use_draft(self, other):
+        if not (self.models[0].reads_ahead and other.models[0].reads_ahead):
+            raise ValueError(not_a_draft(other, self))
+        self.draft = Draft(other.models[0], STEPS - 1)
+
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
         if config.constrain:
@@ -94,7 +100,12 @@ class LiteRTEngine(Engine):
         if config.beam > 1 and config.alpha != self.exported.alpha:  # in float32, as in exports
             extras["alpha"] = np.full(len(source), config.alpha, ROW_OPTIONS["alpha"])
         is_alone = len(source) == 1 and not extras and not config.constrained
+        last = source.shape[1] + config.extra_length + STEPS  # a position that may be read
+        is_short = self.longest is None or last <= self.longest
+        is_greedy = is_beam and config.beam == 1 and not config.constrained and not extras
         with self.lock:
+            if self.draft and is_greedy and is_short and len(source) <= FEW_ROWS:
+                return drafted(model, self.draft, config, source, self.longest)
             if is_beam and is_alone and not is_narrow and config.beam <= WIDEST:
                 return lone_search(model, config, source, self.longest)
             if is_narrow:

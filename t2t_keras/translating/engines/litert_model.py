@@ -5,16 +5,18 @@ import contextlib
 import numpy as np
 
 from t2t_keras.decoding.batches import stacked
+from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.rows import BEGIN, PADDING
 from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.processor import cores
 from t2t_keras.quiet_loading import quiet_loading
+from t2t_keras.translating.engines.engine import FEW_ROWS
 
 UNIT = 16  # sources are padded to multiples of this, so that programs are rarely planned again
 HIDDEN = np.float32(-np.inf)  # attention bias of a position that is not visible
 
 SMALL = 40_000_000  # maximum bytes of a model whose matrices fit into the caches of a core
-FEW_ROWS = 4  # maximum rows for which a small model uses one thread
 
 
 def loaded_models(path, layout, longest=None, threads=None):
@@ -47,6 +49,11 @@ class LiteRTModel:
     def __init__(self, programs, layout, longest=None):
         self.programs, self.layout, self.longest = programs, layout, longest
 
+    @property
+    def reads_ahead(self):
+        """Whether `reader` works."""
+        return "steps" in self.programs
+
     def start_decoding(self, source, max_length, beams=1):
         found = [self.encoded(ids[: np.count_nonzero(ids)]) for ids in source]
         memory = {name: stacked([each[name][0] for each in found]) for name in found[0]}
@@ -72,12 +79,29 @@ class LiteRTModel:
     def decode_step(self, tokens, position, cache, memory, visible=None):
         return cache.decode(tokens, int(position), visible), cache
 
+    def reader(self, source, room, steps):
+        """Returns a function for `drafted_search` that reads up to `steps` tokens at once."""
+        memory = self.encoded(source[0, : np.count_nonzero(source)])
+        program = self.programs["step_1" if steps == 1 else "steps"]
+        cache = Decoding(program, self.layout, 1, memory, 1, room, steps)
+        visible = np.zeros((1, 1, room), "bool")
+
+        def read(tokens, position):
+            visible[..., position:], visible[..., :position] = False, True
+            logits = cache.decode(tokens, position, visible)
+            values, ids, normalizer = (each[: len(tokens)] for each in logits.top_tokens)
+            values = np.where(ids > BEGIN, values - normalizer[:, None], np.float32(IMPOSSIBLE))
+            rows, best = np.arange(len(tokens)), values.argmax(axis=1)
+            return values[rows, best], ids[rows, best]
+
+        return read
+
 
 class Decoding:
     """A batch that is being decoded. Between steps, its cache is in the inputs of the program."""
 
-    def __init__(self, program, layout, beams, memory, sentences, room):
-        self.program, self.beams, self.memory = program, beams, memory
+    def __init__(self, program, layout, beams, memory, sentences, room, length=1):
+        self.program, self.beams, self.memory, self.length = program, beams, memory, length
         self.sentences, self.room, self.kept = sentences, room, layout["kept"]
         self.caches = layout["caches"][str(beams)]  # {name: [is in a KeptCache, shape, dtype]}
         self.only_reads = any(is_kept for is_kept, *_ in self.caches.values())
@@ -121,8 +145,10 @@ class Decoding:
         shapes = {
             "tokens": (self.sentences * self.beams,),
             "position": (1,),
-            "visible": (self.sentences, self.beams, self.positions * self.beams),
+            "visible": (self.sentences, self.beams * self.length, self.positions * self.beams),
         }
+        if self.length > 1:
+            shapes["tokens"] = (self.sentences, self.length)
         shapes |= {name: x.shape for name, x in inputs.items()}
         program.resize({name: shapes[name] for name in program.input_ids})
         for name in inputs.keys() & program.input_ids.keys():
@@ -139,7 +165,10 @@ class Decoding:
         if self.kept is not None:
             visible = in_rolling_cache(visible, position, beams, slots)
             place = position % (slots // beams)
-        own = slice(place * beams, (place + 1) * beams)
+        count = beams
+        if self.length > 1:  # rows beyond the tokens are not used
+            count, tokens = len(tokens), [*tokens, *[PADDING] * (self.length - len(tokens))]
+        own = slice(place * beams, place * beams + count)
         bias = program.input("visible")
         bias.fill(HIDDEN)
         np.copyto(bias, 0, where=visible)
@@ -150,7 +179,7 @@ class Decoding:
         program.run()
         for name, (is_kept, *_) in self.caches.items():
             if is_kept:
-                program.input(name)[:, :, own] = program.output(name)
+                program.input(name)[:, :, own] = program.output(name)[:, :, :count]
             else:
                 program.input(name)[...] = program.output(name)
         logits = program.output("logits").view(Logits)

@@ -8,13 +8,17 @@ import numpy as np
 import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between
+from t2t_keras.decoding.constraints import IMPOSSIBLE
+from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
+from t2t_keras.decoding.rows import BEGIN
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of, needs_draws
+from t2t_keras.export.formats import STEPS
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
-from t2t_keras.translating.engines.engine import Engine
+from t2t_keras.translating.engines.engine import FEW_ROWS, Engine, not_a_draft
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 SEARCHES = 4  # maximum number of searches with changed settings whose graphs are kept
@@ -76,7 +80,18 @@ class ModelEngine(Engine):
         method = ConstrainedBeamSearch(self.model, self.config, follows)
         return graph_search(self.model, self.config, method)
 
+    def use_draft(self, other):
+        models = self.model, other.model
+        if not all(getattr(model, "steps_at_once", False) for model in models):
+            raise ValueError(not_a_draft(other, self))
+        self.reader, reader = map(GraphReader, models)
+        self.draft = Draft(reader, STEPS - 1)
+
     def search(self, rows):
+        config, is_greedy = self.config, self.config == self.config.greedy()
+        is_plain = rows.prefix is rows.phrases is None and not config.constrained
+        if self.draft and is_greedy and is_plain and len(rows.source) <= FEW_ROWS:
+            return drafted(self.reader, self.draft, config, rows.source, self.longest)
         return (self.ordinary if rows.phrases is None else self.for_phrases)(rows)
 
     def log_p(self, source, target):
@@ -94,6 +109,41 @@ class ModelEngine(Engine):
 
     def attention(self, source, target):
         return self.attention_graph(source, target).numpy()
+
+
+class GraphReader:
+    """Reads tokens with a `Transformer`, for `drafted_search`."""
+
+    def __init__(self, model):
+        self.start = tf.function(
+            lambda source, room: model.start_decoding(source, room),
+            input_signature=[IDS, tf.TensorSpec([], tf.int32)],
+            autograph=False,
+        )
+
+        @functools.cache
+        def graph(length):
+            return tf.function(likeliest, autograph=False, reduce_retracing=True)
+
+        def likeliest(tokens, position, cache, memory):
+            logits, cache = model.decode_step(tokens, position, cache, memory)
+            allowed = tf.range(logits.shape[-1]) > BEGIN
+            values, ids = tf.math.top_k(tf.where(allowed, logits, IMPOSSIBLE), 1)
+            return values[:, 0] - tf.reduce_logsumexp(logits, axis=1), ids[:, 0], cache
+
+        self.graph = graph
+
+    def reader(self, source, room, steps):
+        """Returns a function for `drafted_search` that reads up to `steps` tokens at once."""
+        memory, cache = self.start(source, room)
+
+        def read(tokens, position):
+            nonlocal cache
+            given = tf.constant([tokens]), tf.constant(position)
+            log_p, ids, cache = self.graph(len(tokens))(*given, cache, memory)
+            return log_p.numpy(), ids.numpy()
+
+        return read
 
 
 def weights_digest(model):

@@ -7,6 +7,8 @@ import pytest
 from support.models.table_model import END, TableModel, found, padded, search_table
 
 from t2t_keras.decoding.batches import stacked
+from t2t_keras.decoding.beam_search import BeamSearch
+from t2t_keras.decoding.constraints import IMPOSSIBLE
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.search_config import SearchConfig
@@ -96,12 +98,14 @@ def test_a_sentence_without_phrases_is_searched_as_by_beam_search():
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_an_empty_prefix_and_early_stopping_change_no_result(seed):
+def test_an_empty_prefix_and_stopping_early_change_no_result(seed, monkeypatch):
     # Without a prefix, the search gets more tokens of each hypothesis to choose from.
     model, phrases = TableModel(seed, vocabulary=12), [[(5, 9)], [(4,), (11, 8)], [(10, 6, 7)]]
     for beam in (1, 2, 3):
         settings = {"beam": beam, "n_best": beam, "extra_length": 1}
-        expected = constrained(model, [3, 5, 6], phrases, None, **settings, early_stopping=False)
+        with monkeypatch.context() as patch:
+            patch.setattr(BeamSearch, "finished_score", lambda *_: IMPOSSIBLE)
+            expected = constrained(model, [3, 5, 6], phrases, None, **settings)
         for prefixes in (None, [(), (), (0,)]):
             results = constrained(model, [3, 5, 6], phrases, prefixes, **settings)
             for ours, theirs in zip(results, expected, strict=True):

@@ -10,6 +10,7 @@ from support.text.generated_markup import Generated
 
 from pipelines.markup.marked_text import Document
 from pipelines.toy.grammar import pairs
+from t2t_keras.runs import load_translator as load_runs
 from t2t_keras.serving.apis.tensorflow_serving_signatures import PAIRS, signatures_of
 from t2t_keras.serving.model import ServedModel
 from t2t_keras.translating.engines.ctranslate2 import CTranslate2Engine
@@ -50,7 +51,9 @@ PHRASES = [
 ANY_SEARCH = [
     *(Request(text, penalty="marian", extra_length=2, banned=[" das"]) for text in SOURCES[:4]),
     *(Request(text, method="sample", n_best=4, top_k=9, seed=3) for text in SOURCES[:4]),
+    *(Request(text, stopping="first", n_best=2) for text in SOURCES[:4]),
 ]
+PATIENCE = [Request(text, stopping="patience", n_best=2) for text in SOURCES]
 
 
 @pytest.mark.long
@@ -60,8 +63,9 @@ ANY_SEARCH = [
         (COMMON, ["ctranslate2", "saved_model", "litert"]),
         (PHRASES, ["saved_model", "litert"]),
         (ANY_SEARCH, ["litert"]),
+        (PATIENCE, ["ctranslate2", "litert"]),
     ],
-    ids=["common", "phrases", "any search"],
+    ids=["common", "phrases", "any search", "patience"],
 )
 def test_exports_translate_align_and_rate_as_their_run(sharp_run, exported, requests, engines):
     requests = [each if isinstance(each, Request) else Request(each) for each in requests]
@@ -71,6 +75,24 @@ def test_exports_translate_align_and_rate_as_their_run(sharp_run, exported, requ
     for engine in engines:
         found = load_translator(exported(engine)).translations(requests)
         check_equal(found, expected, TOLERANCE[engine])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["litert", "tensorflow"])
+def test_with_a_draft_greedy_search_finds_the_same(sharp_run, exported, engine):
+    """The model is its own draft, with which it agrees, and the draft of another one."""
+    folder = exported("litert") if engine == "litert" else sharp_run.folder
+    options = {"split": "off", "confidence": True}
+    requests = [Request(text, beam=1, **options) for text in (*SOURCES[:4], "", "dog " * 300)]
+    requests += [
+        Request(text, **options, prefix="Der", beam=beam) for text in SOURCES for beam in (1, 2)
+    ]
+    expected = load_runs(folder, engine=engine).translations(requests)
+    translator = load_runs(folder, engine=engine, draft=folder)
+    found = [translator.translations([each])[0] for each in requests]
+    check_equal(found, expected, 1e-4)
+    draft = translator.engine.draft
+    assert draft.accepted == draft.proposed > 20
 
 
 def check_equal(found, expected, tolerance):
