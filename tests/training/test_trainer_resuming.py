@@ -110,7 +110,8 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
             deaths += 1
             steps = trainer.checkpoints.steps()
             assert (trainer.checkpoints.best() in steps) == bool(steps)
-    assert deaths == len(survived) > 20
+    # Removing an unfinished file is a moment of its own, in a process that is ending already.
+    assert len(survived) >= deaths > 20
     assert_same_bits(state_of(trainer.model), expected)
     assert trainer.early_stopping.state() == whole.early_stopping.state()
     assert trainer.checkpoints.best() == whole.checkpoints.best() is not None
