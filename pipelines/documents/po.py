@@ -36,7 +36,7 @@ def read_po(document, options):
 def add_entry(document, start, end, fields, options):
     source, plural = (value_of(fields.get(name)) for name in ("msgid", "msgid_plural"))
     targets = [field for name, field in fields.items() if name.startswith("msgstr")]
-    line_break = "\r\n" if "\r\n" in document.text else "\n"
+    line_break = "\r\n" if "\r\n" in document.text[start:end] else "\n"
     marks = MARKS.search(document.text, start, end)
     flags = re.findall(r"[^\s,]+", marks[1]) if marks else []
     if any(map(value_of, targets)) and "fuzzy" not in flags and not options.retranslate:

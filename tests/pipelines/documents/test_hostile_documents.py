@@ -21,7 +21,7 @@ ASS = "[Script Info]\n[Events]\nFormat: Layer, Text\nDialogue: 0,The {} dog\n"
 
 
 def read(suffix, text):
-    return read_document(Path(f"a{suffix}"), text.encode(), Options("en", "de"))
+    return read_document(Path(f"a{suffix}"), text.encode(), Options("en", "de", column="a"))
 
 
 def translated(suffix, text, translate=loud):
@@ -40,6 +40,7 @@ def translated(suffix, text, translate=loud):
         (".srt", CUE.format("a b\n" * 20_000)),
         (".ass", ASS.format("{\\" * 50_000)),
         (".md", "[" * 10_000),
+        (".po", 'msgid "The dog"\nmsgstr ""\n\n' * 10_000),
         (".md", "*a " * 3_000),
     ],
 )
@@ -54,6 +55,8 @@ def test_the_time_for_a_pattern_is_about_linear(suffix, text):
     [
         (".xlf", XML.format("base64"), "not encoded in base64"),
         (".md", "*a " * 20_000, "too many marks"),
+        (".csv", 'a\nb\n"c"d\n', "row 3: text after a quoted field"),
+        (".tsv", 'a\n"The dog\n', "row 2: text after a quoted field"),
         (".json", '{"a": "The \\ud800 dog"}', "is not JSON: .*surrogates"),
         (".po", 'msgid "a"\nmsgid "b"\nmsgstr ""\n', "line 1: an entry needs msgid and msgstr"),
     ],
