@@ -111,7 +111,10 @@ class Document:
         """Returns the bytes of the file with the translation of each of `units`."""
         given = iter(translations)
         self.written = [(*place, [next(given) for _ in place[2]]) for place in self.ordered()]
-        return self.encode(self.between(0, len(self.text)))
+        try:
+            return self.encode(self.between(0, len(self.text)))
+        except UnicodeError as error:
+            raise DocumentError(f"{error}. Convert the document to UTF-8 first") from None
 
     def between(self, start, end):
         """Returns a stretch of the text in which the places have their translations."""
@@ -161,8 +164,8 @@ def has_letters(text):
 
 
 def kind_of(text):
-    """Returns the kind of markup in a text that may contain tags of HTML."""
-    return "html" if TAG.search(text) else "placeholders"
+    """Returns the kind of markup in a text that may contain tags and entities of HTML."""
+    return "html" if re.search(rf"{TAG.pattern}|&#?\w+;", text) else "placeholders"
 
 
 def escaped(text):
@@ -180,7 +183,7 @@ def decoded(data):
         raise DocumentError("it is a binary file")
     try:
         text = data[len(mark) :].decode(encoding)
-    except UnicodeError as error:
+    except (UnicodeError, LookupError) as error:  # also of codecs that are not of text
         wanted = "UTF-8 or UTF-16" if encoding == "utf-8" else encoding
         raise DocumentError(
             f"it is not encoded in {wanted}: {error}. Convert it with iconv"
@@ -192,11 +195,13 @@ def decoded(data):
 def divided(text, sizes):
     """Divides a text between words into parts whose lengths have about the proportions `sizes`."""
     words, parts = text.split(" "), []
-    for index in range(len(sizes) - 1, 0, -1):  # words of the parts up to this one, whose share
-        share = len(" ".join(words)) * sum(sizes[:index]) / max(sum(sizes[: index + 1]), 1)
-        ends = itertools.accumulate((len(word) + 1 for word in words), initial=-1)
-        cut = min(enumerate(ends), key=lambda end: abs(end[1] - share))[0]
-        cut = min(max(cut, index), max(len(words) - 1, index))
-        parts.insert(0, " ".join(words[cut:]))
-        words = words[:cut]
-    return [" ".join(words), *parts]
+    ends = [*itertools.accumulate((len(word) + 1 for word in words), initial=-1)]
+    sums, last = [*itertools.accumulate(sizes, initial=0)], len(words)
+    for index in range(len(sizes) - 1, 0, -1):  # the first `last` words are of the parts up to it
+        share = ends[last] * sums[index] / max(sums[index + 1], 1)
+        cut = bisect.bisect_left(ends, share, 1, last)
+        cut -= share - ends[cut - 1] <= ends[cut] - share
+        cut = min(max(cut, index), max(last - 1, index), last)
+        parts.append(" ".join(words[cut:last]))
+        last = cut
+    return [" ".join(words[:last]), *reversed(parts)]

@@ -4,7 +4,7 @@ import contextlib
 import html
 import re
 
-from pipelines.documents.document import HOLDER, Unit, has_letters
+from pipelines.documents.document import HOLDER, TAG, Unit, has_letters
 
 ELEMENT, END, EMPTY, SHOWN = '<g i="{}">', "</g>", '<x i="{}"/>', "{{__{}__}}"  # in a unit
 TOKEN = re.compile(r'(.*?)(?:(</g>)|<[gx] i="(\d+)"/?>|\{__(\d{1,9})__\}|\Z)', re.S)
@@ -23,9 +23,9 @@ class Inline:
         self.tags = []
 
     def text(self, text):
-        for index, part in enumerate(re.split(f"({HOLDER})", text)):
-            if index % 2:  # text that looks like a placeholder
-                self.code(part, True)
+        for index, part in enumerate(re.split(f"({HOLDER}|{TAG.pattern})", text)):
+            if index % 2:  # text that looks like a placeholder or a tag
+                self.code(part, part[0] == "{")
             elif part:
                 self.parts.append(part)
 
@@ -41,7 +41,7 @@ class Inline:
 
     @contextlib.contextmanager
     def element(self, before, after, escape=None):
-        """Encloses what is added in the block. `escape` replaces that of `Inline` there."""
+        """Encloses what is added in strings or functions that return them; `escape` as above."""
         tag, last = (before, after, escape), self.parts[-1] if self.parts else ""
         if escape and last[:1] == (END,) and self.tags[last[1]] == tag:
             index = self.parts.pop()[1]  # a run like the one before continues it
@@ -78,5 +78,5 @@ class Inline:
                     opened.append((*tag[:2], tag[2] or opened[-1][2]))
                     written.append(tag[0])
                 else:
-                    written.append(tag() if callable(tag) else opened[-1][2](tag))
-        return "".join(written)
+                    written.append(tag if callable(tag) else opened[-1][2](tag))
+        return "".join(each() if callable(each) else each for each in written)

@@ -1,6 +1,5 @@
 """Markdown. markdown-it-py finds the blocks; emphasis, code, links and HTML in them become tags."""
 
-import itertools
 import re
 
 from pipelines.documents.document import DocumentError
@@ -24,6 +23,7 @@ TOKEN = re.compile(
     r"|(?P<tag></?[A-Za-z][^<>]*>)",
     re.S,
 )
+MOST_WORK = 2e8  # maximum sum of the paragraphs' lengths times their marks: about 10 seconds
 SPECIAL = re.compile(r"[*`\\]|(?<!\w)_|_(?!\w)")
 BLOCK = re.compile(r"(?:[-+*>#|]|\d+[.)]|=+$)(?:\s|\Z)|```|~~~|<")  # what begins a different block
 
@@ -38,23 +38,27 @@ def read_markdown(document, options):
     at = front.end() if front else 0
     for match in TITLES.finditer(text, 0, at):
         document.add_text(*match.span(2))
-    starts = [*itertools.accumulate(map(len, text[at:].splitlines(keepends=True)), initial=at)]
-    placed = 0  # end of the last place: the cells of a row have one line
-    for token in MarkdownIt("commonmark").enable("table").parse(text[at:]):
+    starts = [at, *(each.end() for each in re.compile(r"\r\n?|\n").finditer(text, at)), len(text)]
+    placed = work = 0  # end of the last place: the cells of a row have one line
+    for token in MarkdownIt("commonmark").enable("table").disable("inline").parse(text[at:]):
         if token.type == "inline" and token.content:
-            spans = located(text, token.content, max(placed, starts[token.map[0]]))
+            start, end = (starts[line] for line in token.map)
+            spans = located(text, token.content, max(placed, start), end)
             if spans is None:
                 document.skipped["not found in the file"] += 1
                 continue
             placed = spans[-1][1]
+            work += len(token.content) * sum(map(token.content.count, "[<*_~`$"))
+            if work > MOST_WORK:
+                raise DocumentError("it has long paragraphs with too many marks such as * and [")
             add_block(document, token.content, spans)
 
 
-def located(text, content, at):
+def located(text, content, at, end):
     """Returns the span of each line of a block's content in the file, or None."""
     spans = []
     for line in content.split("\n"):
-        start = text.find(line, at)
+        start = text.find(line, at, end)
         if start < 0:
             return None
         at = start + len(line)
@@ -66,7 +70,8 @@ def add_block(document, content, spans):
     """Adds the place of a paragraph, a heading, an item or a cell."""
     text = document.text
     row = text[text.rfind("\n", 0, spans[0][0]) + 1 : spans[0][0]]
-    special = re.compile(SPECIAL.pattern + r"|\|" * ("|" in row))
+    escaped = {*re.findall(r"\\([!-/:-@\[-`{-~])", content), *"|" * ("|" in row)}
+    special = re.compile("|".join([SPECIAL.pattern, *map(re.escape, escaped)]))
     inline = Inline(lambda text: special.sub(r"\\\g<0>", text))
     fill(inline, content)
     if not inline.units:

@@ -6,6 +6,7 @@ paragraph's own; only text that differs from it gets a tag, so a translation has
 
 import re
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
 from pipelines.documents.document import DocumentError, escaped
@@ -159,8 +160,8 @@ class Paragraph:
                 self.inline.text(node.text)
             elif self.is_wrapper(node):
                 inner = self.inside(node)
-                before = self.source[node.start : inner[0].start]
-                with self.inline.element(before, self.source[inner[-1].end : node.end]):
+                ends = (node.start, inner[0].start), (inner[-1].end, node.end)
+                with self.inline.element(*(partial(self.document.between, *end) for end in ends)):
                     self.fill(inner)
             elif node.name == self.office.run and self.has_text(node):
                 first, after = node.elements[0], self.source[node.after : node.end]

@@ -5,10 +5,10 @@ import re
 
 from pipelines.documents.document import DocumentError
 
-PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
+PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+", re.M)
 LINE = re.compile(r"[ \t]*((?:[-*•–]|\d+[.)])\s+)?(\S.*)")
 WRAPPED = range(40, 120)  # length of a line that an editor has wrapped
-FIELD = r'("(?:[^"]|"")*"|[^\r\n]*?)(SEP|\r\n|\n|\r|\Z)'
+FIELD = r'("(?:[^"]|"")*"|(?!")[^\r\n]*?)(SEP|\r\n|\n|\r|\Z)'
 
 
 def read_text(document, options):

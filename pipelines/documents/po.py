@@ -8,6 +8,7 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 FIELD = re.compile(
     rf"^(msgctxt|msgid_plural|msgid|msgstr(?:\[\d+\])?)\s+({STRING}(?:\s*\n{STRING})*)", re.M
 )
+ENTRY = re.compile(rf".*?^msgstr\S*\s+{STRING}(?:\s*\n{STRING})*+(?!\s*msgstr)|.+", re.M | re.S)
 MARKS = re.compile(r"^#,([^\r\n]*)\r?\n", re.M)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -16,14 +17,17 @@ def read_po(document, options):
     text, at = document.text, 0
     for block in re.split(r"(\n[ \t\r]*\n)", text):
         end = at + len(block)
-        fields = {match[1]: match for match in FIELD.finditer(text, at, end)}
         stray = re.search(r"^[^#\s].*", FIELD.sub("", block), re.M)
-        if stray or (fields and not ("msgid" in fields and any("msgstr" in f for f in fields))):
-            line = text.count("\n", 0, at + block.find(stray[0]) if stray else at) + 1
-            wrong = repr(stray[0][:60]) if stray else "an entry needs msgid and msgstr"
-            raise DocumentError(f"line {line:,}: {wrong}")
-        if fields and value_of(fields["msgid"]):  # an empty msgid is the header's
-            add_entry(document, at, end, fields, options)
+        for entry in ENTRY.finditer(text, at, end):
+            found = [*FIELD.finditer(text, *entry.span())]
+            fields = {match[1]: match for match in found}
+            is_whole = "msgid" in fields and any("msgstr" in field for field in fields)
+            if stray or len(fields) < len(found) or (fields and not is_whole):
+                line = text.count("\n", 0, at + block.find(stray[0]) if stray else at) + 1
+                wrong = repr(stray[0][:60]) if stray else "an entry needs msgid and msgstr"
+                raise DocumentError(f"line {line:,}: {wrong}")
+            if fields and value_of(fields["msgid"]):  # an empty msgid is the header's
+                add_entry(document, *entry.span(), fields, options)
         at = end
     if "msgid" not in text:
         raise DocumentError("it has no msgid")
@@ -32,7 +36,7 @@ def read_po(document, options):
 def add_entry(document, start, end, fields, options):
     source, plural = (value_of(fields.get(name)) for name in ("msgid", "msgid_plural"))
     targets = [field for name, field in fields.items() if name.startswith("msgstr")]
-    line_break = "\r\n" if "\r\n" in document.text else "\n"
+    line_break = "\r\n" if "\r\n" in document.text[start:end] else "\n"
     marks = MARKS.search(document.text, start, end)
     flags = re.findall(r"[^\s,]+", marks[1]) if marks else []
     if any(map(value_of, targets)) and "fuzzy" not in flags and not options.retranslate:

@@ -7,15 +7,14 @@ from typing import NamedTuple
 
 from pipelines.documents.document import DocumentError, has_letters, held, kind_of
 
-TIME = r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}"
-CUE = re.compile(
-    rf"^{TIME}[ \t]*-->[ \t]*{TIME}[^\n]*\n(?P<text>(?:(?!.*-->)[^\n]*\S[^\n]*(?:\n|\Z))+)", re.M
-)
-EDGE = re.compile(r"(?:\{\\[^}]*\}|<[^>\n]*>|\s|[-–—] ?(?=\S)|♪)*")  # styles, speaker's dash, note
-END_EDGE = re.compile(r"(?:\{\\[^}]*\}|</[^>\n]*>|\s|♪)*\Z")
-ASS_STYLE = r"\{\\[^}]*\}"
-STYLE = re.compile(rf"{ASS_STYLE}|<[^>\n]*>")
-LINE_BREAK = re.compile(r"\s*(?:\\[Nn]|\n)\s*")
+TIME = r"-?\d+:[\d:.,]+"
+NEXT = r"(?:\d+[ \t\r]*\n)?.*-->"  # the beginning of a cue
+CUE = re.compile(rf"^{TIME}[ \t]*-->[ \t]*{TIME}.*\n(?P<text>(?:(?!{NEXT}).*\S.*(?:\n|\Z))+)", re.M)
+EDGE = re.compile(r"(?:\{\\[^{}]*\}|<[^<>\n]*>|\s|[-–—] ?(?=\S)|♪)*")  # styles, dash, note
+END_EDGE = re.compile(r"(?:\{\\[^{}]*\}|</[^<>\n]*>|\s|♪){0,99}\Z")
+ASS_STYLE = r"\{\\[^{}]*\}|\\h"
+STYLE = re.compile(rf"{ASS_STYLE}|<[^<>\n]*>")
+LINE_BREAK = re.compile(r"(?:(?<!\s)\s+)?(?:\\[Nn]|\n)\s*")
 ENDS = re.compile(r"[.!?…。！？:][\"'”’»)\]]*\Z")
 BEGINS = re.compile(r"[-–—\[(♪]|[A-Z]+:")  # a speaker's dash or label
 LONGEST = 4  # maximum number of cues that share a sentence
@@ -56,7 +55,7 @@ def ass_cues(text):
     form = re.search(r"\[Events\][^\[]*?^Format:([^\n]*)$", text, re.M)
     fields = form[1].count(",") if form else 9
     for match in re.finditer(rf"^Dialogue:(?:[^,\n]*,){{{fields}}}([^\r\n]*)", text, re.M):
-        if not re.search(r"\{[^}]*\\p[1-9]", match[1]):  # a drawing
+        if not re.search(r"\{[^{}]*\\p[1-9]", match[1]):  # a drawing
             yield match.span(1)
 
 

@@ -10,7 +10,7 @@ from pipelines.markup.markup_tokens import IN_TEXT, MarkupTokenizer
 
 SHOWN = {"alt", "title", "placeholder", "aria-label", "aria-description", "summary"}
 DESCRIPTIONS = {"description", "og:title", "og:description", "twitter:title", "twitter:description"}
-BREAK = re.compile(rf"{TAG.pattern}|\s*\n\s*")
+BREAK = re.compile(rf"{TAG.pattern}|(?:(?<!\s)\s+)?\n\s*")
 
 
 def read_html(document, options):
@@ -28,12 +28,12 @@ def read_html(document, options):
 
 def add_attributes(document, tag, at, language):
     """Adds the places of the attributes of a tag that are translated, and of a page's language."""
-    found = {match[1].lower(): match for match in ATTRIBUTE.finditer(tag, tag.find(" "))}
-    values = {name: html.unescape(match[2] or match[3] or "") for name, match in found.items()}
+    found = {match[1].lower(): match for match in ATTRIBUTE.finditer(tag, 1)}
+    values = {name: html.unescape("".join(match.groups("")[1:])) for name, match in found.items()}
     if tag.lower().startswith("<html") and language:
         for name in ("lang", "xml:lang"):
             if values.get(name):
-                start, end = found[name].span(2 if found[name][2] else 3)
+                start, end = found[name].span(found[name].lastindex)
                 document.add(at + start, at + end, [], lambda: language, keeps=False)
     shown = set(SHOWN)
     if tag.lower().startswith("<meta"):
@@ -42,8 +42,10 @@ def add_attributes(document, tag, at, language):
     elif values.get("type", "").lower() in ("submit", "button", "reset"):
         shown.add("value")
     for name in shown & {*found}:
-        start, end = found[name].span(2 if found[name][2] is not None else 3)
-        document.add_text(at + start, at + end, values[name], html.escape)
+        start, end = found[name].span(found[name].lastindex)
+        is_bare = found[name].lastindex == 4  # without quotes, which it gets
+        written = (lambda new: f'"{html.escape(new)}"') if is_bare else html.escape
+        document.add_text(at + start, at + end, values[name], written)
 
 
 def add_segment(document, at, raw):

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.documents import DocumentError, Options, read_document
+from t2t_keras.translating.documents import Options, read_document
 
 KEPT_SECONDS = 1800  # time after which a translated file is deleted
 MOST_BYTES = 2**26  # maximum size of all translated files that are kept
@@ -28,12 +28,9 @@ class Files:
     async def translated(self, name, data, source, target, connection):
         """Translates a file and returns the name under which it is kept."""
         own = Options(source=source or "", target=target)
-        try:
-            document = await self.answering.run(
-                connection.client, False, read_document, PurePosixPath(name), data, own
-            )
-        except DocumentError as error:
-            raise Refusal(400, str(error)) from None
+        document = await self.answering.run(
+            connection.client, False, read_document, PurePosixPath(name), data, own
+        )
         if len(document.units) > self.limits.max_segments:
             raise Refusal(
                 413,

@@ -18,7 +18,7 @@ from t2t_keras.serving.apis.bodies import (
 from t2t_keras.serving.apis.files import Files
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
-from t2t_keras.translating.documents import SUFFIXES
+from t2t_keras.translating.documents import SUFFIXES, DocumentError
 from t2t_keras.translating.languages import name_of
 
 AUTO, HTML = "auto", "html"
@@ -112,7 +112,10 @@ class LibreTranslate:
         values = self.checked(request, body)
         name, data = file_in(request, body)
         languages = languages_in({"q": name, **values})
-        kept = await self.files.translated(name, data, *languages, request[CONNECTION])
+        try:
+            kept = await self.files.translated(name, data, *languages, request[CONNECTION])
+        except DocumentError as error:
+            raise Refusal(400, str(error)) from None
         url = f"{request.scheme}://{request.host}/download_file/{quote(kept)}"
         return {"translatedFileUrl": url}
 
