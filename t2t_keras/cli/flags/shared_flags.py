@@ -56,7 +56,7 @@ SHARED = {
     "draft": (
         *(flags.DEFINE_string, None),
         "Run or export of a small model with the same vocabulary. It proposes tokens to greedy "
-        "search, --beam=1, which makes single lines faster and changes no translation.",
+        "search, --beam=1. This can make single lines faster, and changes no translation.",
     ),
     "export": (
         *(flags.DEFINE_bool, True),
