@@ -11,6 +11,7 @@ LARGEST = 2**28  # maximum size in bytes of all parts together
 MOST = 20_000  # maximum number of parts
 RATIO = 200  # maximum compression of a part of more than a mebibyte
 # Errors of `zipfile` for damaged files, truncated ones, and compression that Python does not know.
+# The errors of `zipfile` for damaged parts, and for compressions that it does not know.
 BROKEN = zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError
 
 
