@@ -144,7 +144,7 @@ NUMPY = {
     "any": lambda x, axis=None, keepdims=False: x.any(axis, keepdims=keepdims),
     "arange": arange,
     "argmax": narrowed(np.argmax),
-    "cast": lambda x, dtype: np.asarray(x).astype(dtype, copy=False),
+    "cast": lambda x, dtype: np.asanyarray(x).astype(dtype, copy=False),
     "cond": cond,
     "convert_to_tensor": lambda x, dtype=None: narrow(np.asarray(x, dtype)),
     "cumsum": of_type(lambda x, axis, dtype, keepdims: np.cumsum(x, axis, dtype)),

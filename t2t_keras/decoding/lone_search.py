@@ -11,10 +11,11 @@ import math
 import numpy as np
 
 from t2t_keras.decoding.constraints import IMPOSSIBLE
-from t2t_keras.decoding.numpy_search import SPARE, until_stage
+from t2t_keras.decoding.numpy_search import until_stage
 from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses, length_penalty
 from t2t_keras.ops import on_numpy, top_k
 
+SPARE = 8  # tokens of initial capacity beyond the source length
 WIDEST = 32  # maximum beam; for more candidates, `top_k` orders ties differently
 
 

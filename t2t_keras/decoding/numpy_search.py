@@ -7,7 +7,6 @@ from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.ops import map_structure, on_numpy
 
 STAGE = 16  # tokens by which the arrays grow
-SPARE = 8  # tokens of initial capacity beyond the source length
 
 
 def numpy_search(method, source, longest=None, extras=None):
@@ -21,7 +20,7 @@ def numpy_search(method, source, longest=None, extras=None):
         source, longest, extras: see the `start` method of the search.
     """
     with on_numpy():
-        room = until_stage(source.shape[1] + SPARE, longest)
+        room = until_stage(1, longest)  # a step of a batch takes time for all of it
         state = method.start(source, room, longest, extras)
         rows, found = np.arange(len(source)), [None] * len(source)
         while True:

@@ -80,6 +80,22 @@ def test_tokens_and_scores_are_equal():
             assert ours[ours > 0].tolist() == theirs[theirs > 0].tolist(), seed
 
 
+class Unknown(Random):
+    """A model of whose logits only the top tokens are known."""
+
+    def decode_step(self, tokens, *args, **kwargs):
+        logits, slots = super().decode_step(tokens, *args, **kwargs)
+        logits.fill(np.nan)
+        return logits, slots
+
+
+def test_both_take_the_top_tokens_of_the_program():
+    config = SearchConfig(beam=3, extra_length=9)
+    source = np.full((1, 4), 5, "int32")
+    (found, _), (known, _) = (searched(model(0), config, source) for model in (Unknown, Random))
+    np.testing.assert_array_equal(found.tokens, known.tokens)
+
+
 class Overflowing(Random):
     """A model with a few logits that are infinite or NaN, or with NaN only."""
 
