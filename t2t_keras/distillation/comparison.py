@@ -12,11 +12,10 @@ from pipelines.atomic_files import atomic_file, read_json
 from t2t_keras.checks import check, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
 from t2t_keras.distillation.models import GivenModel
-from t2t_keras.distillation.plan import read_tests
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
 from t2t_keras.processor import cores, processor_text
-from t2t_keras.runs.text_files import read_lines
+from t2t_keras.runs.text_files import read_lines, read_set
 from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
@@ -65,7 +64,7 @@ def compare(teachers, student, tests, folder, threads=1, to=None):
     check_integer("threads", threads)
     check(threads <= cores(), "threads", threads, f"at most {cores()}, the number of cores")
     check(bool(tests), "tests", tests, "a dict of at least one set")
-    texts = read_tests(tests)
+    texts = {name: read_set(name, *files) for name, files in tests.items()}
     teachers = [teachers] if isinstance(teachers, str | Path) else teachers
     folder, notes = Path(folder), []
     work = folder / "comparison"

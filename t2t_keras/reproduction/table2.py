@@ -27,14 +27,9 @@ from t2t_keras.reproduction.run_stages import (
 from t2t_keras.reproduction.table2_grid import best, choices_of, search, shortened, write_grid
 from t2t_keras.reproduction.table2_results import result_of, write_results
 from t2t_keras.reproduction.table2_systems import ENSEMBLES, OWN, PAPER
-from t2t_keras.reproduction.texts import (
-    check_files,
-    check_lines,
-    chosen_rows,
-    encoded_text,
-    tfds_files,
-)
+from t2t_keras.reproduction.texts import check_files, chosen_rows, encoded_text, tfds_files
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.text_files import read_set
 from t2t_keras.stages.stages import Stages
 
 
@@ -117,7 +112,7 @@ def check(plan, rows):
         )
     check_files(plan)
     for source, target in zip(sources, targets, strict=True):
-        check_lines("test", source, target)
+        read_set("--test_source and --test_target", source, target)
     names = [Path(path).stem for path in sources]
     if len(set(names)) < len(names):
         raise ValueError(
