@@ -4,8 +4,15 @@ import functools
 
 from pipelines.checks import check, check_value, nearest
 
-__all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_not_negative"]
-__all__ += ["check_positive", "check_rate", "check_sequence", "check_value", "nearest"]
+__all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_needs"]
+__all__ += [
+    "check_not_negative",
+    "check_positive",
+    "check_rate",
+    "check_sequence",
+    "check_value",
+    "nearest",
+]
 
 
 def check_integer(name, value, at_least=1):
@@ -31,3 +38,16 @@ def check_sequence(name, shape, width=None):
             f"`{name}` must have the shape [batch, length, {width or 'width'}]. "
             f"Received: {name} of shape {tuple(shape)}"
         )
+
+
+def check_needs(config, *needs):
+    """Raises `ValueError` for the first setting that is given without what it needs.
+
+    Args:
+        config: object with the settings, each of which has a flag.
+        *needs: triples of whether the need is met, the name of the setting, and what it needs.
+    """
+    for is_met, name, need in needs:
+        if not is_met:
+            value = getattr(config, name)
+            raise ValueError(f"--{name} needs {need}. Received: --{name}={value} alone")

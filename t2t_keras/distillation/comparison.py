@@ -8,20 +8,18 @@ import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import atomic_file, json_digest, read_json
-from t2t_keras.checks import check, check_choice, check_integer
+from pipelines.atomic_files import atomic_file, read_json
+from t2t_keras.checks import check, check_integer
 from t2t_keras.distillation.lone_times import SENTENCES, lone_times
-from t2t_keras.distillation.plan import read_tests
+from t2t_keras.distillation.models import GivenModel
 from t2t_keras.distillation.systems import SHOWN, Form, forms_of, systems_of
 from t2t_keras.evaluation.bleu import Score, chrf, paired_bleu
-from t2t_keras.export.ctranslate2_package import import_ctranslate2
 from t2t_keras.processor import cores, processor_text
-from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.runs.text_files import read_lines
+from t2t_keras.runs.text_files import read_lines, read_set
 from t2t_keras.stages.once import once
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number, write_table
-from t2t_keras.translating.exports import is_export, record_of
+from t2t_keras.visualization.scores_over_costs import Point, scores_over_costs
 
 COSTS = ("milliseconds a sentence (one at a time, {}, median)", "MB of weights")
 MEANINGS = ("filled: float32", "empty: other types", "small: greedy search", "large: beam search")
@@ -44,7 +42,7 @@ class Row(NamedTuple):
         return self.form.bytes / 1e6
 
 
-def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
+def compare(teachers, student, tests, folder, threads=1, to=None):
     """Measures teachers and a student on test sets; returns the `Row`s.
 
     Writes `folder/comparison.md`, `.csv` and `.png`, and in `folder/comparison/` the translations,
@@ -52,28 +50,29 @@ def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
     has changed is measured again.
 
     Args:
-        teachers: lists of folders. A list is one teacher: a run, an export, or the runs of an
-            ensemble, which are measured alone, too. The student is compared with the first teacher.
+        teachers: folder of a run or of an export, or a list of runs, which are an ensemble; they
+            are also measured alone.
         student: folder of a run, or of an export.
         tests: {name of a test set: (source file, file with reference translations)}.
         folder: folder to write to.
-        engines: any of "litert", "ctranslate2" and "tensorflow". None: LiteRT, CTranslate2 if it is
-            installed, and TensorFlow for systems that neither can compute.
         threads: number of processor cores that time is measured with.
         to: tag or target language for teachers that translate into several languages.
 
     Raises:
         ValueError: if an argument is wrong, a file is missing or a translation fails.
     """
-    check_arguments(teachers, tests, engines, threads)
-    texts = read_tests(tests)
-    folder = Path(folder)
-    work, notes = folder / "comparison", []
+    check_integer("threads", threads)
+    check(threads <= cores(), "threads", threads, f"at most {cores()}, the number of cores")
+    check(bool(tests), "tests", tests, "a dict of at least one set")
+    texts = {name: read_set(name, *files) for name, files in tests.items()}
+    teachers = [teachers] if isinstance(teachers, str | Path) else teachers
+    folder, notes = Path(folder), []
+    work = folder / "comparison"
     work.mkdir(parents=True, exist_ok=True)
     forms = [
         form
-        for system in systems_of(teachers, student, to)
-        for form in forms_of(system, engines, work, notes)
+        for system in systems_of(list(map(str, teachers)), student, to)
+        for form in forms_of(system, work, notes)
     ]
     outputs = {
         (form.label, name): translated(form, name, source, work)
@@ -90,49 +89,25 @@ def compare(teachers, student, tests, folder, engines=None, threads=1, to=None):
     return rows
 
 
-def check_arguments(teachers, tests, engines, threads):
-    are_lists = all(isinstance(folders, list | tuple) and folders for folders in teachers)
-    check(teachers and are_lists, "teachers", teachers, "a list of lists of one or more folders")
-    check(bool(tests), "tests", tests, "a dict of at least one set")
-    for name in tests:
-        check(name == Path(name).name, "tests", name, "a dict whose keys are file names")
-    for engine in engines or ():
-        check_choice("engines", engine, SHOWN)
-        if engine == "ctranslate2":
-            import_ctranslate2("Comparing on CTranslate2")
-    check_integer("threads", threads)
-    check(threads <= cores(), "threads", threads, f"at most {cores()}, the number of cores")
-
-
 def translated(form, test, source, work):
     """Translates a test set as a stage; returns the path of the translations."""
     stage = f"{form.label}-{test}"
     output = work / "translations" / stage
     output.parent.mkdir(exist_ok=True)
     flags = [f"--beam={form.beam}", "--split=off", f"--input={source}", f"--output={output}"]
-    is_run = form.folders == form.system.folders and form.engine == "tensorflow"
+    if form.engine == "tensorflow" and form.folders == form.system.folders:
+        flags.append("--engine=tensorflow")
+    if form.system.to:
+        flags.append(f"--to={form.system.to}")
     Stages(work, "comparison").run_once(
         stage=stage,
         command="translate",
-        arguments=[
-            *form.folders,
-            *flags,
-            *(["--engine=tensorflow"] if is_run else []),
-            *([f"--to={form.system.to}"] if form.system.to else []),
-        ],
+        arguments=[*form.folders, *flags],
         creates=output,
-        reads=[*form.files, source],
-        depends_on=settings_of(form),
+        reads=[source],
+        depends_on=[GivenModel(folder).digest() for folder in form.folders],
     )
     return output
-
-
-def settings_of(form):
-    """Returns the recorded settings that a form's translations depend on, in JSON types."""
-    if form.folders == form.system.folders and not is_export(form.folders[0]):
-        runs = map(RunFolder, form.folders)
-        return [[run.settings_digest(), str(run.search_settings())] for run in runs]
-    return json_digest(record_of(form.folders[0]))
 
 
 def timed(forms, tests, threads, work):
@@ -158,34 +133,20 @@ def rows_of(test, forms, outputs, references, times):
     and its own beam width; if there is no such form, with the first form of that teacher.
     `outputs` are {label of a form: translations}; `times` as by `timed`.
     """
-    first = [form for form in forms if form.system == forms[0].system and form.is_default]
-    rivals = {}
+    own = [form for form in forms if form.system == forms[0].system and form.is_default]
+    groups = {}
     for form in forms:
-        same = [each for each in first if (each.engine, each.dtype) == (form.engine, form.dtype)]
-        rivals.setdefault((same or first)[0].label, []).append(form)
+        same = [each for each in own if (each.engine, each.dtype) == (form.engine, form.dtype)]
+        groups.setdefault((same or own)[0].label, []).append(form)
     rows = {}
-    for label, of_teacher in rivals.items():
-        others = [form for form in of_teacher if form.label != label]
-        teacher, *scores = paired_bleu(
-            [outputs[label], *(outputs[form.label] for form in others)], references
-        )
-        own = next(form for form in first if form.label == label)
-        rows[label] = row = row_of(own, test, teacher, outputs, references, times)
-        for form, score in zip(others, scores, strict=True):
-            rows[form.label] = row_of(form, test, score, outputs, references, times)._replace(
-                teacher=row
-            )
+    for label, group in groups.items():
+        group.sort(key=lambda form: form.label != label)  # the teacher first
+        scores = paired_bleu([outputs[form.label] for form in group], references)
+        for form, score in zip(group, scores, strict=True):
+            other = chrf(outputs[form.label], references)
+            milliseconds = times["milliseconds"][form.label][test]
+            rows[form.label] = Row(form, test, score, other, milliseconds, rows.get(label))
     return [rows[form.label] for form in forms]
-
-
-def row_of(form, test, bleu, outputs, references, times):
-    return Row(
-        form=form,
-        test=test,
-        bleu=bleu,
-        chrf=chrf(outputs[form.label], references),
-        milliseconds=times["milliseconds"][form.label][test],
-    )
 
 
 def write_results(path, rows, notes):
@@ -231,9 +192,6 @@ def in_words(threads):
 
 
 def draw(path, rows, threads):
-    # Here, because Matplotlib takes a second to load.
-    from t2t_keras.visualization.scores_over_costs import Point, scores_over_costs
-
     tests = {}
     for row in rows:
         point = Point(

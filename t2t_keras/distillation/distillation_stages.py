@@ -26,6 +26,7 @@ from t2t_keras.distillation.inputs import (
     inputs_of,
     preparation_settings,
 )
+from t2t_keras.distillation.models import GivenModel
 from t2t_keras.distillation.report import write_report
 from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_texts
 from t2t_keras.experiment import Experiment
@@ -178,17 +179,12 @@ def compare(plan, inputs):
     def measure():
         from t2t_keras.distillation.comparison import compare  # loads Matplotlib
 
-        compare([plan.teachers], plan.run, tests, plan.folder, to=plan.to)
+        compare(plan.teachers, plan.run, tests, plan.folder, to=plan.to)
 
-    run = RunFolder(plan.run)
     Stages(plan.folder, NAME).call_once(
         stage="compare",
         function=measure,
         creates=plan.folder / "comparison.md",
         reads=[path for files in tests.values() for path in files],
-        depends_on=[
-            inputs.texts[TEACHERS],
-            *(run.weights_file_digest(), run.settings_digest(), str(run.search_settings())),
-            sorted(tests),
-        ],
+        depends_on=[inputs.texts[TEACHERS], GivenModel(plan.run).digest(), sorted(tests)],
     )

@@ -24,7 +24,7 @@ class GivenModel:
         flag: name of the argument or flag that names it, for messages.
     """
 
-    def __init__(self, folder, flag):
+    def __init__(self, folder, flag=""):
         self.name, self.flag = folder, flag
         self.is_export = is_export(folder)
         self.folder = newest_in(folder) if self.is_export else Path(folder)

@@ -9,8 +9,9 @@ from typing import Any
 from pipelines.checks import check, validate
 from pipelines.text.held_out_files import parse_sets
 from pipelines.text.opened_text import find_files
+from t2t_keras.checks import check_needs
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
-from t2t_keras.runs.text_files import read_lines
+from t2t_keras.runs.text_files import read_set
 
 CHOICES = ("best", "reference")  # of --choose
 HYPOTHESES = 8  # default of --n_best with --choose=reference
@@ -19,14 +20,7 @@ SMALLEST_VOCABULARY = 300  # the smallest one that byte pairs are learned for
 
 
 def setting(description, default=None, **metadata):
-    """Returns a field of `DistillationPlan`.
-
-    Args:
-        description: meaning of the setting, and help of its flag.
-        default: default value.
-        **metadata: bounds or `choices`, see `pipelines.checks`; `repeated`: the flag is given
-            several times.
-    """
+    """Returns a field of `DistillationPlan`, whose flag has the description as its help."""
     return dataclasses.field(default=default, metadata={"description": description, **metadata})
 
 
@@ -54,9 +48,7 @@ class DistillationPlan:
         "folder for translations and prepared data, which several students may share. Default: "
         "the folder distillation in --run.",
     )
-    data: str | None = setting(
-        "folder written by t2t-prepare, whose sources are translated.",
-    )
+    data: str | None = setting("folder written by t2t-prepare, whose sources are translated.")
     mono: str | None = setting(
         "further source text to translate: a file, a glob, or several separated by commas; "
         "compressed or not.",
@@ -159,17 +151,12 @@ class DistillationPlan:
 
     def normalize(self):
         """Converts paths to strings, loads the config, and fills in dependent defaults."""
-        for name in ("teachers", "test", "beam_options"):
-            value = getattr(self, name)
-            if isinstance(value, str | os.PathLike):
+        for name, value in vars(self).items():
+            if isinstance(value, os.PathLike):
+                setattr(self, name, value := os.fspath(value))
+            if name in ("teachers", "test", "beam_options") and isinstance(value, str):
                 setattr(self, name, [value])
-            elif value is not None:
-                check(isinstance(value, list | tuple), name, value, "a string or a list of strings")
         self.teachers = [os.fspath(folder) for folder in self.teachers or ()]
-        self.test = list(self.test or ())
-        for field in settings():
-            if isinstance(value := getattr(self, field.name), os.PathLike):
-                setattr(self, field.name, os.fspath(value))
         from t2t_keras.experiment import Experiment, load_experiment  # loads Keras
 
         if isinstance(self.experiment, str):
@@ -193,18 +180,17 @@ class DistillationPlan:
                 "--data=FOLDER or --mono=FILES is required: the text that the teacher translates"
             )
         by_reference = self.choose == "reference"
-        needs = [
+        check_needs(
+            self,
             (by_reference or self.n_best is None, "n_best", "--choose=reference"),
             (self.reverse or self.keep is None, "keep", "--reverse"),
             (self.apache_beam or not self.beam_options, "beam_options", "--apache_beam"),
             (self.data or not by_reference, "choose", "--data, which has the references"),
             (self.data or not self.real, "real", "--data, which has the real pairs"),
             (self.data or self.vocabulary != "data", "vocabulary", "--data"),
-        ]
-        for is_fine, name, other in needs:
-            if not is_fine:
-                value = getattr(self, name)
-                raise ValueError(f"--{name} needs {other}. Received: --{name}={value} alone")
+            (self.dev_target or not self.dev_source, "dev_source", "--dev_target"),
+            (self.dev_source or not self.dev_target, "dev_target", "--dev_source"),
+        )
         if by_reference and self.n_best is None:
             self.n_best = HYPOTHESES
         if by_reference and self.n_best < 2:
@@ -223,39 +209,16 @@ class DistillationPlan:
     def check_files(self):
         if self.mono:
             find_files("mono", self.mono)
-        if bool(self.dev_source) != bool(self.dev_target):
-            raise ValueError(
-                "--dev_source and --dev_target go together. Received: "
-                f"{self.dev_source} and {self.dev_target}"
-            )
         tagged = [each for each in parse_sets(self.test, "test") if each.to]
         if tagged:
             raise ValueError(
                 "A test set is NAME=SOURCE,TARGET; --to has the tag of all texts. Received: "
                 f"--test={self.test[0]}"
             )
-        sets = {f"--test={name}": files for name, files in self.tests.items() if self.test}
+        for name, files in self.tests.items():
+            read_set(f"--test={name}" if self.test else "--dev_source and --dev_target", *files)
         if self.dev_source:
-            sets["--dev_source and --dev_target"] = (self.dev_source, self.dev_target)
-        read_tests(sets)
-
-
-def read_tests(tests):
-    """Returns {name: (source sentences, reference translations)} of {name: (two files)}."""
-    texts = {}
-    for name, files in tests.items():
-        for path in files:
-            if not Path(path).is_file():
-                raise ValueError(f"{name}: there is no file {path}")
-        source, target = texts[name] = tuple(map(read_lines, files))
-        if len(source) != len(target):
-            raise ValueError(
-                f"{name}: both files must have the same number of lines. Received: "
-                f"{len(source):,} in {files[0]} and {len(target):,} in {files[1]}"
-            )
-        if not any(map(str.strip, source)):
-            raise ValueError(f"{name}: {files[0]} has no text")
-    return texts
+            read_set("--dev_source and --dev_target", self.dev_source, self.dev_target)
 
 
 def settings():

@@ -5,10 +5,12 @@ engines of CPUs; exports that the run lacks are written. An ensemble, and a run 
 can compute, are measured on TensorFlow.
 """
 
+import importlib.util
 from pathlib import Path
 from typing import NamedTuple
 
 from pipelines.exit_codes import NOT_CONVERTIBLE, REFUSED
+from t2t_keras.distillation.models import GivenModel
 from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.stages.stages import StageFailed, Stages
@@ -23,7 +25,7 @@ SHOWN = {"litert": "LiteRT", "ctranslate2": "CTranslate2", "tensorflow": "Tensor
 class System(NamedTuple):
     """A teacher or the student."""
 
-    label: str  # name for files, such as "teacher1"
+    label: str  # name for files, such as "teacher"
     name: str  # name for tables
     folders: list  # a run's folder, an export's folder, or the folders of an ensemble's runs
     to: str | None = None  # tag or target language of its translations, or None
@@ -40,7 +42,6 @@ class Form(NamedTuple):
     dtype: str  # type of the stored weights
     beam: int
     is_default: bool  # whether this is the system's own beam width
-    files: list  # the files that contain the weights
     bytes: int  # size of the weights
 
     @property
@@ -53,19 +54,13 @@ class Form(NamedTuple):
 
 
 def systems_of(teachers, student, to=None):
-    """Returns the `System`s of a comparison, the student last; for the arguments, see `compare`.
+    """Returns the `System`s of a comparison; for the arguments, see `compare`.
 
-    The runs of an ensemble follow it, each as a system of its own.
+    The runs of an ensemble follow it, each as a system of its own. The student is the last.
     """
-    given = [list(map(str, folders)) for folders in teachers]
-    alone = [folders[0] for folders in given if len(folders) == 1]
-    found = []
-    for index, folders in enumerate(given, 1):
-        found.append(System(f"teacher{index}", "", folders, to))
-        for number, folder in enumerate(folders if len(folders) > 1 else (), 1):
-            if folder not in alone:
-                alone.append(folder)
-                found.append(System(f"teacher{index}-run{number}", "", [folder], to, True))
+    found = [System("teacher", "", teachers, to)]
+    for number, folder in enumerate(dict.fromkeys(teachers) if len(teachers) > 1 else (), 1):
+        found.append(System(f"teacher-run{number}", "", [folder], to, is_member=True))
     found.append(System("student", "", [str(student)]))
     names = [" + ".join(Path(folder).name for folder in system.folders) for system in found]
     if len(set(names)) < len(names):
@@ -73,47 +68,33 @@ def systems_of(teachers, student, to=None):
     return [system._replace(name=name) for system, name in zip(found, names, strict=True)]
 
 
-def forms_of(system, engines, folder, notes):
-    """Returns the `Form`s of a system. Exports that it lacks are written to a folder.
+def forms_of(system, folder, notes):
+    """Returns the `Form`s of a system. Exports that a run lacks are written to a folder.
 
-    The reason for a missing form is appended to `notes`. Without names of engines, they are LiteRT
-    and, if it is installed, CTranslate2.
+    The reason for a missing form is appended to `notes`.
     """
     if len(system.folders) > 1:
         return on_tensorflow(system)
-    engines = list(engines or ("litert", *(["ctranslate2"] if has_ctranslate2() else [])))
-    if system.is_member:
-        found = of_run(system, engines[:1], DTYPES[:1], folder, [])
-        return [form for form in found if form.is_default]
     if is_export(system.folders[0]):
         return of_export(system, newest_in(system.folders[0]))
-    return of_run(system, engines, DTYPES, folder, notes)
-
-
-def of_run(system, engines, dtypes, folder, notes):
-    """Returns the forms of a run; see `forms_of`."""
-    found = []
-    for engine in engines:
-        for dtype in dtypes if engine != "tensorflow" else ():
-            try:
-                export = exported(system, engine, dtype, folder)
-            except StageFailed as error:
-                if error.code not in (REFUSED, NOT_CONVERTIBLE):
-                    raise
+    engines = ["litert", *(["ctranslate2"] if has_ctranslate2() else [])]
+    kinds, found = [(engine, dtype) for engine in engines for dtype in DTYPES], []
+    for engine, dtype in kinds[:1] if system.is_member else kinds:
+        try:
+            export = exported(system, engine, dtype, folder)
+        except StageFailed as error:
+            if error.code not in (REFUSED, NOT_CONVERTIBLE):
+                raise
+            if not system.is_member:
                 notes.append(f"{system.name} has no {SHOWN[engine]} in {dtype}: {error}")
-            else:
-                found += of_export(system, export)
-    if "tensorflow" in engines or not found:
-        found += on_tensorflow(system)
-    return found
+        else:
+            found += of_export(system, export)
+    found = found or on_tensorflow(system)
+    return [form for form in found if form.is_default or not system.is_member]
 
 
 def has_ctranslate2():
-    try:
-        import ctranslate2  # noqa: F401, its presence decides
-    except ImportError:
-        return False
-    return True
+    return importlib.util.find_spec("ctranslate2") is not None
 
 
 def exported(system, engine, dtype, folder):
@@ -132,8 +113,7 @@ def exported(system, engine, dtype, folder):
         command="export",
         arguments=[run.folder, *flags],
         creates=output,
-        reads=[run.weights_file()],
-        depends_on=[run.settings_digest(), str(run.search_settings())],
+        depends_on=GivenModel(run.folder).digest(),
         replaces=output,
     )
     return newest_in(output) or output
@@ -147,7 +127,7 @@ def of_export(system, export):
         raise unusable(export, "it is not complete")
     own, dtype = record["search"]["beam"], record["dtype"]
     size = sum(path.stat().st_size for path in files)
-    return forms(system, [str(export)], engine, dtype, own, files, size)
+    return forms(system, [str(export)], engine, dtype, own, size)
 
 
 def on_tensorflow(system):
@@ -158,13 +138,12 @@ def on_tensorflow(system):
     runs = [RunFolder(folder) for folder in system.folders]
     counts = [parameter_counts(read_settings(run.config_file).model) for run in runs]
     size = 4 * sum(sum(each.values()) for each in counts)
-    files = [run.weights_file() for run in runs]
     own = runs[0].search_settings().beam
-    return forms(system, system.folders, "tensorflow", "float32", own, files, size)
+    return forms(system, system.folders, "tensorflow", "float32", own, size)
 
 
-def forms(system, folders, engine, dtype, own, files, size):
+def forms(system, folders, engine, dtype, own, size):
     return [
-        Form(system, folders, engine, dtype, beam, beam == own, files, size)
+        Form(system, folders, engine, dtype, beam, beam == own, size)
         for beam in sorted({1, own}, reverse=True)
     ]

@@ -3,36 +3,25 @@
 import multiprocessing
 import os
 import signal
-import textwrap
 import threading
+from concurrent.futures import ProcessPoolExecutor
 
 import keras
 
 
 def call_in_child(function, *arguments):
-    """Calls a function in a child process and returns its result.
+    """Calls a function in a child process and returns its result, or raises its exception.
 
     Args:
         function: a picklable function, which must be at the top level of a module.
         *arguments: picklable arguments of the function.
 
     Raises:
-        RuntimeError: if the function raises an exception or the process dies.
+        RuntimeError: if the process dies.
     """
     context = multiprocessing.get_context(start_method())
-    receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=child_main, args=(sender, function, arguments))
-    child.start()
-    sender.close()
-    try:
-        result, failure = receiver.recv()
-        child.join()
-    except EOFError:
-        child.join()
-        result, failure = None, f"the process ended with code {child.exitcode}"
-    if failure:
-        raise RuntimeError(failure)
-    return result
+    with ProcessPoolExecutor(1, context, start_child) as child:
+        return child.submit(function, *arguments).result()
 
 
 def start_method():
@@ -50,14 +39,9 @@ def start_method():
     return "fork"
 
 
-def child_main(sender, function, arguments):
-    """Sends the pair (result, None), or (None, error message)."""
+def start_child():
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # the parent reports the interruption
     threading.Thread(target=end_with_parent, daemon=True).start()
-    try:
-        sender.send((function(*arguments), None))
-    except Exception as error:
-        sender.send((None, textwrap.shorten(f"{type(error).__name__}: {error}", 300)))
 
 
 def end_with_parent():

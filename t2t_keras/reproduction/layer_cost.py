@@ -4,6 +4,7 @@ import os
 
 import keras
 
+from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.timing import median_seconds
 
 SHORT = 16  # positions in the warm-up call
@@ -12,6 +13,16 @@ MEMORY = {
     "weights and input",
     "jax": "XLA's allocation for a forward and backward call: results and intermediate arrays",
 }
+
+
+def costs(new_layer, lengths, width, rounds):
+    """Returns {"forward", "training", "memory"} of a layer for each length, in seconds and bytes.
+
+    Every measurement of memory, and the times of all lengths together, have their own process.
+    """
+    sizes = [call_in_child(memory, new_layer, n, width) for n in lengths]
+    times = call_in_child(seconds, new_layer, lengths, width, rounds)
+    return [{**time, "memory": size} for time, size in zip(times, sizes, strict=True)]
 
 
 def seconds(new_layer, lengths, width, rounds):

@@ -1,32 +1,42 @@
 """The settings for reproducing a table or the claims."""
 
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipelines.checks import validate
 from pipelines.text.treebank import LEAVES
-from t2t_keras.checks import check_choice
+from t2t_keras.checks import check_choice, check_needs
 from t2t_keras.reproduction.timing import sorted_lengths
 
+# {setting: the setting that it needs}
+NEEDS = {
+    **{"source": "target", "target": "source"},
+    **{"dev_source": "dev_target", "dev_target": "dev_source", "ratio": "automatic"},
+}
 TABLES = ("table1", "table2", "table3", "table4", "claims")
 
 
-def setting(*tables, default=None, trains=False, description="", **rules):
+def setting(tables, description="", default=None, trains=False, **rules):
     """Returns a field of `Plan`.
 
     Args:
-        *tables: numbers of the tables that use the setting, or "claims". Other tables reject it.
+        tables: numbers of the tables that use the setting, or "claims". Other tables reject it.
+        description: meaning of the setting, and help of its flag.
         default: default value.
         trains: whether the setting only affects training. A plan with `run`, which trains
             nothing, rejects it.
-        description: meaning of the setting, and help of its flag.
         **rules: bounds or `choices`, see `pipelines.checks`.
     """
     names = [table if isinstance(table, str) else f"table{table}" for table in tables]
     metadata = {"tables": names, "trains": trains, "description": description} | rules
     return dataclasses.field(default=default, metadata=metadata)
+
+
+training_setting = functools.partial(setting, trains=True)
+ALL = (1, 2, 3, 4, "claims")
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -42,187 +52,137 @@ class Plan:
 
     table: str = dataclasses.field(kw_only=False)  # one of TABLES
     output: str | None = setting(
-        *(1, 2, 3, 4, "claims"),
-        description="folder for all files. Default: reproduced/ and the table's name.",
+        ALL, "folder for all files. Default: reproduced/ and the table's name."
     )
-    # Command line that is printed in the table's notes.
-    command: str = setting(1, 2, 3, 4, "claims", default="")
+    command: str = setting(ALL, default="")  # printed in the table's notes
 
     # Layers to time.
-    d_model: int = setting(1, default=256, description="width d of the layers.", at_least=1)
-    heads: int = setting(1, default=4, description="heads h of both attention layers.", at_least=1)
+    d_model: int = setting((1,), "width d of the layers.", 256, at_least=1)
+    heads: int = setting((1,), "heads h of both attention layers.", 4, at_least=1)
     neighbourhood: int = setting(
-        1,
-        default=65,
-        description="neighbourhood r of restricted self-attention.",
-        at_least=1,
+        (1,), "neighbourhood r of restricted self-attention.", 65, at_least=1
     )
-    kernel: int = setting(
-        1, default=3, description="kernel width k of the convolutions.", at_least=1
-    )
-    lengths: Sequence[int] = setting(
-        1, default=(1024, 2048, 4096, 8192, 16384), description="sequence lengths n."
-    )
-    rounds: int = setting(
-        1, default=7, description="timed calls for each layer and length.", at_least=1
-    )
+    kernel: int = setting((1,), "kernel width k of the convolutions.", 3, at_least=1)
+    lengths: Sequence[int] = setting((1,), "sequence lengths n.", (1024, 2048, 4096, 8192, 16384))
+    rounds: int = setting((1,), "timed calls for each layer and length.", 7, at_least=1)
 
     # Reductions of the paper's settings.
-    divide: int | None = setting(
-        2,
-        3,
-        4,
-        trains=True,
-        description="divisor of all widths of the models.",
-        at_least=1,
+    divide: int | None = training_setting(
+        (2, 3, 4), "divisor of all widths of the models.", at_least=1
     )
-    divide_layers: int | None = setting(
-        2,
-        3,
-        4,
-        trains=True,
-        description="divisor of the number of layers.",
-        at_least=1,
+    divide_layers: int | None = training_setting(
+        (2, 3, 4), "divisor of the number of layers.", at_least=1
     )
-    steps: int | None = setting(
-        *(2, 3, 4, "claims"),
-        trains=True,
-        description="training steps; the warm-up shrinks in proportion.",
-        at_least=1,
+    steps: int | None = training_setting(
+        (2, 3, 4, "claims"), "training steps; the warm-up shrinks in proportion.", at_least=1
     )
-    operations: float | None = setting(
-        2,
-        trains=True,
-        description="floating-point operations to train each row for, instead of --steps. So the "
-        "rows cost the same.",
+    operations: float | None = training_setting(
+        (2,),
+        "floating-point operations to train each row for, instead of --steps. So the rows cost the "
+        "same.",
         above=0,
     )
-    reduced: str | None = setting(
-        *(2, 3, 4),
-        trains=True,
-        description="config with settings for less data or less time. In table2, one for each row, "
-        "separated by commas; in table3, for all rows.",
+    reduced: str | None = training_setting(
+        (2, 3, 4),
+        "config with settings for less data or less time. In table2, one for each row, separated "
+        "by commas; in table3, for all rows.",
     )
-    learning_rates: Sequence[str] | None = setting(
-        2,
-        trains=True,
-        description="learning rates to choose from by short trainings, for example 1e-3,3e-3. Each "
-        "row is trained with each rate for a tenth of its steps, and then with the best.",
+    learning_rates: Sequence[str] | None = training_setting(
+        (2,),
+        "learning rates to choose from by short trainings, for example 1e-3,3e-3. Each row is "
+        "trained with each rate for a tenth of its steps, and then with the best.",
     )
-    layers: Sequence[str] | None = setting(
-        2,
-        trains=True,
-        description="numbers of layers to choose from by short trainings, one entry for each row: "
-        "2/4, or 3+2/4+3 with other numbers in the decoder.",
+    layers: Sequence[str] | None = training_setting(
+        (2,),
+        "numbers of layers to choose from by short trainings, one entry for each row: 2/4, or "
+        "3+2/4+3 with other numbers in the decoder.",
     )
-    first: str | None = setting(
-        4,
-        trains=True,
-        description="config to train with first, such as one for short sentences. The training "
-        "itself starts from these weights.",
+    first: str | None = training_setting(
+        (4,),
+        "config to train with first, such as one for short sentences. The training itself starts "
+        "from these weights.",
     )
-    # For example {"model.dropout": 0.2}.
-    overrides: Mapping | None = setting(2, 3, 4, "claims")
+    overrides: Mapping | None = setting((2, 3, 4, "claims"))  # for example {"model.dropout": 0.2}
 
     # Rows, training text and held-out text.
     rows: Sequence[str] | None = setting(
-        *(2, 3, "claims"),
-        description="names of the rows or experiments. Default: all; in table2, base and big, "
-        "without the rivals.",
+        (2, 3, "claims"),
+        "names of the rows or experiments. Default: all; in table2, base and big, without the "
+        "rivals.",
     )
-    source: str | None = setting(
-        *(2, 3),
-        trains=True,
-        description="source text to train on: a file, a glob, or several separated by commas. "
-        "Default: WMT 2014 for table2, the toy grammar for table3.",
+    source: str | None = training_setting(
+        (2, 3),
+        "source text to train on: a file, a glob, or several separated by commas. Default: WMT "
+        "2014 for table2, the toy grammar for table3.",
     )
-    target: str | None = setting(
-        2, 3, trains=True, description="files with the translations of --source."
-    )
-    data: str | None = setting(
-        *(2, 3),
-        trains=True,
-        description="folder written by t2t-prepare, to train on instead of --source.",
+    target: str | None = training_setting((2, 3), "files with the translations of --source.")
+    data: str | None = training_setting(
+        (2, 3), "folder written by t2t-prepare, to train on instead of --source."
     )
     tfds: str | None = setting(
-        *(2, 3),
-        description="name or folder of a TensorFlow data set to train on instead of --source. Its "
-        "validation and test splits are the held-out text and the test set.",
+        (2, 3),
+        "name or folder of a TensorFlow data set to train on instead of --source. Its validation "
+        "and test splits are the held-out text and the test set.",
     )
     data_dir: str | None = setting(
-        *(2, 3),
-        description="folder of prepared TensorFlow data sets. Default: ~/tensorflow_datasets.",
+        (2, 3), "folder of prepared TensorFlow data sets. Default: ~/tensorflow_datasets."
     )
-    dev_source: str | None = setting(
-        *(2, 3),
-        trains=True,
-        description="file with held-out source text, evaluated during training in table2, scored "
-        "in table3.",
+    dev_source: str | None = training_setting(
+        (2, 3),
+        "file with held-out source text, evaluated during training in table2, scored in table3.",
     )
-    dev_target: str | None = setting(
-        2, 3, trains=True, description="file with the translations of --dev_source."
+    dev_target: str | None = training_setting((2, 3), "file with the translations of --dev_source.")
+    seeds: int = training_setting(
+        (2, 3), "number of trainings of each row, each with a different seed.", 1, at_least=1
     )
-    seeds: int = setting(
-        *(2, 3),
-        default=1,
-        trains=True,
-        description="number of trainings of each row, each with a different seed.",
-        at_least=1,
-    )
-    language: str = setting(
-        3, default="de", description="target language, for the paper's BLEU and for --tfds."
-    )
+    language: str = setting((3,), "target language, for the paper's BLEU and for --tfds.", "de")
 
     # Test sets and runs to score.
     test_source: Sequence[str] | None = setting(
-        2, description="source files of the test sets, one per test set."
+        (2,), "source files of the test sets, one per test set."
     )
-    test_target: Sequence[str] | None = setting(
-        2, description="translations of the files of --test_source."
+    test_target: Sequence[str] | None = setting((2,), "translations of the files of --test_source.")
+    evaluate_only: bool = training_setting(
+        (2,), "score the runs in --output as they are; train nothing.", False
     )
-    evaluate_only: bool = setting(
-        2,
-        default=False,
-        trains=True,
-        description="score the runs in --output as they are; train nothing.",
-    )
-    run: str | None = setting(2, 4, description="existing run to score; nothing is trained.")
+    run: str | None = setting((2, 4), "existing run to score; nothing is trained.")
 
     # Treebanks.
     train: str | None = setting(
-        4,
-        description="files of trees to train on, or that --run was trained on: a glob, or several "
-        "separated by commas.",
+        (4,),
+        "files of trees to train on, or that --run was trained on: a glob, or several separated by "
+        "commas.",
     )
     automatic: str | None = setting(
-        4, description="files of automatically parsed trees to mix with --train."
+        (4,), "files of automatically parsed trees to mix with --train."
     )
     ratio: float | None = setting(
-        4,
-        description="automatic trees per gold tree. Default: all trees of both, once.",
-        above=0,
+        (4,), "automatic trees per gold tree. Default: all trees of both, once.", above=0
     )
-    dev: str | None = setting(
-        4, description="files of gold trees to score; section 22 in the paper."
-    )
-    test: str | None = setting(
-        4, description="files of gold trees to score; section 23 in the paper."
-    )
+    dev: str | None = setting((4,), "files of gold trees to score; section 22 in the paper.")
+    test: str | None = setting((4,), "files of gold trees to score; section 23 in the paper.")
     leaves: str | None = setting(
-        4,
-        description="symbol for a word among the brackets: XX, tag or word. Default: from --run, "
-        "else XX.",
+        (4,),
+        "symbol for a word among the brackets: XX, tag or word. Default: from --run, else XX.",
         choices=LEAVES,
     )
 
     def __post_init__(self):
         check_choice("TABLE", self.table, TABLES)
+        for field in settings():
+            value = getattr(self, field.name)
+            is_list = field.type in (Sequence[int], Sequence[str] | None)
+            if isinstance(value, str | os.PathLike):
+                value = [os.fspath(value)] if is_list else os.fspath(value)
+            elif is_list and value is not None:
+                value = [os.fspath(each) if isinstance(each, Path) else each for each in value]
+            setattr(self, field.name, value)
+        self.lengths = sorted_lengths(self.lengths)
         self.check_tables()
-        self.normalize()
-        self.check_values()
+        validate(self)
+        self.check_relations()
         if self.run:
             self.check_nothing_trains()
-        self.check_text()
 
     @property
     def folder(self):
@@ -237,25 +197,9 @@ class Plan:
     def given(self):
         """Returns {name: value} for the settings that differ from their defaults."""
         values = {field.name: getattr(self, field.name) for field in settings()}
-        defaults = {field.name: field.default for field in settings()}
         return {
-            name: value
-            for name, value in values.items()
-            if value != defaults[name] and value not in (None, "", [], (), {})
+            f.name: values[f.name] for f in settings() if values[f.name] not in (None, f.default)
         }
-
-    def normalize(self):
-        """Converts paths to strings, and lengths to sorted integers."""
-        lists = ("rows", "lengths", "learning_rates", "layers", "test_source", "test_target")
-        for name in lists:
-            if isinstance(value := getattr(self, name), str):
-                raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")
-        for name, value in self.given().items():
-            if isinstance(value, os.PathLike):
-                setattr(self, name, os.fspath(value))
-            elif name in ("test_source", "test_target"):
-                setattr(self, name, [os.fspath(path) for path in value])
-        self.lengths = sorted_lengths(self.lengths)
 
     def check_tables(self):
         for field in settings():
@@ -266,18 +210,18 @@ class Plan:
                     f"Received: {flag(field.name)} for {self.table}. See --help"
                 )
 
-    def check_values(self):
-        validate(self)
-        if self.operations is not None and self.steps is not None:
-            raise ValueError(
-                "--operations and --steps both say how long to train. Leave one of them out. "
-                f"Received: --operations={self.operations:g} --steps={self.steps}"
-            )
-        if self.ratio is not None and not self.automatic:
-            raise ValueError(
-                "--ratio needs --automatic, the trees to mix in. "
-                f"Received: --ratio={self.ratio:g} alone"
-            )
+    def check_relations(self):
+        for names in (("source", "data", "tfds"), ("steps", "operations")):
+            given = [f"--{name}" for name in names if getattr(self, name)]
+            if len(given) > 1:
+                raise ValueError(
+                    f"Only one of --{', --'.join(names)} is allowed. Received: {', '.join(given)}"
+                )
+        for name, other in NEEDS.items():
+            check_needs(self, (getattr(self, other) or not getattr(self, name), name, f"--{other}"))
+        # Only Table 2 reads TensorFlow Datasets by default.
+        reads_data_sets = self.tfds or (self.table == "table2" and not self.has_text)
+        check_needs(self, (reads_data_sets or not self.data_dir, "data_dir", "--tfds=NAME"))
         if "training.steps" in (self.overrides or {}):
             raise ValueError(
                 "--config.training.steps would leave the warm-up at full length. Use --steps, "
@@ -298,30 +242,6 @@ class Plan:
                     "With --run, which trains nothing, --config can change only search settings. "
                     f"Received: --config.{name}={value}, --run={self.run}"
                 )
-
-    def check_text(self):
-        for one, other in (("source", "target"), ("dev_source", "dev_target")):
-            values = getattr(self, one), getattr(self, other)
-            if bool(values[0]) != bool(values[1]):
-                raise ValueError(
-                    f"--{one} and --{other} go together. Received: {values[0]} and {values[1]}"
-                )
-        sources = [name for name in ("source", "data", "tfds") if getattr(self, name)]
-        if len(sources) > 1:
-            raise ValueError(
-                "Only one training text is allowed: --source=FILE with --target=FILE, "
-                "--data=FOLDER or --tfds=NAME. "
-                f"Received: {', '.join(f'--{name}' for name in sources)}"
-            )
-        if self.data_dir and not self.reads_data_sets():
-            raise ValueError(
-                "--data_dir is for text from TensorFlow Datasets. Leave it out. "
-                f"Received: --data_dir={self.data_dir}"
-            )
-
-    def reads_data_sets(self):
-        """Returns whether any text comes from TensorFlow Datasets, the default in table2 only."""
-        return bool(self.tfds) or (self.table == "table2" and not self.has_text)
 
 
 def settings():

@@ -1,30 +1,32 @@
 """Table 1: seconds and bytes of a layer as the sequence length n grows (§4).
 
-Attention is compared with layers of Keras. Each result is measured once and stored as a line of
-`table1.jsonl`; `table1.md`, `table1.csv` and `table1.png` show all results. The lengths of a layer
-are timed in turn, so that a temporary slowdown of the machine affects all lengths alike.
+Attention is compared with layers of Keras. Each layer is measured once and stored as a JSON file;
+`table1.md`, `table1.csv` and `table1.png` show all results. The lengths of a layer are timed in
+turn, so that a temporary slowdown of the machine affects all lengths alike.
 """
 
 import functools
-import json
 import operator
+import textwrap
 from typing import NamedTuple
 
 import keras
 import numpy as np
 
-from pipelines.atomic_files import locked_folder
+from pipelines.atomic_files import atomic_file, locked_folder
 from pipelines.progress import Progress
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
-from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
+from t2t_keras.reproduction.layer_cost import MEMORY, costs
+from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.panels import Panel, draw_panels
 
 FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter lengths
 NONE = "–"  # cell of an exponent that is not fitted
 NOT_FITTED = f"a fit needs two lengths of at least {FITTED_FROM:,}"
+SETTINGS = ("d_model", "heads", "neighbourhood", "kernel", "rounds", "lengths")  # of the plan
 MEASURES = {
     "forward": ("forward", "ms", 1e3),
     "training": ("forward and backward", "ms", 1e3),
@@ -51,85 +53,38 @@ PAPER = {
 
 def reproduce(plan):
     head_widths(plan.d_model, plan.heads, None, None)  # raises if heads do not divide the width
-    with locked_folder(plan.folder):
-        settings = {
-            "d_model": plan.d_model,
-            "heads": plan.heads,
-            "neighbourhood": plan.neighbourhood,
-            "kernel": plan.kernel,
-            "rounds": plan.rounds,
-            "backend": keras.config.backend(),
-            # In a child process, because listing the devices starts the backend.
-            "machine": call_in_child(this_machine),
-        }
-        results = measure(plan, plan.folder / "table1.jsonl", settings)
-        table = {name: {n: results[name, n] for n in plan.lengths} for name in PAPER}
+    with locked_folder(plan.folder), Progress("measuring", len(PAPER), "layers") as progress:
+        # In a child process, because listing the devices starts the backend.
+        machine, table = call_in_child(this_machine), {}
+        for name, new_layer in layer_factories(plan).items():
+            progress.to(len(table))
+            table[name] = measured(plan, name, new_layer, machine)
         columns, rows = columns_and_rows(table)
-        text = write_table(plan.folder / "table1", columns, rows, notes(plan, settings, rows))
+        text = write_table(plan.folder / "table1", columns, rows, notes(plan, machine, rows))
         draw(plan.folder / "table1.png", table)
     return text
 
 
-def read_results(path, settings):
-    """Returns {(layer, n): result} for earlier results, which must have the same settings."""
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    results = {}
-    for line in lines:
+def measured(plan, name, new_layer, machine):
+    """Returns {n: costs of a layer}; a file stores the costs."""
+
+    def measure():
         try:
-            result = json.loads(line)
-        except ValueError:  # the process was killed while it wrote this line
-            continue
-        for name, value in settings.items():
-            if result.get(name) != value:
-                raise ValueError(
-                    f"{path} was measured with {name}={result.get(name)}. Keep that setting, or "
-                    f"choose a different --output. Received: {name}={value}"
-                )
-        results[result["layer"], result["n"]] = result
-    return results
+            return costs(new_layer, plan.lengths, plan.d_model, plan.rounds)
+        except Exception as error:  # the backend's own, if memory runs out
+            raise ValueError(
+                f"{name} could not be measured ({textwrap.shorten(str(error), 300)}). If memory "
+                "ran out, leave out the longest length with --lengths. Finished layers are kept"
+            ) from error
 
-
-def measure(plan, path, settings):
-    """Measures results that `path` does not contain yet; returns {(layer, n): result} for all."""
-    results = read_results(path, settings)
-    missing = {name: [n for n in plan.lengths if (name, n) not in results] for name in PAPER}
-    with (
-        path.open("a", encoding="utf-8") as file,
-        Progress("measuring", sum(map(len, missing.values())), "measurements") as progress,
-    ):
-        if file.tell() and not path.read_bytes().endswith(b"\n"):
-            file.write("\n")
-        progress.to(0)
-        for name, new_layer in layer_factories(plan).items():
-            for result in measure_layer(name, new_layer, missing[name], settings):
-                results[name, result["n"]] = result
-                file.write(json.dumps(result) + "\n")
-            file.flush()
-            progress.to(progress.done + len(missing[name]))
-    return results
-
-
-def measure_layer(name, new_layer, lengths, settings):
-    """Returns a layer's results for the given lengths."""
-    width, rounds = settings["d_model"], settings["rounds"]
-    if not lengths:
-        return []
-    try:
-        sizes = [call_in_child(memory, new_layer, n, width) for n in lengths]
-        times = call_in_child(seconds, new_layer, lengths, width, rounds)
-    except RuntimeError as error:
-        raise ValueError(
-            f"{name} could not be measured at n = {', '.join(map(str, lengths))} ({error}). If "
-            "memory ran out, leave out the longest length with --lengths. Finished layers are kept"
-        ) from error
-    return [
-        {"layer": name, "n": n, **time, "memory": size, **settings}
-        for n, time, size in zip(lengths, times, sizes, strict=True)
-    ]
+    key = {field: getattr(plan, field) for field in SETTINGS}
+    key |= {"backend": keras.config.backend(), "machine": machine}
+    found = once(plan.folder / f"{name.replace(' ', '_')}.json", key, measure)
+    return dict(zip(plan.lengths, found, strict=True))
 
 
 def layer_factories(plan):
-    """Returns {name: function that creates the layer}. Creating a layer starts the backend."""
+    """Returns {name: function that creates the layer}."""
     convolution = {"filters": plan.d_model, "kernel_size": plan.kernel, "padding": "same"}
     return {
         "self-attention": functools.partial(MultiHeadAttention, plan.heads, plan.d_model),
@@ -142,12 +97,12 @@ def layer_factories(plan):
     }
 
 
-def fit(costs, measure):
+def fit(by_length, measure):
     """Fits factor · n^exponent to {n: result}, by least squares on the logarithms.
 
     Returns (exponent, factor), or None if fewer than two lengths are at least `FITTED_FROM`.
     """
-    points = {n: result[measure] for n, result in costs.items() if n >= FITTED_FROM}
+    points = {n: result[measure] for n, result in by_length.items() if n >= FITTED_FROM}
     if len(points) < 2 or min(points.values()) <= 0:
         return None
     exponent, logarithm = np.polyfit(np.log(list(points)), np.log(list(points.values())), 1)
@@ -158,22 +113,25 @@ def columns_and_rows(table):
     """Returns the columns and rows for `write_table`, one row for each measure and layer."""
     rows = []
     for measure, (title, unit, scale) in MEASURES.items():
-        for name, costs in table.items():
-            fitted = fit(costs, measure)
+        for name, by_length in table.items():
+            fitted = fit(by_length, measure)
             rows.append(
                 {
                     "measured": f"{title}, {unit}",
                     "layer": name,
                     "cost": PAPER[name].cost,
-                    **{f"n = {n:,}": number(scale * c[measure], ",.1f") for n, c in costs.items()},
+                    **{
+                        f"n = {n:,}": number(scale * c[measure], ",.1f")
+                        for n, c in by_length.items()
+                    },
                     "exponent of n": number(fitted[0]) if fitted else NONE,
                 }
             )
     return {name: operator.itemgetter(name) for name in rows[0]}, rows
 
 
-def notes(plan, settings, rows):
-    d = plan.d_model
+def notes(plan, machine, rows):
+    d, backend = plan.d_model, keras.config.backend()
     exponents = f"The exponents are fitted by least squares in log–log, over n ≥ {FITTED_FROM:,}."
     if missing := [row for row in rows if row["exponent of n"] == NONE]:
         all_rows = len(missing) == len(rows)
@@ -185,7 +143,7 @@ def notes(plan, settings, rows):
     paths = "; ".join(f"{name} {row.sequential} and {row.path}" for name, row in PAPER.items())
     return [
         f"One sequence of n positions, d = {d}, h = {plan.heads}, r = {plan.neighbourhood}, "
-        f"k = {plan.kernel}, float32; {settings['backend']}, medians of {plan.rounds} calls. "
+        f"k = {plan.kernel}, float32; {backend}, medians of {plan.rounds} calls. "
         "Recurrent, convolutional and separable convolutional are Keras' LSTM, Conv1D and "
         "SeparableConv1D.",
         f"The cost column is the paper's. Its sequential operations and maximum path lengths: "
@@ -195,8 +153,8 @@ def notes(plan, settings, rows):
         "projections of multi-head attention cost another n·d², more than half of the total while "
         f"n < 2·d = {2 * d:,}. Narrow layers show quadratic growth at shorter lengths than wide "
         "ones.",
-        f"Memory is {MEMORY[settings['backend']]}.",
-        *circumstances(plan, settings["machine"]),
+        f"Memory is {MEMORY[backend]}.",
+        *circumstances(plan, machine),
     ]
 
 
@@ -204,14 +162,13 @@ def draw(path, table):
     panels = []
     for measure, (title, unit, scale) in MEASURES.items():
         lines, fits = {}, {}
-        for layer, costs in table.items():
+        for layer, by_length in table.items():
             name = f"{layer}, {PAPER[layer].cost}"
-            lines[name] = {n: scale * result[measure] for n, result in costs.items()}
-            if fitted := fit(costs, measure):
+            lines[name] = {n: scale * result[measure] for n, result in by_length.items()}
+            if fitted := fit(by_length, measure):
                 fits[name] = fitted[0], scale * fitted[1]
         note = "at the end of each line, its exponent" if fits else f"no exponents: {NOT_FITTED}"
         options = {"log_x": True, "log_y": True, "joined": False, "fits": fits}
         panels.append(Panel(f"{title}, {unit}", lines, f"n; {note}", **options))
-    unfinished = path.with_name(path.name + ".unfinished")
-    draw_panels(unfinished, panels)
-    unfinished.rename(path)
+    with atomic_file(path) as file:
+        draw_panels(file, panels)

@@ -15,10 +15,7 @@ import functools
 from pathlib import Path
 
 from pipelines.atomic_files import locked_folder
-from t2t_keras.reproduction.recipe import (
-    differences,
-    reduced_recipe,
-)
+from t2t_keras.reproduction.recipe import differences, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     average,
     default_weights,
@@ -27,23 +24,12 @@ from t2t_keras.reproduction.run_stages import (
     train,
     translate,
 )
-from t2t_keras.reproduction.table2_grid import (
-    best,
-    check_recipes,
-    choices_of,
-    search,
-    write_grid,
-)
+from t2t_keras.reproduction.table2_grid import best, choices_of, search, shortened, write_grid
 from t2t_keras.reproduction.table2_results import result_of, write_results
 from t2t_keras.reproduction.table2_systems import ENSEMBLES, OWN, PAPER
-from t2t_keras.reproduction.texts import (
-    check_files,
-    check_lines,
-    chosen_rows,
-    encoded_text,
-    tfds_files,
-)
+from t2t_keras.reproduction.texts import check_files, chosen_rows, encoded_text, tfds_files
 from t2t_keras.runs.run import Run
+from t2t_keras.runs.text_files import read_set
 from t2t_keras.stages.stages import Stages
 
 
@@ -53,35 +39,31 @@ def reproduce(plan):
     reduced = dict(zip(rows, (plan.reduced or "").split(","), strict=False))
     run, choices = existing_run(plan), choices_of(plan, rows)
     # Make all recipes first, so that a wrong setting is found before anything is trained.
-    recipes = {
-        name: [recipe_of(each, name, reduced.get(name)) for each in plans_of(plan, choices[name])]
+    recipes = {name: recipe_of(plan, name, reduced.get(name)) for name in rows}
+    tried = {
+        name: {
+            choice: shortened(recipe_of(each, name, reduced.get(name)))
+            for choice, each in choices[name].items()
+        }
         for name in rows
     }
-    for name in rows:
-        if choices[name]:
-            check_recipes(choices[name], recipes[name])
     if not (run or plan.data or plan.evaluate_only):
-        check_text({name: of_row[0] for name, of_row in recipes.items()})
+        check_text(recipes)
     leave_gpus()
     folder, results, grid = plan.folder, [], {}
     for name in rows:
         with locked_folder(folder / name):
             ours = plan
-            text, tests = texts_of(plan, folder, name, recipes[name][0], run)
-            if choices[name]:
-                grid[name] = search(folder / name, name, choices[name], recipes[name], text)
-                ours = best(grid[name]).choice.applied(plan)
+            text, tests = texts_of(plan, folder, name, recipes[name], run)
+            if text and tried[name]:
+                grid[name] = search(folder / name, name, tried[name], text)
+                ours = choices[name][best(grid[name]).choice]
             results += score_row(ours, folder, name, run, reduced.get(name), text, tests)
         with locked_folder(folder, wait=True):
             if grid:
                 write_grid(plan, folder, grid)
             markdown = write_results(plan, folder, results)
     return markdown
-
-
-def plans_of(plan, choices):
-    """Returns the plan with each choice of the grid, or the plan alone without a grid."""
-    return [choice.applied(plan) for choice in choices] or [plan]
 
 
 def texts_of(plan, folder, name, recipe, run):
@@ -130,7 +112,7 @@ def check(plan, rows):
         )
     check_files(plan)
     for source, target in zip(sources, targets, strict=True):
-        check_lines("test", source, target)
+        read_set("--test_source and --test_target", source, target)
     names = [Path(path).stem for path in sources]
     if len(set(names)) < len(names):
         raise ValueError(

@@ -30,60 +30,39 @@ def draw_progress(path, rows):
     """Draws BLEU over operations and over minutes. If no row has a BLEU, writes no file.
 
     `rows` is {name of the row: a list of `RowProgress` for each seed}. With several seeds, the line
-    is their mean, and the band around it reaches from the lowest to the highest.
+    is their mean, and the band around it reaches from the lowest to the highest. It ends with the
+    last evaluation that all seeds have reached.
     """
-    rows = {name: merged(of_seeds) for name, of_seeds in rows.items()}
-    rows = {name: points for name, points in rows.items() if points}
-    if not rows:
+    drawn = {}
+    for name, of_seeds in rows.items():
+        translated = [[each for each in progress if each.bleu is not None] for progress in of_seeds]
+        if evaluations := list(zip(*translated, strict=False)):
+            drawn[name] = evaluations
+    if not drawn:
         return
-    most = max(points[-1].operations for points in rows.values())
-    exponent = 3 * int(math.log10(most) // 3)
-    unit = 10**exponent
+    exponent = max(
+        3 * int(math.log10(statistics.mean(each.operations for each in evaluations[-1])) // 3)
+        for evaluations in drawn.values()
+    )
     power = str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
     panels = [
-        panel(rows, lambda each: each.operations / unit, f"operations of training, 10{power}"),
-        panel(rows, lambda each: each.seconds / 60, "minutes of training"),
+        panel(
+            drawn, lambda each: each.operations / 10**exponent, f"operations of training, 10{power}"
+        ),
+        panel(drawn, lambda each: each.seconds / 60, "minutes of training"),
     ]
     draw_panels(path, panels)
 
 
-class Point(NamedTuple):
-    """An evaluation of all seeds of a row: means, and the range of BLEU."""
-
-    operations: float
-    seconds: float
-    bleu: float
-    lowest: float
-    highest: float
-
-
-def merged(of_seeds):
-    """Returns the `Point`s of a row: evaluations with a BLEU that all seeds have reached."""
-    translated = [[each for each in progress if each.bleu is not None] for progress in of_seeds]
-    points = []
-    for evaluations in zip(*translated, strict=False):
-        scores = [each.bleu for each in evaluations]
-        points.append(
-            Point(
-                operations=statistics.mean(each.operations for each in evaluations),
-                seconds=statistics.mean(each.seconds for each in evaluations),
-                bleu=statistics.mean(scores),
-                lowest=min(scores),
-                highest=max(scores),
-            )
-        )
-    return points
-
-
 def panel(rows, x_of, x_label):
-    """Returns the `Panel` of BLEU over a cost."""
-    return Panel(
-        "BLEU on the held-out text",
-        {name: {x_of(each): each.bleu for each in points} for name, points in rows.items()},
-        x_label,
-        bands={
-            name: {x_of(each): (each.lowest, each.highest) for each in points}
-            for name, points in rows.items()
-            if any(each.lowest < each.highest for each in points)
-        },
-    )
+    """Returns the `Panel` of BLEU over a cost; `rows` are {name: evaluations of all seeds}."""
+    lines, bands = {}, {}
+    for name, evaluations in rows.items():
+        scores = {
+            statistics.mean(map(x_of, evaluation)): [each.bleu for each in evaluation]
+            for evaluation in evaluations
+        }
+        lines[name] = {x: statistics.mean(found) for x, found in scores.items()}
+        if any(min(found) < max(found) for found in scores.values()):
+            bands[name] = {x: (min(found), max(found)) for x, found in scores.items()}
+    return Panel("BLEU on the held-out text", lines, x_label, bands=bands)

@@ -8,8 +8,8 @@ from pipelines.atomic_files import read_json
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction.longest_path import longest_path
-from t2t_keras.reproduction.recipe import TYPICAL_LENGTH, operations_per_token
-from t2t_keras.reproduction.run_stages import Facts, facts_of, trained_experiment
+from t2t_keras.reproduction.recipe import TYPICAL_LENGTH, Recipe, operations_per_token
+from t2t_keras.reproduction.run_stages import facts_of, trained_experiment
 from t2t_keras.reproduction.table2_progress import draw_progress, progress_of
 from t2t_keras.reproduction.table2_systems import ENSEMBLES, PAPER
 from t2t_keras.runs.text_files import read_lines
@@ -21,47 +21,28 @@ class Table2Result(NamedTuple):
 
     row: str
     test: str
-    facts: Facts
-    experiment: object  # the `Experiment` that was trained
-    weights: str
+    recipe: Recipe
+    runs: list  # (`Run`, `ChosenWeights`) of each training; the facts are those of the first
     bleu: Score
     paper_bleu: Score
-    operations: float | None
-    epochs: float | None
-    flops: float | None
-    reductions: list
-    progress: list
+
+    @property
+    def run(self):
+        return self.runs[0][0]
 
 
 def result_of(row, test, recipe, runs, output, target):
     """Returns the `Table2Result` of a test set that `runs`, (run, weights), have translated."""
-    first, weights = runs[0]
-    facts, text = facts_of(first), weights.text
-    if len(runs) > 1:
-        millions = sum(facts_of(run).millions for run, _ in runs)
-        facts, text = facts._replace(millions=millions), f"{text}; {len(runs)} trainings together"
     lines, references = read_lines(output), read_lines(target)
     language = PAPER[row.removesuffix("_ensemble")].languages[1]
-    return Table2Result(
-        row=row,
-        test=test,
-        facts=facts,
-        experiment=first.experiment(),
-        weights=text,
-        bleu=bleu(lines, references),
-        paper_bleu=paper_bleu(lines, references, language),
-        operations=total(map(operations_of, runs)),
-        epochs=epochs_of(first),
-        flops=total(training_cost(run) for run, _ in runs),
-        reductions=recipe.reductions(trained_experiment(first)),
-        progress=progress_of(first) if len(runs) == 1 else [],
-    )
+    scores = bleu(lines, references), paper_bleu(lines, references, language)
+    return Table2Result(row, test, recipe, runs, *scores)
 
 
-def total(values):
-    """Returns the sum of numbers, or None if one of them is None."""
-    values = list(values)
-    return None if None in values else sum(values)
+def total(runs, cost):
+    """Returns the sum of a cost over runs, or None if one of them lacks it."""
+    costs = [cost(run) for run, _ in runs]
+    return None if None in costs else sum(costs)
 
 
 def training_cost(run):
@@ -70,9 +51,9 @@ def training_cost(run):
     return evaluations[-1].get("flops") if evaluations else None
 
 
-def operations_of(weighted_run):
+def operations_of(run):
     """Returns the operations up to the last evaluation of a run, or None."""
-    progress = progress_of(weighted_run[0])
+    progress = progress_of(run)
     return progress[-1].operations if progress else None
 
 
@@ -104,53 +85,61 @@ def printed(row):
 
 def write_results(plan, folder, results):
     """Writes the table and the plot of all results so far; returns the table as Markdown."""
-    groups, progress = {}, {}
+    groups = {}
     for each in results:
         groups.setdefault((each.row, each.test), []).append(each)
-    for (row, _), of_seeds in groups.items():
-        progress[row] = [each.progress for each in of_seeds]
+    single = {row: group for (row, _), group in groups.items() if len(group[0].runs) == 1}
+    progress = {row: [progress_of(each.run) for each in group] for row, group in single.items()}
     draw_progress(folder / "table2.png", progress)
 
-    def mean(value):
-        return lambda of_seeds: statistics.mean(map(value, of_seeds))
+    def mean(value, form):
+        return lambda of_seeds: number(statistics.mean(map(value, of_seeds)), form)
+
+    def first(value, form):
+        return lambda of_seeds: number(value(of_seeds[0]), form)
+
+    def minutes(of_seeds):
+        seconds = [each[-1].seconds for each in progress.get(of_seeds[0].row, ()) if each]
+        return number(statistics.mean(seconds) / 60, ".1f") if seconds else ""
 
     def each_seed(of_seeds):
         scores = [number(each.bleu.score) for each in of_seeds]
         return ", ".join(scores) if len(scores) > 1 else ""
 
-    score, paper_score = (
-        mean(lambda each: each.bleu.score),
-        mean(lambda each: each.paper_bleu.score),
-    )
+    reductions = {
+        row: each.recipe.reductions(trained_experiment(each.run))
+        for (row, _), (each, *_) in groups.items()
+    }
     columns = {
         "row": lambda each: each[0].row,
-        "settings": lambda each: "reduced" if each[0].reductions else "the paper's",
+        "settings": lambda each: "reduced" if reductions[each[0].row] else "the paper's",
         "test set": lambda each: each[0].test,
-        "lines": lambda each: f"{each[0].bleu.lines:,}",
-        "pairs trained on": lambda each: number(each[0].facts.pairs, ","),
-        "epochs": lambda each: number(each[0].epochs, ".1f"),
-        "steps": lambda each: f"{each[0].facts.steps:,}",
-        "10⁶ weights": lambda each: number(each[0].facts.millions),
-        "sacreBLEU": lambda each: number(score(each)),
+        "lines": first(lambda each: each.bleu.lines, ","),
+        "pairs trained on": first(lambda each: facts_of(each.run).pairs, ","),
+        "epochs": first(lambda each: epochs_of(each.run), ".1f"),
+        "steps": first(lambda each: facts_of(each.run).steps, ","),
+        "10⁶ weights": first(lambda each: total(each.runs, lambda r: facts_of(r).millions), ".2f"),
+        "sacreBLEU": mean(lambda each: each.bleu.score, ".2f"),
         **({"sacreBLEU of each seed": each_seed} if plan.seeds > 1 else {}),
-        "BLEU": lambda each: number(paper_score(each)),
-        "paper BLEU, newstest2014": lambda each: number(printed(each[0].row)[0], ".1f"),
-        "10⁶ operations per token": lambda each: number(
-            operations_per_token(each[0].experiment) / 1e6, ".3g"
+        "BLEU": mean(lambda each: each.paper_bleu.score, ".2f"),
+        "paper BLEU, newstest2014": first(lambda each: printed(each.row)[0], ".1f"),
+        "10⁶ operations per token": first(
+            lambda each: operations_per_token(each.run.experiment()) / 1e6, ".3g"
         ),
-        "longest path": lambda each: longest_path(each[0].experiment.model),
-        "minutes": minutes_of,
-        "operations": lambda each: number(each[0].operations, ".1e"),
-        "FLOPs": lambda each: number(each[0].flops, ".1e"),
-        "paper FLOPs": lambda each: number(printed(each[0].row)[1], ".1e"),
+        "longest path": lambda each: longest_path(each[0].run.experiment().model),
+        "minutes": minutes,
+        "operations": first(lambda each: total(each.runs, operations_of), ".1e"),
+        "FLOPs": first(lambda each: total(each.runs, training_cost), ".1e"),
+        "paper FLOPs": first(lambda each: printed(each.row)[1], ".1e"),
     }
     notes = [
         "The paper: newstest2014, 3,003 lines, after training on 4.5 M pairs (En–De) or 36 M "
         "(En–Fr), 100,000 steps (base) or 300,000 (big).",
     ]
     for (row, _), (each, *_) in groups.items():
-        settings = ", ".join(each.reductions) or "the paper's settings"
-        notes.append(f"{row}: {settings}; {each.weights}.")
+        settings = ", ".join(reductions[row]) or "the paper's settings"
+        together = f"; {len(each.runs)} trainings together" if len(each.runs) > 1 else ""
+        notes.append(f"{row}: {settings}; {each.runs[0][1].text}{together}.")
     notes = list(dict.fromkeys(notes))  # one for each row, not for each test set
     notes.append(f"sacreBLEU: {results[0].bleu.signature}")
     for signature in dict.fromkeys(each.paper_bleu.signature for each in results):
@@ -173,9 +162,3 @@ def write_results(plan, folder, results):
         "much as that of a single model."
     )
     return write_table(folder / "table2", columns, groups.values(), [*notes, *circumstances(plan)])
-
-
-def minutes_of(of_seeds):
-    """Formats the mean of the minutes of training; empty if they are unknown or of an ensemble."""
-    seconds = [each.progress[-1].seconds for each in of_seeds if each.progress]
-    return number(statistics.mean(seconds) / 60, ".1f") if seconds else ""

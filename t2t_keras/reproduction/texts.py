@@ -10,7 +10,7 @@ from pipelines.text.opened_text import find_files
 from pipelines.toy.documents import documents
 from pipelines.toy.grammar import pairs
 from t2t_keras.checks import check_choice
-from t2t_keras.runs.text_files import read_parallel
+from t2t_keras.runs.text_files import read_set
 from t2t_keras.stages.stages import Stages
 
 
@@ -40,17 +40,7 @@ def check_files(plan):
         if getattr(plan, name):
             find_files(name, getattr(plan, name))
     if plan.dev_source:
-        check_lines("dev", plan.dev_source, plan.dev_target)
-
-
-def check_lines(name, source, target):
-    """Rejects files of --NAME_source and --NAME_target that are missing, empty or not parallel."""
-    for side, path in (("source", source), ("target", target)):
-        if not Path(path).is_file():
-            raise ValueError(f"--{name}_{side} must be a text file. Received: {path}")
-    lines, _ = read_parallel(**{f"{name}_source": source, f"{name}_target": target})
-    if not lines:
-        raise ValueError(f"--{name}_source must not be empty. Received: {source}")
+        read_set("--dev_source and --dev_target", plan.dev_source, plan.dev_target)
 
 
 def encoded_text(plan, folder, name, recipe, data_set, languages):

@@ -1,5 +1,7 @@
 """Text files as lists of lines."""
 
+from pathlib import Path
+
 from absl import logging
 
 from pipelines.text.opened_text import opened
@@ -50,3 +52,24 @@ def read_parallel(**files):
                 f"{len(found[first]):,} and {len(found[name]):,}"
             )
     return [*found.values()]
+
+
+def read_set(name, source, target):
+    """Returns the source lines and the reference translations of a test set, which is not empty.
+
+    Args:
+        name: name of the set, or its flags, for messages.
+        source, target: paths of the two files.
+    """
+    for path in (source, target):
+        if not Path(path).is_file():
+            raise ValueError(f"{name}: there is no file {path}")
+    lines, references = read_lines(source), read_lines(target)
+    if len(lines) != len(references):
+        raise ValueError(
+            f"{name}: both files must have the same number of lines. Received: {len(lines):,} in "
+            f"{source} and {len(references):,} in {target}"
+        )
+    if not any(map(str.strip, lines)):
+        raise ValueError(f"{name}: {source} has no text")
+    return lines, references

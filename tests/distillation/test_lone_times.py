@@ -63,7 +63,7 @@ def test_systems_take_turns_and_the_median_counts(monkeypatch, tmp_path):
 
     monkeypatch.setattr(module, "TimedSystem", Fake)
     forms = [
-        Form(System(name, name, [name]), [name], "litert", "float32", beam, beam > 1, [], 1)
+        Form(System(name, name, [name]), [name], "litert", "float32", beam, beam > 1, 1)
         for name in "ab"
         for beam in (4, 1)
     ]

@@ -59,7 +59,10 @@ def export(tmp_path):
 def test_an_export_is_a_model_with_a_vocabulary_of_its_own(export):
     model = GivenModel(export, "TEACHER")
     assert model.is_export and model.folder.name == "1" and model.beam() == 1
-    assert model.digest() == GivenModel(export / "1", "TEACHER").digest()
+    before = model.digest()
+    assert before == GivenModel(export / "1", "TEACHER").digest()
+    write_json(export / "1" / "export.json", {"search": {"beam": 2}})
+    assert model.digest() != before
 
 
 def test_directions_that_agree_give_the_students_languages(run, data, tmp_path):

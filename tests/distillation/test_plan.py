@@ -48,7 +48,7 @@ def test_the_experiment_may_be_the_name_of_a_config():
         ({"choose": "reference", "n_best": 8, "beam": 4}, "--beam must be at least --n_best"),
         ({"data": None, "mono": __file__, "real": 0.1}, "--real needs --data"),
         ({"vocabulary": "5"}, "`vocabulary` must be 300 or more"),
-        ({"dev_source": __file__}, "--dev_source and --dev_target go together"),
+        ({"dev_source": __file__}, "--dev_source needs --dev_target"),
         ({"test": [f"one={__file__},no"]}, "--test=one: there is no file no"),
     ],
 )

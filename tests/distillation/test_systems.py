@@ -18,29 +18,24 @@ def write_litert(folder, dtype="float32", beam=4, size=1000):
     return folder
 
 
-def forms(folders, tmp_path, notes=None, engines=("litert",)):
-    (system,) = systems_of([], folders[0]) if len(folders) == 1 else systems_of([folders], "s")[:1]
-    return forms_of(system, engines, tmp_path / "work", [] if notes is None else notes)
+@pytest.fixture(autouse=True)
+def litert_alone(monkeypatch):
+    monkeypatch.setattr(systems, "has_ctranslate2", lambda: False)
+
+
+def forms(folders, tmp_path, notes=()):
+    teacher, *_, student = systems_of(list(map(str, folders[1:] or ["other"])), folders[0])
+    return forms_of(teacher if folders[1:] else student, tmp_path / "work", notes)
 
 
 def test_systems_are_named_after_their_folders_where_these_names_differ():
-    found = systems_of([["runs/a"], ["runs/b", "runs/c"]], "runs/small", to="de")
-    assert [system.name for system in found] == ["a", "b + c", "b", "c", "small"]
-    labels = ["teacher1", "teacher2", "teacher2-run1", "teacher2-run2", "student"]
-    assert [system.label for system in found] == labels
-    assert [system.to for system in found] == [*["de"] * 4, None], "a student has one language"
-    assert [system.name for system in systems_of([["old/run"]], "new/run")] == [
-        "old/run",
-        "new/run",
+    found = systems_of(["runs/b", "runs/c", "runs/c"], "runs/small", to="de")
+    assert [(system.label, system.name) for system in found] == [
+        *(("teacher", "b + c + c"), ("teacher-run1", "b"), ("teacher-run2", "c")),
+        ("student", "small"),
     ]
-
-
-def test_the_runs_of_an_ensemble_are_systems_once():
-    found = systems_of([["a", "b"], ["b", "c", "c"], ["a"]], "small")
-    assert [(system.label, system.name) for system in found if system.is_member] == [
-        ("teacher1-run2", "b"),
-        ("teacher2-run2", "c"),
-    ]
+    assert [system.to for system in found] == [*["de"] * 3, None], "a student has one language"
+    assert [system.name for system in systems_of(["old/run"], "new/run")] == ["old/run", "new/run"]
 
 
 def test_an_export_is_measured_with_its_beam_width_and_greedily(tmp_path):
@@ -89,15 +84,15 @@ def test_a_model_of_several_languages_is_exported_with_the_tag_of_its_translatio
         flags.append(arguments)
 
     monkeypatch.setattr(systems.Stages, "run_once", run_once)
-    teacher, student = systems_of([[run.folder]], run.folder, to="de")
+    teacher, student = systems_of([str(run.folder)], run.folder, to="de")
     for system in (teacher, student):
         systems.exported(system, "litert", "int8", tmp_path)
     assert ["--to=de" in words for words in flags] == [True, False]
 
 
 def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
-    found = forms([run.folder, run.folder], tmp_path)
+    found = forms([run.folder] * 3, tmp_path)
     assert {form.engine for form in found} == {"tensorflow"}
     assert found[0].folders == [str(run.folder)] * 2
-    (single, _) = forms([run.folder], tmp_path, engines=("tensorflow",))
-    assert found[0].bytes == 2 * single.bytes
+    weights = sum(weight.numpy().size for weight in run.model().weights)
+    assert found[0].bytes == 2 * 4 * weights

@@ -12,9 +12,10 @@ from t2t_keras.reproduction.child_process import call_in_child, start_method
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning", "ignore:.*fork")
 
 
-def test_the_result_comes_from_a_different_process():
+def test_the_result_or_the_exception_comes_from_a_different_process():
     assert call_in_child(os.getpid) != os.getpid()
-    assert call_in_child(divmod, 7, 3) == (2, 1)
+    with pytest.raises(ValueError, match=r"invalid literal for int\(\)"):
+        call_in_child(int, "x")
 
 
 @pytest.mark.long
@@ -22,15 +23,8 @@ def test_a_child_on_a_gpu_is_the_fork_of_a_clean_process(monkeypatch):
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [kind])
     assert start_method() == "forkserver"
     assert call_in_child(os.getppid) != os.getpid()
-    with pytest.raises(RuntimeError, match="ZeroDivisionError: "):
-        call_in_child(divmod, 7, 0)
-
-
-def test_an_exception_is_reported_with_its_type():
-    with pytest.raises(RuntimeError, match=r"ValueError: invalid literal for int\(\)"):
-        call_in_child(int, "x")
 
 
 def test_the_death_of_the_process_is_reported():
-    with pytest.raises(RuntimeError, match="the process ended with code -9"):
+    with pytest.raises(RuntimeError, match="terminated abruptly"):
         call_in_child(signal.raise_signal, signal.SIGKILL)

@@ -38,7 +38,11 @@ TEXT = {"source": "a", "target": "b"}
         ("table2", {"leaves": "tag"}, "--leaves is for table4 only. Received: --leaves for table2"),
         ("table1", {"overrides": {"model.d_model": 8}}, "--config is for table2 and table3 and"),
         ("table4", {"ratio": 2}, "--ratio needs --automatic"),
-        ("table2", {"tfds": "x", "data": "y"}, "Only one training text .*: --data, --tfds"),
+        (
+            "table2",
+            {"tfds": "x", "data": "y"},
+            "Only one of --source, --data, --tfds is .*: --data, --tfds",
+        ),
         ("table2", {"run": "x", "steps": 3}, "--steps is for training, and --run trains nothing"),
         ("table4", {"run": "x", "overrides": {"model.d_model": 8}}, "only search settings"),
     ],

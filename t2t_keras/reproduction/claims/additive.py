@@ -6,10 +6,9 @@ import keras
 
 from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.scaled_dot_product import SCORES
-from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import last, scores
-from t2t_keras.reproduction.layer_cost import MEMORY, memory, seconds
+from t2t_keras.reproduction.layer_cost import MEMORY, costs
 from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
@@ -34,7 +33,7 @@ def finding(toy_runs):
         "rounds": ROUNDS,
         "backend": keras.config.backend(),
     }
-    costs = once(toy_runs.plan.folder / "additive.json", settings, measure)
+    measured = once(toy_runs.plan.folder / "additive.json", settings, measure)
     d_model = toy_runs.recipe({}).experiment.model.d_model
     runs = {
         (attention, heads): toy_runs.with_attention(attention, heads)
@@ -48,10 +47,10 @@ def finding(toy_runs):
         "mechanisms perform similarly, additive attention outperforms dot product attention "
         "without scaling for larger values of d_k (§3.2.1)",
         tables={
-            "additive": [cost_row(n, costs) for n in LENGTHS],
+            "additive": [cost_row(n, measured) for n in LENGTHS],
             "additive-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
         },
-        panels=[*cost_panels(costs), *quality_panels(runs, d_model)],
+        panels=[*cost_panels(measured), *quality_panels(runs, d_model)],
         notes=[
             f"Time and memory: one sequence of n positions, d = {D_MODEL}, h = {LAYER_HEADS}, "
             f"float32; {settings['backend']}, medians of {ROUNDS} calls. Memory is "
@@ -63,22 +62,20 @@ def finding(toy_runs):
 
 def measure():
     """Returns {kind of attention: [{measure: cost} for each length]}."""
-    costs = {}
-    for attention in SCORES:
-        layer = functools.partial(MultiHeadAttention, LAYER_HEADS, D_MODEL, attention=attention)
-        sizes = [call_in_child(memory, layer, n, D_MODEL) for n in LENGTHS]
-        times = call_in_child(seconds, layer, list(LENGTHS), D_MODEL, ROUNDS)
-        costs[attention] = [
-            {**time, "memory": size} for time, size in zip(times, sizes, strict=True)
-        ]
-    return costs
+    return {
+        attention: costs(
+            functools.partial(MultiHeadAttention, LAYER_HEADS, D_MODEL, attention=attention),
+            *(LENGTHS, D_MODEL, ROUNDS),
+        )
+        for attention in SCORES
+    }
 
 
-def cost_row(n, costs):
+def cost_row(n, measured):
     row = {"n": f"{n:,}"}
     for measure_name, (title, scale) in MEASURES.items():
         for attention in ("scaled", "additive"):
-            cost = costs[attention][LENGTHS.index(n)][measure_name]
+            cost = measured[attention][LENGTHS.index(n)][measure_name]
             row[f"{title}, {attention}"] = number(scale * cost, ",.1f")
     return row
 
@@ -92,7 +89,7 @@ def run_row(attention, heads, run, d_model):
     }
 
 
-def cost_panels(costs):
+def cost_panels(measured):
     return [
         Panel(
             title,
@@ -100,7 +97,7 @@ def cost_panels(costs):
                 attention: {
                     n: scale * cost[name] for n, cost in zip(LENGTHS, of_lengths, strict=True)
                 }
-                for attention, of_lengths in costs.items()
+                for attention, of_lengths in measured.items()
             },
             "n",
             log_x=True,

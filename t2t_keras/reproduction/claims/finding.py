@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from pipelines.atomic_files import atomic_file
 from t2t_keras.stages.table_writer import write_table
 from t2t_keras.visualization.panels import draw_panels
 
@@ -33,11 +34,10 @@ def write_finding(folder, name, finding):
     """Writes the plot NAME.png, further pictures and tables; returns the finding as Markdown."""
     pictures = dict(finding.pictures)
     if finding.panels:
-        pictures = {name: lambda path: draw_panels(path, finding.panels), **pictures}
+        pictures = {name: lambda file: draw_panels(file, finding.panels), **pictures}
     for picture, draw in pictures.items():
-        unfinished = folder / f"{picture}.png.unfinished"
-        draw(unfinished)
-        unfinished.rename(folder / f"{picture}.png")
+        with atomic_file(folder / f"{picture}.png") as file:
+            draw(file)
     tables = []
     for table, rows in finding.tables.items():
         columns = {column: operator.itemgetter(column) for column in rows[0]}

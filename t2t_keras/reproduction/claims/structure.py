@@ -47,7 +47,7 @@ def finding(toy_runs):
             "structure-pronouns": [pronouns_row(result)],
         },
         panels=panels(result),
-        pictures={"structure-heads": lambda path: word_lines(path, drawings(result))},
+        pictures={"structure-heads": lambda file: word_lines(file, drawings(result))},
         notes=[
             f"{DOCUMENTS} held-out documents of {WORDS} words and more. The best head and the best "
             "distance are chosen on one half and measured on the other. A head's weight on a word "
