@@ -6,7 +6,6 @@ characters.
 
 import dataclasses
 from fractions import Fraction
-from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -64,13 +63,6 @@ class ByteNetConfig(RivalConfig):
         return -(-length * ratio.numerator // ratio.denominator)
 
 
-class ByteNetMemory(NamedTuple):
-    """The encoded source sentences; constant during decoding."""
-
-    encoded: Any  # [sentences, unfolded_length, d_model]
-    lengths: Any  # [sentences]: number of encoder positions of each sentence
-
-
 class DilatedBlock(OutputShapes, keras.layers.Layer):
     """x + widen(ReLU(convolve(ReLU(narrow(ReLU(x)))))), with a layer norm before each ReLU.
 
@@ -96,32 +88,19 @@ class DilatedBlock(OutputShapes, keras.layers.Layer):
             norm.build(shape)
         self.narrow.build(x_shape)
         self.convolution.build(inside)
+        self.history = self.convolution.history
         self.widen = keras.layers.Dense(x_shape[-1], dtype=self.dtype_policy, name="widen")
         self.widen.build(inside)
         self.dropout.build(x_shape)
 
-    def call(self, x, mask=None, training=None):
-        y = self.convolution(self.narrowed(x, training), mask=mask)
-        return self.joined(x, y, training)
+    def call(self, x, mask=None, training=None, step=None):
+        def activated(norm, y):
+            return ops.relu(self.norms[norm](y, training=training))
 
-    def empty_cache(self, sentences, beams):
-        return self.convolution.empty_cache(sentences, beams)
-
-    def decode_step(self, x, position, cache, beams, visible):
-        """See `Convolution.decode_step`."""
-        y, cache = self.convolution.decode_step(self.narrowed(x), position, cache, beams, visible)
-        return self.joined(x, y), cache
-
-    def narrowed(self, x, training=None):
-        x = self.narrow(self.activated(0, x, training))
-        return self.activated(1, x, training)
-
-    def joined(self, x, y, training=None):
-        y = self.widen(self.activated(2, y, training))
+        y = self.narrow(activated(0, x))
+        y = self.convolution(activated(1, y), mask=mask, step=step)
+        y = self.widen(activated(2, y))
         return x + self.dropout(y, training=training)
-
-    def activated(self, norm, x, training):
-        return ops.relu(self.norms[norm](x, training=training))
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -185,31 +164,22 @@ class ByteNet(Rival):
         return self.config.unfolded(ops.sum(ops.cast(self.source_mask(source), "int32"), axis=1))
 
     def remember(self, source, training=None):
-        """Returns the `ByteNetMemory` of source ids."""
-        return ByteNetMemory(self.encode(source, training), self.unfolded_lengths(source))
+        """Returns the encoded source, and the number of its positions in each sentence."""
+        return self.encode(source, training), self.unfolded_lengths(source)
 
     def decode_with_weights(self, source, target, training=None):
         x = self.embed(target, training=training)  # its dropout is drawn before the source's
-        return self.decode_all(x, self.remember(source, training), target, training)
+        return self.stack(x, self.remember(source, training), training=training)
 
-    def stack(self, x, apply, memory, positions, mask=None, training=None):
+    def stack(self, x, memory, mask=None, training=None, step=None):
         """See `Rival`. There is no attention."""
-        x = stacked(x, memory, positions)
-        for i in range(len(self.decoder)):
-            x = apply(i, x)
+        encoded, lengths = memory
+        positions = ops.arange(ops.shape(x)[1], dtype="int32")
+        positions = positions if step is None else step.position[None]
+        last = ops.shape(encoded)[1] - 1
+        vectors = ops.take(encoded, ops.minimum(positions, last), axis=1)
+        exist = positions[None] < lengths[:, None]
+        x = x + ops.where(exist[..., None], vectors, ops.zeros_like(vectors))
+        for block in self.decoder:
+            x = block(x, training=training, step=step)
         return ops.relu(self.output_norm(self.output_layer(x), training=training)), []
-
-
-def stacked(x, memory, positions):
-    """Adds the encoder's vectors at the given positions; adds 0 beyond the end of a source.
-
-    Args:
-        x: `[sentences, positions, d_model]`; or one position of several hypotheses, `[sentences,
-            beams, d_model]`.
-        memory: a `ByteNetMemory`.
-        positions: position indices, `[positions]` or `[1]`.
-    """
-    last = ops.shape(memory.encoded)[1] - 1
-    vectors = ops.take(memory.encoded, ops.minimum(positions, last), axis=1)
-    exist = positions[None] < memory.lengths[:, None]
-    return x + ops.where(exist[..., None], vectors, ops.zeros_like(vectors))

@@ -26,6 +26,7 @@ class Convolution(OutputShapes, keras.layers.Layer):
         x: `[batch, length, width]`.
         mask: boolean `[batch, length]`, True at real tokens. If None, all tokens are real. A
             causal convolution needs no mask.
+        step: a `Step`, for a causal convolution. Its hypotheses take the place of the positions.
 
     Returns:
         `[batch, length, units]`.
@@ -54,7 +55,13 @@ class Convolution(OutputShapes, keras.layers.Layer):
     def output_shape_of(self, shape):
         return (*shape[:-1], self.product.units)
 
-    def call(self, x, mask=None):
+    def call(self, x, mask=None, step=None):
+        if step is not None:
+            distances = range(self.history.kept, 0, -self.dilation)
+            window = [step.earlier(self.history, distance) for distance in distances]
+            if window:
+                step.remember(self.history, x)
+            return self.product(ops.concatenate([*window, x], axis=-1))
         if mask is not None:
             x = ops.where(mask[..., None], x, ops.zeros_like(x))
         length = ops.shape(x)[1]
@@ -63,29 +70,3 @@ class Convolution(OutputShapes, keras.layers.Layer):
         starts = range(0, left + right + 1, self.dilation)
         windows = ops.concatenate([padded[:, i : i + length] for i in starts], axis=-1)
         return self.product(windows)
-
-    def empty_cache(self, sentences, beams):
-        """Returns an empty history for the earlier inputs in a window."""
-        empty = self.history.empty(sentences, beams, self.compute_dtype)
-        return [empty] if self.kernel > 1 else []
-
-    def decode_step(self, x, position, cache, beams, visible):
-        """Computes one position of every hypothesis, for a causal layer.
-
-        Args:
-            x: `[rows, width]`.
-            position: index of the position.
-            cache: from `empty_cache` or the previous step.
-            beams, visible: see `History.read`.
-
-        Returns:
-            Outputs `[rows, units]`, and the cache including this position.
-        """
-        distances = range(self.history.kept, 0, -self.dilation)
-        window = [
-            self.history.read(array, position - distance, beams, visible)
-            for array in cache
-            for distance in distances
-        ]
-        output = self.product(ops.concatenate([*window, x], axis=-1))
-        return output, [self.history.written(array, position, beams, x) for array in cache]

@@ -5,7 +5,6 @@ gradients of the encoder are not scaled.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -95,14 +94,6 @@ class ConvS2SConfig(RivalConfig):
         return dataclasses.replace(divided, wide_layers=wide, top_layers=top)
 
 
-class ConvS2SMemory(NamedTuple):
-    """The encoded source sentences; constant during decoding."""
-
-    keys: Any  # [sentences, source_length, d_model]
-    values: Any  # [sentences, source_length, d_model]
-    mask: Any  # [sentences, source_length]
-
-
 class GatedConvolution(OutputShapes, keras.layers.Layer):
     """A · σ(B), where a convolution computes A and B.
 
@@ -127,6 +118,7 @@ class GatedConvolution(OutputShapes, keras.layers.Layer):
     def build(self, x_shape, mask_shape=None):
         self.dropout.build(x_shape)
         self.convolution.build(x_shape)
+        self.history = self.convolution.history
         if x_shape[-1] != self.units:
             self.shortcut = scaled_linear(self.units, dtype=self.dtype_policy, name="shortcut")
             self.shortcut.build(x_shape)
@@ -134,25 +126,14 @@ class GatedConvolution(OutputShapes, keras.layers.Layer):
     def output_shape_of(self, shape):
         return (*shape[:-1], self.units)
 
-    def call(self, x, mask=None, training=None):
-        return gated(self.convolution(self.dropout(x, training=training), mask=mask))
-
-    def empty_cache(self, sentences, beams):
-        return self.convolution.empty_cache(sentences, beams)
-
-    def decode_step(self, x, position, cache, beams, visible):
-        """See `Convolution.decode_step`."""
-        y, cache = self.convolution.decode_step(x, position, cache, beams, visible)
-        return gated(y), cache
+    def call(self, x, mask=None, training=None, step=None):
+        both = self.convolution(self.dropout(x, training=training), mask=mask, step=step)
+        values, gates = ops.split(both, 2, axis=-1)
+        return values * ops.sigmoid(gates)
 
     def joined(self, x, y):
         """Returns the scaled sum of x, the layer's input, and y."""
         return (y + (x if self.shortcut is None else self.shortcut(x))) * ROOT_HALF
-
-
-def gated(x):
-    values, gates = ops.split(x, 2, axis=-1)
-    return values * ops.sigmoid(gates)
 
 
 class MultiStepAttention(OutputShapes, keras.layers.Layer):
@@ -273,7 +254,7 @@ class ConvS2S(Rival):
         return self.dropout(x, training=training)
 
     def remember(self, source, training=None):
-        """Returns the `ConvS2SMemory` of source ids.
+        """Returns keys and values `[sentences, source_length, d_model]`, and their mask.
 
         The values are scaled by √m, because a mean over m tokens divides the variance by m.
         """
@@ -282,13 +263,14 @@ class ConvS2S(Rival):
         keys = self.encoded(embedded, source, training)
         tokens = ops.sum(ops.cast(mask, keys.dtype), axis=1)
         values = (keys + embedded) * ROOT_HALF * ops.sqrt(tokens)[:, None, None]
-        return ConvS2SMemory(keys, values, mask)
+        return keys, values, mask
 
-    def stack(self, x, apply, memory, positions, mask=None, training=None):
+    def stack(self, x, memory, mask=None, training=None, step=None):
         """See `Rival`."""
         embedded, x, all_weights = x, self.decoder_input(x), []
-        for i, (layer, attention) in enumerate(zip(self.decoder, self.attention, strict=True)):
-            y, weights = attention(apply(i, x), embedded, *memory)
+        for layer, attention in zip(self.decoder, self.attention, strict=True):
+            y = layer(x, training=training, step=step)
+            y, weights = attention(y, embedded, *memory)
             x = layer.joined(x, y)
             all_weights.append(weights)
         return self.dropout(self.decoder_output(x), training=training), all_weights

@@ -5,7 +5,6 @@ the previous step. Training can therefore compute all positions of a layer in on
 """
 
 import dataclasses
-from typing import Any, NamedTuple
 
 import keras
 from keras import ops
@@ -60,14 +59,6 @@ class GNMTConfig(RivalConfig):
         return (self.attention_units + encoded) * length
 
 
-class GNMTMemory(NamedTuple):
-    """The encoded source sentences; constant during decoding."""
-
-    encoded: Any  # [sentences, source_length, units]
-    keys: Any  # [sentences, source_length, attention_units]
-    mask: Any  # [sentences, source_length]
-
-
 class AdditiveAttention(OutputShapes, keras.layers.Layer):
     """Attention with the weights softmax(v · tanh(W q + U k)) (Bahdanau et al. 2015, 1409.0473).
 
@@ -76,7 +67,7 @@ class AdditiveAttention(OutputShapes, keras.layers.Layer):
 
     Call arguments:
         x: queries `[batch, queries, width]`.
-        keys: output of `keys_of`, `[batch, length, units]`.
+        keys: output of `key`, `[batch, length, units]`.
         memory: `[batch, length, memory_width]`.
         mask: boolean `[batch, length]`, True at real tokens.
 
@@ -98,9 +89,6 @@ class AdditiveAttention(OutputShapes, keras.layers.Layer):
 
     def compute_output_shape(self, x_shape, memory_shape):
         return (*x_shape[:-1], memory_shape[-1])
-
-    def keys_of(self, memory):
-        return self.key(memory)
 
     def call(self, x, keys, memory, mask):
         hidden = ops.tanh(self.query(x)[:, :, None] + keys[:, None])
@@ -188,21 +176,22 @@ class GNMT(Rival):
         return x + y if index > 1 and not self.config.fast_forward else y
 
     def remember(self, source, training=None):
-        """Returns the `GNMTMemory` of source ids."""
+        """Returns the attention's keys, the encoded source and its mask."""
         encoded = self.encode(source, training)
-        return GNMTMemory(encoded, self.attention.keys_of(encoded), self.source_mask(source))
+        return self.attention.key(encoded), encoded, self.source_mask(source)
 
-    def stack(self, x, apply, memory, positions, mask=None, training=None):
+    def stack(self, x, memory, mask=None, training=None, step=None):
         """See `Rival`."""
-        below = self.decoder[0], x
-        x = self.summed(0, x, apply(0, x))
-        context, weights = self.attention(x, memory.keys, memory.encoded, memory.mask)
+        first, *others = self.decoder
+        below = first, x
+        x = self.summed(0, x, first(x, step=step))
+        context, weights = self.attention(x, *memory)
         x = self.after_layer("decoder", 0, x, mask, training)
-        for i in range(1, len(self.decoder)):
-            forwarded = self.forwarded(*below)
-            read = joined(self.dropout(x, training=training), context, forwarded)
-            x = self.after_layer("decoder", i, self.summed(i, x, apply(i, read)), mask, training)
-            below = self.decoder[i], read
+        for i, layer in enumerate(others, 1):
+            read = joined(self.dropout(x, training=training), context, self.forwarded(*below))
+            y = self.summed(i, x, layer(read, step=step))
+            x = self.after_layer("decoder", i, y, mask, training)
+            below = layer, read
         x = self.dropout(x, training=training)
         return (x if self.output_layer is None else self.output_layer(x)), [weights]
 

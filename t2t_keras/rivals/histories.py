@@ -6,52 +6,61 @@ from keras import ops
 
 
 class History(NamedTuple):
-    """Vectors of the newest positions of every hypothesis: `[sentences, 1, kept · beams, width]`.
+    """The vectors that a layer remembers: `[sentences, 1, kept · beams, width]`."""
 
-    The hypothesis in beam b at position p writes to slot `(p mod kept) · beams + b`. Slots stay in
-    place when a beam search reorders its hypotheses: `visible` marks each hypothesis's slots.
-
-    Args:
-        kept: number of positions.
-        width: width of the vectors.
-    """
-
-    kept: int
+    kept: int  # number of newest positions
     width: int
 
     def empty(self, sentences, beams, dtype):
         return ops.zeros((sentences, 1, self.kept * beams, self.width), dtype)
 
-    def read(self, array, position, beams, visible):
-        """Returns the vectors that each hypothesis wrote at a position: `[rows, width]`.
 
-        Vectors before the first position are zero.
+class Step:
+    """A decoding step: one position of every hypothesis, and the histories of all layers.
 
-        Args:
-            array: from `empty` or `written`.
-            position: index of one of the newest `kept` positions.
-            beams: number of hypotheses per sentence.
-            visible: see `Transformer.decode_step`. If None, each hypothesis stays in its beam.
+    The hypothesis in beam b at position p writes to slot `(p mod kept) · beams + b`. Slots stay in
+    place when a beam search reorders its hypotheses: `visible` marks each hypothesis's slots.
+
+    Args:
+        position: index of the position.
+        beams: number of hypotheses per sentence.
+        visible: see `Transformer.decode_step`. If None, each hypothesis stays in its beam.
+        cache: the array of each layer with a `History`, in the order of the calls.
+    """
+
+    def __init__(self, position, beams, visible, cache):
+        self.position, self.beams, self.visible, self.cache = position, beams, visible, cache
+        self.written = []  # the arrays of the layers that were called, including this position
+
+    def earlier(self, history, distance):
+        """Returns the vectors of each hypothesis at an earlier position, of the layer that is next.
+
+        They are `[sentences, beams, width]`, and zeros before the first position.
         """
-        beam = ops.arange(beams, dtype="int32")
-        if visible is not None:  # [sentences, beams, beams] at this position
-            slots = ops.maximum(position, 0) * beams + beam
-            seen = ops.cast(ops.take(visible, slots, axis=2), "int32")
+        position, beam = self.position - distance, ops.arange(self.beams, dtype="int32")
+        if self.visible is not None:  # [sentences, beams, beams] at this position
+            slots = ops.maximum(position, 0) * self.beams + beam
+            seen = ops.cast(ops.take(self.visible, slots, axis=2), "int32")
             beam = ops.cast(ops.argmax(seen, axis=2), "int32")
-        rows = self.rows(array, position, beams, beam)
-        vectors = ops.take(ops.reshape(array, (-1, self.width)), rows, axis=0)
-        return vectors * ops.cast(position >= 0, vectors.dtype)
+        array = self.cache[len(self.written)]
+        rows = self.rows(history, array, position, beam)
+        vectors = ops.take(ops.reshape(array, (-1, history.width)), rows, axis=0)
+        vectors = vectors * ops.cast(position >= 0, vectors.dtype)
+        return ops.reshape(vectors, (-1, self.beams, history.width))
 
-    def written(self, array, position, beams, vectors):
-        """Returns the array after writing the vectors `[rows, width]` at a position."""
-        vectors = ops.cast(vectors, array.dtype)
-        if self.kept > 1:
-            rows = self.rows(array, position, beams, ops.arange(beams, dtype="int32"))
-            slots = ops.reshape(array, (-1, self.width))
+    def remember(self, history, vectors):
+        """Writes the vectors of this position to the history of the layer that is next."""
+        array = self.cache[len(self.written)]
+        vectors = ops.reshape(ops.cast(vectors, array.dtype), (-1, history.width))
+        if history.kept > 1:
+            beam = ops.arange(self.beams, dtype="int32")
+            rows = self.rows(history, array, self.position, beam)
+            slots = ops.reshape(array, (-1, history.width))
             vectors = ops.scatter_update(slots, rows[:, None], vectors)
-        return ops.reshape(vectors, (-1, 1, self.kept * beams, self.width))
+        shape = (-1, 1, history.kept * self.beams, history.width)
+        self.written.append(ops.reshape(vectors, shape))
 
-    def rows(self, array, position, beams, beam):
+    def rows(self, history, array, position, beam):
         """Returns the rows of the flattened array that the beams `beam` wrote at a position."""
-        sentences = ops.arange(ops.shape(array)[0], dtype="int32")[:, None]
-        return ops.reshape((sentences * self.kept + position % self.kept) * beams + beam, (-1,))
+        kept, sentences = history.kept, ops.arange(ops.shape(array)[0], dtype="int32")[:, None]
+        return ops.reshape((sentences * kept + position % kept) * self.beams + beam, (-1,))

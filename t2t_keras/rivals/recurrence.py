@@ -17,6 +17,7 @@ class Recurrence(OutputShapes, keras.layers.Layer):
     Call arguments:
         x: `[batch, length, width]`.
         lengths: numbers of real tokens, `[batch]`. Required by a backward layer.
+        step: a `Step`, whose hypotheses take the place of the positions.
 
     Returns:
         `[batch, length, units]`. Outputs at padding are meaningless.
@@ -27,7 +28,8 @@ class Recurrence(OutputShapes, keras.layers.Layer):
 
     def __init__(self, units, backward=False, **kwargs):
         super().__init__(**kwargs)
-        self.units, self.backward, self.history = units, backward, History(1, units)
+        self.units, self.backward = units, backward
+        self.history = History(1, 2 * units)  # the hidden state and the cell state
         # On GPUs, training and search are compiled with XLA, which cannot run cuDNN's LSTM.
         self.lstm = keras.layers.LSTM(
             units, return_sequences=True, use_cudnn=False, dtype=self.dtype_policy, name="lstm"
@@ -39,7 +41,13 @@ class Recurrence(OutputShapes, keras.layers.Layer):
     def output_shape_of(self, shape):
         return (*shape[:-1], self.units)
 
-    def call(self, x, lengths=None, training=None):
+    def call(self, x, lengths=None, step=None):
+        if step is not None:
+            states = ops.reshape(step.earlier(self.history, 1), (-1, 2 * self.units))
+            rows = ops.reshape(x, (-1, ops.shape(x)[-1]))  # a width may be unknown in a graph
+            output, states = self.lstm.cell(rows, ops.split(states, 2, axis=-1))
+            step.remember(self.history, ops.concatenate(states, axis=-1))
+            return ops.reshape(output, (-1, step.beams, self.units))
         if not self.backward:
             return self.lstm(x)
         return reversed_sequences(self.lstm(reversed_sequences(x, lengths)), lengths)
@@ -48,31 +56,6 @@ class Recurrence(OutputShapes, keras.layers.Layer):
         """Returns the input's contribution to the first two gates, `[batch, length, 2 · units]`."""
         kernel = self.lstm.cell.kernel[:, : 2 * self.units]
         return ops.matmul(x, ops.cast(kernel, x.dtype))
-
-    def empty_cache(self, sentences, beams):
-        """Returns empty histories of the hidden state and the cell state, each for one position."""
-        empty = self.history.empty(sentences, beams, self.compute_dtype)
-        return [empty, empty]
-
-    def decode_step(self, x, position, cache, beams, visible):
-        """Reads one position of every hypothesis.
-
-        Args:
-            x: `[rows, width]`.
-            position: index of the position.
-            cache: from `empty_cache` or the previous step.
-            beams, visible: see `History.read`.
-
-        Returns:
-            Outputs `[rows, units]`, and the cache including this position.
-        """
-        states = [self.history.read(array, position - 1, beams, visible) for array in cache]
-        output, states = self.lstm.cell(x, states)
-        cache = [
-            self.history.written(array, position, beams, state)
-            for array, state in zip(cache, states, strict=True)
-        ]
-        return output, cache
 
 
 def reversed_sequences(x, lengths):

@@ -7,7 +7,14 @@ from keras import ops
 from pipelines.checks import setting
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
-from t2t_keras.sequence_model import ModelConfig, SequenceModel, check_ids, check_inputs
+from t2t_keras.rivals.histories import Step
+from t2t_keras.sequence_model import (
+    ModelConfig,
+    SequenceModel,
+    beams_of,
+    check_ids,
+    check_inputs,
+)
 
 LOWEST = -1e9
 
@@ -39,16 +46,14 @@ class RivalConfig(ModelConfig):
 class Rival(SequenceModel):
     """Base class of the rivals.
 
-    A subclass has `dropout`, a layer, and `decoder`, a list of layers for whole sequences that also
-    have `empty_cache` and `decode_step` (see `histories.py`). It defines:
+    A subclass has `dropout`, a layer, and `decoder`, a list of layers with a `History`. It defines:
 
-    - `encode(source, training)` and `remember(source, training)`: the encoded source, and a named
-      tuple with all that the decoder needs of it.
-    - `stack(x, apply, memory, positions, mask, training)`: outputs `[sentences, positions,
-      d_model]` and a list of attention weights `[sentences, positions, source_length]`. x is the
-      embedded target, `positions` its indices `[positions]`, and `apply(i, x)` applies decoder
-      layer i. While decoding, the hypotheses of a sentence take the place of the positions, and
-      `positions` has the one index of all.
+    - `encode(source, training)` and `remember(source, training)`: the encoded source, and a tuple
+      with all that the decoder needs of it.
+    - `stack(x, memory, mask, training, step)`: outputs `[sentences, positions, d_model]` and a list
+      of attention weights `[sentences, positions, source_length]`. x is the embedded target. While
+      decoding, `step` is a `Step`, which is handed to each layer of the decoder once, in order. The
+      hypotheses of a sentence then take the place of the positions.
     """
 
     def embed(self, target, start=0, training=None):
@@ -60,15 +65,8 @@ class Rival(SequenceModel):
 
     def decode_with_weights(self, source, target, training=None):
         memory = self.remember(source, training)
-        return self.decode_all(self.embed(target, training=training), memory, target, training)
-
-    def decode_all(self, x, memory, target, training):
-        positions = ops.arange(ops.shape(target)[1], dtype="int32")
-
-        def apply(i, x):
-            return self.decoder[i](x, training=training)
-
-        return self.stack(x, apply, memory, positions, padding_mask(target), training)
+        x = self.embed(target, training=training)
+        return self.stack(x, memory, padding_mask(target), training)
 
     def attention_weights(self, inputs):
         """Returns `{"decoder/0/cross_attention": float32 [batch, 1, queries, keys], …}`."""
@@ -79,35 +77,19 @@ class Rival(SequenceModel):
         """See `Transformer.start_decoding`. The cache contains each layer's earlier vectors."""
         self.check_room(max_length, beams)
         check_ids("source", source)
-        sentences = ops.shape(source)[0]
-        caches = [layer.empty_cache(sentences, beams) for layer in self.decoder]
-        return self.remember(source), caches
+        histories = [layer.history for layer in self.decoder if layer.history.kept]
+        sizes = ops.shape(source)[0], beams, self.compute_dtype
+        return self.remember(source), [history.empty(*sizes) for history in histories]
 
     def decode_step(self, tokens, position, cache, memory, visible=None):
         """See `Transformer.decode_step`."""
-        beams, position, caches = beams_of(tokens, cache, visible), ops.cast(position, "int32"), []
-
-        def apply(i, x):
-            rows = ops.reshape(x, (-1, ops.shape(x)[-1]))  # a width may be unknown in a graph
-            y, new = self.decoder[i].decode_step(rows, position, cache[i], beams, visible)
-            caches.append(new)
-            return ops.reshape(y, (-1, beams, y.shape[-1]))
-
+        position, beams = ops.cast(position, "int32"), beams_of(tokens, cache[0], visible)
+        step = Step(position, beams, visible, cache)
         x = self.embed(tokens[:, None], start=position)
         x = ops.reshape(x, (-1, beams, self.config.d_model))
-        x, _ = self.stack(x, apply, memory, position[None])
-        return self.output_embedding.project(ops.reshape(x, (-1, self.config.d_model))), caches
-
-
-def beams_of(tokens, cache, visible):
-    """Returns the number of hypotheses per sentence, from the arguments of a `decode_step`.
-
-    If `visible` is None and the shapes are unknown, there is one hypothesis per sentence.
-    """
-    if visible is not None:
-        return visible.shape[1]
-    rows, sentences = tokens.shape[0], cache[0][0].shape[0]
-    return 1 if rows is None or sentences is None else rows // sentences
+        x, _ = self.stack(x, memory, step=step)
+        x = ops.reshape(x, (-1, self.config.d_model))
+        return self.output_embedding.project(x), step.written
 
 
 def attend(scores, values, mask):
