@@ -4,7 +4,7 @@ import re
 
 from pipelines.documents.document import DocumentError, escaped
 from pipelines.documents.inline import Inline
-from pipelines.documents.xml_tree import Element, root_of
+from pipelines.documents.xml_tree import root_of
 
 # Elements whose content is code of the translated program, not text.
 CODES = {"ph", "bpt", "ept", "it", "x", "bx", "ex", "cp", "sc", "ec", "sm", "em", "ut", ""}
@@ -21,7 +21,7 @@ def read_xliff(document, options):
         source, target = unit.child("source"), unit.child("target")
         if source is None:
             continue
-        states = {each.attributes.get("state") for each in (unit, target) if each is not None}
+        states = {each.attributes.get("state") for each in (unit, target) if each}
         is_done = unit.attributes.get("approved") == "yes" or not DONE.isdisjoint(states)
         own = f' state="{state}"' if is_old and target is None else ""
         prefix = re.match(r"<([\w.-]+:)?", document.text[source.start :])[1] or ""
@@ -56,17 +56,17 @@ def read_tmx(document, options):
     first = header.attributes.get("srclang", "*all*") if header else "*all*"
     for unit in root.find("tu"):
         variants = {
-            main_part(each.attributes.get("lang", "")): each.child("seg")
+            main_part(each.attributes.get("lang", "")): each
             for each in unit.find("tuv")
             if each.child("seg")
         }
         wanted = main_part(options.source or unit.attributes.get("srclang", first))
         source = variants.get(wanted) or next(iter(variants.values()), None)
+        target = variants.get(main_part(options.target))
         if source:
             tags = f'<tuv xml:lang="{options.target}"><seg>', "</seg></tuv>"
-            after = next(each for each in unit.find("tuv") if source in each.children)
-            target = variants.get(main_part(options.target))
-            add(document, options, source, target, after, *tags)
+            target = target and target.child("seg")
+            add(document, options, source.child("seg"), target, source, *tags)
 
 
 def main_part(code):
@@ -82,37 +82,33 @@ def add(document, options, source, target, after, before, behind, is_done=False)
         before, behind: tags of the missing target around the translation.
         is_done: whether the unit is approved.
     """
-    text = document.text
+    text, inline = document.text, Inline(escaped)
     if (is_done or (target and target.text.strip())) and not options.retranslate:
         document.skipped["translated already"] += 1
         return False
-    inline = Inline(escaped)
     fill(inline, source, text)
-    if not inline.units:
-        document.skipped["without letters"] += 1
-        return False
     if target is None:
         start = end = after.end
         before = re.search(r"\s*\Z", text[max(after.start - 200, 0) : after.start])[0] + before
     elif target.inside == target.end:  # <target/>
         start, end = target.inside - 2, target.inside
-        before, behind = ">", f"</{re.match('<([^ />]+)', text[target.start : end])[1]}>"
+        before, behind = ">", behind.partition(">")[0] + ">"
     else:
         start, end, before, behind = target.inside, target.after, "", ""
-    document.add(
-        start, end, inline.units, lambda new: before + inline.written(new) + behind, keeps=False
-    )
-    return True
+    unit = inline.unit
+    document.add(start, end, unit, lambda new: before + inline.written(new) + behind, keeps=False)
+    return unit is not None
 
 
 def fill(inline, element, text):
     """Adds the content of an element to an `Inline`."""
     for child in element.children:
-        if not isinstance(child, Element):
+        is_kept = child.attributes.get("translate") == "no"
+        if child.name is None:
             inline.text(child.text)
-        elif child.name in CODES or child.attributes.get("translate") == "no":
-            is_shown = child.name == "ph" or child.attributes.get("translate") == "no"
-            inline.code(lambda child=child: text[child.start : child.end], is_shown)
+        elif child.name in CODES or is_kept:
+            code = text[child.start : child.end]
+            inline.code(lambda code=code: code, child.name == "ph" or is_kept)
         else:
             with inline.element(text[child.start : child.inside], text[child.after : child.end]):
                 fill(inline, child, text)
@@ -122,8 +118,6 @@ def set_attribute(document, element, name, value):
     """Adds an attribute to a start tag, or replaces its value."""
     tag = document.text[element.start : element.inside]
     found = re.search(rf"\s{name}\s*=\s*(\"[^\"]*\"|'[^']*')|\s*/?>\Z", tag)
-    start, end = (element.start + at for at in found.span(1 if found[1] else 0))
-    if found[1]:
-        document.add(start, end, [], lambda: f'"{value}"', keeps=False)
-    else:
-        document.add(start, start, [], lambda: f' {name}="{value}"', keeps=False)
+    start, end = found.span(1) if found[1] else (found.start(), found.start())
+    new = f'"{value}"' if found[1] else f' {name}="{value}"'
+    document.replace(element.start + start, element.start + end, new)

@@ -9,6 +9,7 @@ byte.
 import bisect
 import codecs
 import contextlib
+import dataclasses
 import html
 import itertools
 import operator
@@ -49,16 +50,15 @@ class Unit(NamedTuple):
     markup: str = "placeholders"
 
 
-class Options(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Options:
     """Options for reading documents.
 
     Args:
         source, target: language codes such as "en" and "de", which some formats name. "": unknown.
-        column: column to translate of a table in a CSV or TSV file: a name in its first row, or a
-            number counted from 1.
-        retranslate: whether units that already have a translation are translated again.
-        final: whether new translations are marked as final, in formats with states. False: they
-            are marked as in need of review.
+        column: column of a CSV or TSV document to translate: its name or number.
+        retranslate: also translate the segments of a document that have a translation.
+        final: mark the translations in XLIFF and PO as final, not as in need of review.
     """
 
     source: str = ""
@@ -83,21 +83,27 @@ class Document:
         self.text, self.encode = decoded(data)
         self.places, self.skipped = [], Counter()
 
-    def add(self, start, end, units, written, keeps=True):
+    def add(self, start, end, unit, written, keeps=True):
         """Adds a place: a stretch of the text. One inside another is written only by `between`.
 
         Args:
-            units: a list of `Unit`s.
-            written: function of their translations that returns the new text of the stretch.
-            keeps: whether the stretch stays as it is if the translations equal the units.
+            unit: a `Unit`, or None if there are no letters to translate.
+            written: function of the translation that returns the new text of the stretch.
+            keeps: whether the stretch stays as it is if the translation equals the unit.
         """
-        self.places.append((start, end, units, written, keeps))
+        if unit:
+            self.places.append((start, end, unit, written, keeps))
+        else:
+            self.skipped["without letters"] += 1
 
     def add_text(self, start, end, text=None, written=str, markup="placeholders"):
-        """Adds a place with one unit, unless it has no letters."""
+        """Adds a place, whose unit is its text in the file unless a text is given."""
         text = self.text[start:end] if text is None else text
-        if has_letters(text):
-            self.add(start, end, [Unit(text, markup)], written)
+        self.add(start, end, unit_of(text, markup), written)
+
+    def replace(self, start, end, new):
+        """Replaces a stretch that is not translated, such as the name of the language."""
+        self.places.append((start, end, None, lambda _: new, False))
 
     def ordered(self):
         return sorted(self.places, key=lambda place: (place[0], place[1] > place[0], -place[1]))
@@ -105,12 +111,15 @@ class Document:
     @property
     def units(self):
         """The units of the document, in order."""
-        return [unit for _, _, units, *_ in self.ordered() for unit in units]
+        return [unit for _, _, unit, *_ in self.ordered() if unit]
 
     def write(self, translations):
         """Returns the bytes of the file with the translation of each of `units`."""
-        given = iter(translations)
-        self.written = [(*place, [next(given) for _ in place[2]]) for place in self.ordered()]
+        given, self.changes = iter(translations), []
+        for start, end, unit, written, keeps in self.ordered():
+            new = next(given) if unit else ""
+            if not keeps or new != unit.text:
+                self.changes.append((start, end, written, new))
         try:
             return self.encode(self.between(0, len(self.text)))
         except UnicodeError as error:
@@ -118,29 +127,40 @@ class Document:
 
     def between(self, start, end):
         """Returns a stretch of the text in which the places have their translations."""
-        parts, at = [], start
-        index = bisect.bisect_left(self.written, start, key=operator.itemgetter(0))
-        while index < len(self.written) and self.written[index][0] <= end:
-            first, last, units, written, keeps, own = self.written[index]
-            unchanged = keeps and own == [unit.text for unit in units]
-            if at <= first and last <= end and not unchanged:
-                parts += self.text[at:first], written(*own)
-                at = last
-            index += 1
+        parts, at, begin = [], start, operator.itemgetter(0)
+        first = bisect.bisect_left(self.changes, start, key=begin)
+        last = bisect.bisect_right(self.changes, end, key=begin)
+        for begin, close, written, new in self.changes[first:last]:
+            if at <= begin and close <= end:
+                parts += self.text[at:begin], written(new)
+                at = close
         return "".join([*parts, self.text[at:end]])
 
-    def spread(self, text, spans, begins=None):
-        """Divides a text over stretches of the file, whose sizes are its parts' shares.
+    def joined(self, spans):
+        """Returns the text of lines, given the (start, end) of each."""
+        return " ".join(self.text[slice(*span)] for span in spans)
+
+    def add_lines(self, spans, unit, restored=str, begins=None):
+        """Adds a place whose translation is divided over lines, whose lengths are their shares.
 
         Args:
-            spans: (start, end) of each stretch. What is between two stays.
-            begins: pattern. If a part would begin with it, the text is not divided.
+            spans: (start, end) of each line. What is between two stays.
+            unit: that of the joined lines.
+            restored: function of the translation that returns the text to divide.
+            begins: pattern. If a line would begin with it, the text is not divided.
         """
         gaps = [self.text[one[1] : other[0]] for one, other in itertools.pairwise(spans)]
-        parts = divided(text, [end - start for start, end in spans])
-        if begins and any(map(begins.match, parts[1:])):
-            return text
-        return "".join(map("".join, zip(parts, [*gaps, ""], strict=True)))
+
+        def written(translation):
+            text = restored(translation)
+            if "\n" in text:  # line breaks that stay
+                return text.replace("\n", [*gaps, "\n"][0])
+            parts = divided(text, [end - start for start, end in spans])
+            if begins and any(map(begins.match, parts[1:])):
+                return text
+            return "".join(map("".join, zip(parts, [*gaps, ""], strict=True)))
+
+        self.add(spans[0][0], spans[-1][1], unit, written)
 
 
 def held(text, pattern):
@@ -163,6 +183,11 @@ def has_letters(text):
     return any(map(str.isalpha, text))
 
 
+def unit_of(text, markup):
+    """Returns the `Unit` of a text, or None if it has no letters."""
+    return Unit(text, markup) if has_letters(text) else None
+
+
 def kind_of(text):
     """Returns the kind of markup in a text that may contain tags and entities of HTML."""
     return "html" if re.search(rf"{TAG.pattern}|&#?\w+;", text) else "placeholders"
@@ -178,16 +203,11 @@ def decoded(data):
     mark, encoding = next((each for each in MARKS if data.startswith(each[0])), (b"", "utf-8"))
     if not mark and (found := DECLARED.search(data[:4096])):
         with contextlib.suppress(LookupError):  # such as CHARSET in templates of PO files
-            encoding = codecs.lookup(found[1].decode()).name
+            "".encode(declared := found[1].decode())
+            encoding = declared
     if b"\0" in data and "16" not in encoding:
         raise DocumentError("it is a binary file")
-    try:
-        text = data[len(mark) :].decode(encoding)
-    except (UnicodeError, LookupError) as error:  # also of codecs that are not of text
-        wanted = "UTF-8 or UTF-16" if encoding == "utf-8" else encoding
-        raise DocumentError(
-            f"it is not encoded in {wanted}: {error}. Convert it with iconv"
-        ) from None
+    text = data[len(mark) :].decode(encoding)
     errors = "xmlcharrefreplace" if text.lstrip().startswith("<") else "strict"
     return text, lambda text: mark + text.encode(encoding, errors)
 

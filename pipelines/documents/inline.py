@@ -20,7 +20,7 @@ class Inline:
     def __init__(self, escape):
         self.escape = escape
         self.parts = []  # texts, and (form of a tag, index in `tags`)
-        self.tags = []
+        self.tags = {}
 
     def text(self, text):
         for index, part in enumerate(re.split(f"({HOLDER}|{TAG.pattern})", text)):
@@ -37,7 +37,7 @@ class Inline:
             is_shown: whether a reader sees it as a word, such as code or a variable.
         """
         self.parts.append((SHOWN if is_shown else EMPTY, len(self.tags)))
-        self.tags.append(written)
+        self.tags[len(self.tags)] = written
 
     @contextlib.contextmanager
     def element(self, before, after, escape=None):
@@ -48,32 +48,32 @@ class Inline:
         else:
             index = len(self.tags)
             self.parts.append((ELEMENT, index))
-            self.tags.append(tag)
+            self.tags[index] = tag
         yield
         self.parts.append((END, index))
 
     @property
-    def units(self):
-        """A list of the unit, or an empty list if its text has no letters."""
+    def unit(self):
+        """The `Unit`, or None if its text has no letters."""
         if not any(has_letters(part) for part in self.parts if isinstance(part, str)):
-            return []
+            return None
         parts = (
             html.escape(part, quote=False) if isinstance(part, str) else part[0].format(part[1])
             for part in self.parts
             if isinstance(part, str) or self.tags[part[1]] != ("", "", self.escape)
         )
-        return [Unit("".join(parts), "html")]
+        return Unit("".join(parts), "html")
 
     def written(self, translation):
         """Returns a translation in the document's format."""
-        written, opened = [], [("", "", self.escape)]
+        written, opened, invented = [], [("", "", self.escape)], ("", "", None)
         for text, end, *numbers in TOKEN.findall(translation):
             if text:
                 written.append(opened[-1][2](html.unescape(text)))
-            if end:
+            if end and opened[1:]:
                 written.append(opened.pop()[1])
             elif number := "".join(numbers):
-                tag = self.tags[int(number)]
+                tag = self.tags.get(int(number), invented)
                 if isinstance(tag, tuple):
                     opened.append((*tag[:2], tag[2] or opened[-1][2]))
                     written.append(tag[0])

@@ -74,17 +74,7 @@ def add_block(document, content, spans):
     special = re.compile("|".join([SPECIAL.pattern, *map(re.escape, escaped)]))
     inline = Inline(lambda text: special.sub(r"\\\g<0>", text))
     fill(inline, content)
-    if not inline.units:
-        document.skipped["without letters"] += 1
-        return
-
-    def written(translation):
-        new = inline.written(translation)
-        if "\n" in new:  # a line break that stays
-            return new.replace("\n", text[spans[0][1] : spans[1][0]])
-        return document.spread(new, spans, BLOCK)
-
-    document.add(spans[0][0], spans[-1][1], inline.units, written)
+    document.add_lines(spans, inline.unit, inline.written, BLOCK)
 
 
 def fill(inline, content):

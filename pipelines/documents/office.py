@@ -7,79 +7,41 @@ paragraph's own; only text that differs from it gets a tag, so a translation has
 import re
 from collections import Counter
 from functools import partial
-from typing import NamedTuple
 
-from pipelines.documents.document import DocumentError, escaped
+from pipelines.documents.document import Document, DocumentError, escaped
 from pipelines.documents.inline import Inline
-from pipelines.documents.xml_tree import Text, root_of
+from pipelines.documents.xml_tree import root_of
+from pipelines.markup.html_elements import names
 
-
-class Office(NamedTuple):
-    """The elements of a kind of office document.
-
-    Args:
-        parts: pattern of the names of the parts that contain text.
-        paragraphs: names of the elements that are translated one by one.
-        run: name of an element with text of one formatting, and with its properties first. None:
-            text stands in the paragraph itself.
-        text: name of the element in a run that contains the text.
-        kept: names of elements whose text stays, such as formulas or deleted text.
-    """
-
-    parts: str
-    paragraphs: tuple
-    run: str | None = None
-    text: str | None = None
-    kept: tuple = ()
-
-
-WORD = Office(
-    r"word/(document\d*|header\d*|footer\d*|footnotes|endnotes|comments|glossary/document)\.xml",
-    ("p",),
-    "r",
-    "t",
-    ("instrText", "delText", "del", "moveFrom", "oMath", "oMathPara"),
+# Names of the parts with text, in files of Microsoft Office and of OpenDocument.
+MICROSOFT = (
+    r"word/(document\d*|header\d*|footer\d*|footnotes|endnotes|comments|glossary/document)\.xml"
+    r"|ppt/((slides|notesSlides|comments)/[^/]+|diagrams/data\d*|charts/chart\d*)\.xml"
+    r"|xl/(sharedStrings|(comments/)?comments?\d*|drawings/drawing\d+|charts/chart\d+"
+    r"|worksheets/[^/]+)\.xml"
 )
-SLIDES = Office(
-    r"ppt/((slides|notesSlides|comments)/[^/]+|diagrams/data\d*|charts/chart\d*)\.xml",
-    ("p",),
-    "r",
-    "t",
-    ("fld",),
+OPEN = r"(.*/)?(content|styles)\.xml"
+TABLE = r"xl/tables/[^/]+\.xml"
+PARAGRAPHS = {"p", "h", "si", "is", "comment"}  # elements that are translated one by one
+# In files of Microsoft Office, text stands in these elements, whose properties come first.
+RUN, TEXT = "r", "t"
+# Elements whose text stays, such as formulas and deleted text.
+KEPT = names(
+    """instrText delText del moveFrom oMath oMathPara fld rPh tracked-changes annotation-end script
+    page-number page-count date note-citation time ruby-text"""
 )
-SHEETS = Office(
-    r"xl/(sharedStrings|(comments/)?comments?\d*|drawings/drawing\d+|charts/chart\d+|worksheets/[^/]+)\.xml",
-    ("si", "is", "text", "p"),
-    "r",
-    "t",
-    ("rPh",),
-)
-OPEN = Office(
-    r"(.*/)?(content|styles)\.xml",
-    ("p", "h"),
-    kept=(
-        "tracked-changes",
-        "annotation-end",
-        "script",
-        "page-number",
-        "page-count",
-        "date",
-        "note-citation",
-        "time",
-        "ruby-text",
-    ),
-)
-# Elements between two runs that a new text makes obsolete.
-OBSOLETE = ("proofErr", "lastRenderedPageBreak")
+# What a new text makes obsolete between two runs; None: line breaks of the XML.
+OBSOLETE = ("proofErr", "lastRenderedPageBreak", None)
 PROOFING = re.compile(
     r"<\w+:(lang|noProof)\b[^>]*/>|\s(lang|altLang|dirty|err)=(\"[^\"]*\"|'[^']*')"
 )
 
 
-def read_office(file, options, office):
+def read_office(file, options, parts):
     for name in file.parts:
-        if re.fullmatch(office.parts, name):
-            Paragraph(file.opened(name), office).search(root_of(file.documents[name]))
+        if re.fullmatch(parts, name):
+            document = file.opened(name)
+            Paragraph(document, parts == OPEN).search(root_of(document))
     if not file.documents:
         raise DocumentError("it has no part with text")
     keep_columns(file)
@@ -87,15 +49,13 @@ def read_office(file, options, office):
 
 def keep_columns(file):
     """Removes names of table columns, which formulas and the table itself contain, from units."""
-    tables = [
-        file.opened(name) for name in file.parts if re.fullmatch(r"xl/tables/[^/]+\.xml", name)
-    ]
-    columns = [each for table in tables for each in root_of(table).find("tableColumn")]
-    names = {escaped(each.attributes.get("name", "")) for each in columns}
-    for document in file.documents.values() if names else ():
-        kept = [each for each in document.places if each[2][0].text not in names]
-        file.skipped["name of a table's column"] += len(document.places) - len(kept)
-        document.places = kept
+    tables = [data for name, data in file.parts.items() if re.fullmatch(TABLE, name)]
+    columns = [each for data in tables for each in root_of(Document(data)).find("tableColumn")]
+    kept = {escaped(each.attributes.get("name", "")) for each in columns}
+    for document in file.documents.values() if kept else ():
+        places = [each for each in document.places if each[2].text not in kept]
+        file.skipped["name of a table's column"] += len(document.places) - len(places)
+        document.places = places
 
 
 class Paragraph:
@@ -103,19 +63,19 @@ class Paragraph:
 
     Args:
         document: the `Document` of a part, to which the paragraph's place is added.
-        office: its `Office`.
+        is_open: whether it is of OpenDocument, where text stands in the paragraph itself.
     """
 
-    def __init__(self, document, office):
-        self.document, self.office, self.source = document, office, document.text
+    def __init__(self, document, is_open):
+        self.document, self.is_open, self.source = document, is_open, document.text
         self.inline, self.letters = Inline(escaped), Counter()
         self.runs = {}  # {formatting: function that returns a text as a run}
 
     def search(self, element):
         """Adds the places of all paragraphs in an element."""
-        if element.name in self.office.paragraphs and any(map(self.has_text, element.children)):
-            Paragraph(self.document, self.office).add(element)
-        elif element.name not in self.office.kept:
+        if element.name in PARAGRAPHS and any(map(self.has_text, element.children)):
+            Paragraph(self.document, self.is_open).add(element)
+        elif element.name not in KEPT:
             for child in element.elements:
                 self.search(child)
 
@@ -127,59 +87,54 @@ class Paragraph:
         self.fill(inside)
         if self.letters:  # the formatting of most letters needs no tag
             self.inline.escape = self.runs[self.letters.most_common(1)[0][0]]
-        start, end = inside[0].start, inside[-1].end
-        self.document.add(start, end, self.inline.units, self.inline.written)
+        self.document.add(inside[0].start, inside[-1].end, self.inline.unit, self.inline.written)
 
     def inside(self, element):
         """Returns the children from the first with text to the last with text."""
         has_text = [*map(self.has_text, element.children)]
         first, end = has_text.index(True), len(has_text) - has_text[::-1].index(True)
         for child in element.children[:first] + element.children[end:]:
-            if not isinstance(child, Text):
-                self.search(child)
+            self.search(child)
         return element.children[first:end]
 
     def has_text(self, node):
         """Returns whether a node contains text of this paragraph."""
-        if isinstance(node, Text):
-            return self.office.run is None
-        if not node.name or node.name in (*self.office.kept, *self.office.paragraphs):
+        if node.name is None:
+            return self.is_open
+        if node.name in KEPT or node.name in PARAGRAPHS:
             return False
-        if node.name == self.office.text:
+        if node.name == TEXT:
             return bool(node.text)
         return any(map(self.has_text, node.children))
 
     def is_wrapper(self, node):
-        names = self.office.run, self.office.text
-        return not isinstance(node, Text) and node.name not in names and self.has_text(node)
+        return node.name not in (None, RUN, TEXT) and self.has_text(node)
 
-    def fill(self, nodes):
-        """Adds nodes to the `Inline`."""
+    def fill(self, nodes, before="", after=""):
+        """Adds nodes to the `Inline`, given the tags and properties of the run that they are in."""
         for node in nodes:
-            if isinstance(node, Text):
+            if node.name is None and self.is_open:
                 self.inline.text(node.text)
-            elif self.is_wrapper(node):
+            elif node.name == RUN and self.has_text(node):
+                has_properties = node.elements[0].name == f"{RUN}Pr"
+                begin = node.elements[0].end if has_properties else node.inside
+                tags = self.source[node.start : begin], self.source[node.after : node.end]
+                self.fill(node.elements[has_properties:], *tags)
+            elif node.name == TEXT and node.text:
+                self.fill_text(node, before, after)
+            elif self.is_wrapper(node) and not before:
                 inner = self.inside(node)
                 ends = (node.start, inner[0].start), (inner[-1].end, node.end)
                 with self.inline.element(*(partial(self.document.between, *end) for end in ends)):
                     self.fill(inner)
-            elif node.name == self.office.run and self.has_text(node):
-                first, after = node.elements[0], self.source[node.after : node.end]
-                has_properties = first.name == f"{node.name}Pr"
-                before = self.source[node.start : first.end if has_properties else node.inside]
-                for child in node.elements[has_properties:]:
-                    self.fill_run(child, before, after)
-            else:
-                self.fill_run(node, "", "")
-
-    def fill_run(self, node, before, after):
-        """Adds the text or another part of a run, given the run's tags and properties."""
-        if node.name != self.office.text or not node.text:
-            if node.name not in OBSOLETE:
-                between = self.document.between
-                self.inline.code(lambda: before + between(node.start, node.end) + after)
+            elif node.name not in OBSOLETE:
+                self.inline.code(partial(self.code, node, before, after))
                 self.search(node)
-            return
+
+    def code(self, node, before, after):
+        return before + self.document.between(node.start, node.end) + after
+
+    def fill_text(self, node, before, after):
         opening = self.source[node.start : node.inside]
         if "preserve" not in opening and not opening.startswith("<a:"):  # spaces at its edges
             opening = opening[:-1] + ' xml:space="preserve">'

@@ -1,9 +1,8 @@
 """Plain text by paragraphs, and a column of a CSV or TSV table."""
 
-import functools
 import re
 
-from pipelines.documents.document import DocumentError
+from pipelines.documents.document import DocumentError, unit_of
 
 PARAGRAPH = re.compile(r"(?:^[^\n]*\S[^\n]*(?:\n|\Z))+", re.M)
 LINE = re.compile(r"[ \t]*((?:[-*•–]|\d+[.)])\s+)?(\S.*)")
@@ -17,9 +16,7 @@ def read_text(document, options):
         lines = [*LINE.finditer(document.text, *match.span())]
         spans = [(line.start(2), line.start() + len(line[0].rstrip())) for line in lines]
         if is_wrapped(lines):
-            text = " ".join(document.text[slice(*span)] for span in spans)
-            written = functools.partial(document.spread, spans=spans)
-            document.add_text(spans[0][0], spans[-1][1], text, written)
+            document.add_lines(spans, unit_of(document.joined(spans), "placeholders"))
         else:
             for span in spans:
                 document.add_text(*span)

@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.documents.document import DocumentError, Unit, has_letters, kind_of
+from pipelines.documents.document import DocumentError, kind_of, unit_of
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 FIELD = re.compile(
@@ -42,9 +42,6 @@ def add_entry(document, start, end, fields, options):
     if any(map(value_of, targets)) and "fuzzy" not in flags and not options.retranslate:
         document.skipped["translated already"] += 1
         return
-    if not has_letters(source):
-        document.skipped["without letters"] += 1
-        return
     for index, field in enumerate(targets):
         text = plural if plural and (index or len(targets) == 1) else source
 
@@ -53,13 +50,13 @@ def add_entry(document, start, end, fields, options):
             after = "\n" * (source.endswith("\n") and not new.endswith("\n"))
             return quoted(before + new + after, line_break)
 
-        document.add(*field.span(2), [Unit(text, kind_of(text))], written, keeps=False)
+        document.add(*field.span(2), unit_of(text, kind_of(text)), written, keeps=False)
     wanted = [each for each in flags if each != "fuzzy"]
     wanted = wanted if options.final else ["fuzzy", *wanted]
     if {*wanted} != {*flags}:
         first = min(field.start() for field in fields.values())
         line = f"#, {', '.join(wanted)}{line_break}" if wanted else ""
-        document.add(*(marks.span() if marks else (first, first)), [], lambda: line, keeps=False)
+        document.replace(*(marks.span() if marks else (first, first)), line)
 
 
 def value_of(field):

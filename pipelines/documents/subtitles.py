@@ -1,11 +1,9 @@
 """SubRip, WebVTT and ASS subtitles. A sentence that spans cues is translated as a whole."""
 
-import functools
 import itertools
 import re
-from typing import NamedTuple
 
-from pipelines.documents.document import DocumentError, has_letters, held, kind_of
+from pipelines.documents.document import DocumentError, Unit, has_letters, held, kind_of
 
 TIME = r"-?\d+:[\d:.,]+"
 NEXT = r"(?:\d+[ \t\r]*\n)?.*-->"  # the beginning of a cue
@@ -20,25 +18,21 @@ BEGINS = re.compile(r"[-–—\[(♪]|[A-Z]+:")  # a speaker's dash or label
 LONGEST = 4  # maximum number of cues that share a sentence
 
 
-class Cue(NamedTuple):
-    """The text of a cue, on one line, and the start and end of each of its lines in the file."""
-
-    spans: list
-    text: str
-
-
 def read_subtitles(document, options):
     text = document.text
     is_ass = re.match(r"\s*\[Script Info\]", text) is not None
-    cues = [*map(functools.partial(cue_of, text), ass_cues(text) if is_ass else timed_cues(text))]
+    cues = [lines_of(text, *span) for span in (ass_cues(text) if is_ass else timed_cues(text))]
     if not cues:
         raise DocumentError("it has no cue with a text")
-    group = []
-    for cue, following in itertools.zip_longest(cues, cues[1:]):
-        group.append(cue)
-        ends = following is None or len(group) == LONGEST or ENDS.search(cue.text)
-        if ends or STYLE.search(cue.text + following.text) or BEGINS.match(following.text):
-            add_group(document, group)
+    group, texts = [], [*map(document.joined, cues)]
+    for lines, cue, following in zip(cues, texts, [*texts[1:], None], strict=True):
+        group.append(lines)
+        ends = following is None or len(group) == LONGEST or ENDS.search(cue)
+        if ends or STYLE.search(cue + following) or BEGINS.match(following):
+            spans = [*itertools.chain(*group)]
+            source, restored = held(document.joined(spans), ASS_STYLE)
+            is_text = has_letters(STYLE.sub("", source))
+            document.add_lines(spans, Unit(source, kind_of(source)) if is_text else None, restored)
             group = []
 
 
@@ -59,26 +53,10 @@ def ass_cues(text):
             yield match.span(1)
 
 
-def cue_of(text, span):
-    """Returns the `Cue` without the styles, dashes and spaces around its text."""
-    start = EDGE.match(text, *span).end()
-    end = max(start, END_EDGE.search(text, start, span[1]).start())
+def lines_of(text, start, end):
+    """Returns the spans of a cue's lines, without the styles, dashes and spaces around its text."""
+    start = EDGE.match(text, start, end).end()
+    end = max(start, END_EDGE.search(text, start, end).start())
     breaks = [each.span() for each in LINE_BREAK.finditer(text, start, end)]
     edges = [start, *itertools.chain(*breaks), end]
-    spans = [*zip(edges[::2], edges[1::2], strict=True)]
-    return Cue(spans, " ".join(text[slice(*span)] for span in spans))
-
-
-def add_group(document, group):
-    """Adds the place of a sentence and of the cues that share it."""
-    source = " ".join(cue.text for cue in group)
-    if not has_letters(STYLE.sub("", source)):
-        document.skipped["without letters"] += len(group)
-        return
-    spans = [span for cue in group for span in cue.spans]
-    text, restored = held(source, ASS_STYLE)
-
-    def written(translation):
-        return document.spread(restored(translation), spans)
-
-    document.add_text(spans[0][0], spans[-1][1], text, written, kind_of(text))
+    return [*zip(edges[::2], edges[1::2], strict=True)]

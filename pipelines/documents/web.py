@@ -1,15 +1,17 @@
-"""HTML: text as the markup engine divides it, and attributes that a person reads."""
+"""HTML: text as the markup engine divides it, and attributes that a person reads. EPUB."""
 
 import html
 import re
 
-from pipelines.documents.document import TAG, has_letters
+from pipelines.documents.document import TAG, DocumentError, escaped, has_letters
+from pipelines.documents.xml_tree import root_of
 from pipelines.markup.html_elements import ATTRIBUTE
 from pipelines.markup.marked_text import divided
 from pipelines.markup.markup_tokens import IN_TEXT, MarkupTokenizer
 
 SHOWN = {"alt", "title", "placeholder", "aria-label", "aria-description", "summary"}
 DESCRIPTIONS = {"description", "og:title", "og:description", "twitter:title", "twitter:description"}
+METADATA = {".opf": ("title", "description", "subject"), ".ncx": ("text",)}  # of EPUB
 BREAK = re.compile(rf"{TAG.pattern}|(?:(?<!\s)\s+)?\n\s*")
 
 
@@ -34,14 +36,14 @@ def add_attributes(document, tag, at, language):
         for name in ("lang", "xml:lang"):
             if values.get(name):
                 start, end = found[name].span(found[name].lastindex)
-                document.add(at + start, at + end, [], lambda: language, keeps=False)
+                document.replace(at + start, at + end, language)
     shown = set(SHOWN)
     if tag.lower().startswith("<meta"):
         kinds = {values.get("name", "").lower(), values.get("property", "").lower()}
         shown = {"content"} if DESCRIPTIONS & kinds else set()
     elif values.get("type", "").lower() in ("submit", "button", "reset"):
         shown.add("value")
-    for name in shown & {*found}:
+    for name in shown & {name for name in values if values[name]}:
         start, end = found[name].span(found[name].lastindex)
         is_bare = found[name].lastindex == 4  # without quotes, which it gets
         written = (lambda new: f'"{html.escape(new)}"') if is_bare else html.escape
@@ -61,3 +63,20 @@ def add_segment(document, at, raw):
 
     source = BREAK.sub(lambda match: match[0] if match[0][0] == "<" else " ", text)
     document.add_text(start, start + len(text), source, written, "html")
+
+
+def read_epub(book, options):
+    """Reads the chapters and their table of contents, and the title and description of a book."""
+    for name in book.parts:
+        suffix = name[name.rfind(".") :].lower()
+        if suffix in (".xhtml", ".html", ".htm"):
+            read_html(book.opened(name), options)
+        elif suffix in METADATA:
+            part = book.opened(name)
+            root = root_of(part)
+            for element in root.find("language") if options.target else ():
+                part.replace(element.inside, element.after, options.target)
+            for element in root.find(*METADATA[suffix]):
+                part.add_text(element.inside, element.after, element.text, escaped)
+    if not any(name.endswith(".opf") for name in book.documents):
+        raise DocumentError("it is not an EPUB: it has no package document")

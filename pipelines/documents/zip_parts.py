@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-import zlib
 from collections import Counter
 
 from pipelines.documents.document import Document, DocumentError
@@ -10,9 +9,6 @@ from pipelines.documents.document import Document, DocumentError
 LARGEST = 2**28  # maximum size in bytes of all parts together
 MOST = 20_000  # maximum number of parts
 RATIO = 200  # maximum compression of a part of more than a mebibyte
-# Errors of `zipfile` for damaged files, truncated ones, and compression that Python does not know.
-# The errors of `zipfile` for damaged parts, and for compressions that it does not know.
-BROKEN = zipfile.BadZipFile, zlib.error, ValueError, EOFError, OSError, NotImplementedError
 
 
 class ZipDocument:
@@ -24,15 +20,10 @@ class ZipDocument:
 
     def __init__(self, data):
         self.documents, self.skipped = {}, Counter()
-        try:
-            with zipfile.ZipFile(io.BytesIO(data)) as file:
-                self.comment, self.entries = file.comment, file.infolist()
-                check(self.entries)
-                self.parts = {part.filename: file.read(part) for part in self.entries}
-        except DocumentError:
-            raise
-        except BROKEN as error:
-            raise DocumentError(f"it is not a complete ZIP file: {error}") from None
+        with zipfile.ZipFile(io.BytesIO(data)) as file:
+            self.comment, self.entries = file.comment, file.infolist()
+            check(self.entries)
+            self.parts = {part.filename: file.read(part) for part in self.entries}
 
     def opened(self, name):
         """Returns the `Document` of a part that is translated."""
@@ -45,13 +36,12 @@ class ZipDocument:
         return [unit for document in self.documents.values() for unit in document.units]
 
     def write(self, translations):
-        given, parts, output = iter(translations), dict(self.parts), io.BytesIO()
-        for name, document in self.documents.items():
-            parts[name] = document.write([next(given) for _ in document.units])
+        given, output = iter(translations), io.BytesIO()
+        new = {name: document.write(given) for name, document in self.documents.items()}
         with zipfile.ZipFile(output, "w") as written:
             written.comment = self.comment
             for entry in self.entries:
-                written.writestr(entry, parts[entry.filename])
+                written.writestr(entry, (self.parts | new)[entry.filename])
         return output.getvalue()
 
 

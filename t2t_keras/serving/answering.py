@@ -51,26 +51,25 @@ class Answering:
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="steps")
         self.turns = weakref.WeakValueDictionary()  # {client: its `asyncio.Lock`}
 
-    async def translate(self, texts, source, target, options, connection):
+    async def translate(self, rows, source, target, connection):
         """Translates texts with the model for two languages.
 
         Args:
-            texts: a list of strings.
+            rows: a list of {field of `Request`: value}; see `ServedModel.request`. There are at
+                most as many translations of a text as the beam is wide.
             source: code of the source language. None: it is detected.
             target: code of the target language.
-            options: {field of `Request`: value} for all texts; see `ServedModel.request`. There are
-                at most as many translations of a text as the beam is wide.
             connection: the `Connection` of the request.
 
         Returns:
             The `Translation`s of each text, best first, the source language, and the percentage of
             confidence in it, None if it was given.
         """
-        source, confidence = await self.source_of(texts, source, options, connection)
+        source, confidence = await self.source_of(rows, source, connection)
         target = self.known(target)
         found = self.models.pairs().get((source, target))
         if found is None and source == target:
-            return [[Translation(text, 0.0, [])] for text in texts], source, confidence
+            return [[Translation(row["text"], 0.0, [])] for row in rows], source, confidence
         if found is None:
             raise Refusal(
                 400,
@@ -80,10 +79,12 @@ class Answering:
         model, how = found
         with model.find().in_use() as version:
             to, code = how
-            most = min(options.get("n_best") or 1, version.model.engine.config.beam)
-            lead = f"{code} " if code else ""
-            own = options | {"to": to, "n_best": most}
-            rows = [own | {"text": lead + text} for text in texts]
+            beam, lead = version.model.engine.config.beam, f"{code} " if code else ""
+            rows = [
+                {**row, "text": lead + row["text"], "to": to}
+                | {"n_best": min(row.get("n_best") or 1, beam)}
+                for row in rows
+            ]
             return await self.translations(rows, version.model, connection), source, confidence
 
     async def translations(self, rows, model, connection):
@@ -154,14 +155,15 @@ class Answering:
         connection.hold(BYTES_PER_VALUE * values)
         return *ids, results
 
-    async def source_of(self, texts, source, options, connection):
+    async def source_of(self, rows, source, connection):
         """Returns the source language, and the confidence in it if it is detected."""
         targets = self.targets()
         if source is not None:
             return self.known(source), None
         sources = [language for language in targets if targets[language]]
         try:
-            found = await self.detect(texts, connection, options.get("markup") == "html")
+            is_html = any(row.get("markup") == "html" for row in rows)
+            found = await self.detect([row["text"] for row in rows], connection, is_html)
         except Refusal:  # without a detector
             if len(sources) > 1:
                 raise

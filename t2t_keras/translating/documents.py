@@ -10,15 +10,14 @@ from pipelines.documents import Options, read_document
 from t2t_keras.translating.languages import code_of
 from t2t_keras.translating.request import Request
 
-OWN = ("column", "retranslate", "final")  # options of documents; all others are of `Request`
 
-
-def opened(path, translator, to=None, **options):
-    """Returns the `Document` in a file; `options` are those of `OWN`."""
+def opened(translator, path, column="", retranslate=False, final=False, **options):
+    """Returns the `Document` in a file, and the options of its texts; all see `Options`."""
     source, target = translator.engine.languages() or ("", "")
-    target = code_of(to.strip("<>").removeprefix("2")) if to else target
-    own = Options(source=source, target=target, **options)
-    return read_document(Path(path), Path(path).read_bytes(), own)
+    if to := options.get("to"):
+        target = code_of(to.strip("<>").removeprefix("2"))
+    own = Options(source, target, column, retranslate, final)
+    return read_document(Path(path), Path(path).read_bytes(), own), options
 
 
 def requests_of(units):
@@ -28,8 +27,7 @@ def requests_of(units):
 def translate_document(translator, path, output, on_progress=lambda count: None, **options):
     """Translates a document; see `Translator.translate_document`."""
     begin = time.monotonic()
-    own = {name: options.pop(name) for name in OWN if name in options}
-    document = opened(path, translator, options.get("to"), **own)
+    document, options = opened(translator, path, **options)
     translations = translator.translate(requests_of(document.units), on_progress, **options)
     with atomic_file(output) as file:
         file.write(document.write(translations))

@@ -117,5 +117,5 @@ def test_a_wrong_document_is_found_before_any_is_translated(run, documents, tmp_
     (documents / "z.json").write_text("{")
     flags = f"--document={documents} --output={tmp_path}/out --column=text"
     message = refused("translate", f"{run.folder} {flags}")
-    assert "z.json cannot be translated: it is not JSON" in message
+    assert "z.json cannot be translated: it is not a valid .json" in message
     assert not (tmp_path / "out").exists()

@@ -2,12 +2,13 @@
 
 import functools
 import json
+import os
 import sys
 import time
 from pathlib import Path
 
-from absl import flags
-
+from pipelines.documents import SUFFIXES, Options
+from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.shared_flags import define_list
 from t2t_keras.cli.text_files.line_blocks import Input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
@@ -19,16 +20,7 @@ DOCUMENT = define_list(
     "OpenDocument, EPUB, HTML, Markdown, XLIFF, TMX, PO, JSON, subtitles, CSV, text. --output is "
     "the file to write, or a folder for files of the same names.",
 )
-COLUMN = flags.DEFINE_string(
-    "column", "", "Column of a CSV or TSV document to translate: its name or number."
-)
-RETRANSLATE = flags.DEFINE_bool(
-    "retranslate", False, "Also translate the segments of a document that have a translation."
-)
-FINAL = flags.DEFINE_bool(
-    "final", False, "Mark the translations in XLIFF and PO as final, not as in need of review."
-)
-OWN = (COLUMN, RETRANSLATE, FINAL)
+OWN = define_flags(Options, leave_out=("source", "target"))
 # Suffixes of documents that are also texts, line by line.
 LINES = {".txt", ".csv", ".tsv", ".html", ".htm", ".xhtml", ".md", ".markdown"}
 
@@ -43,19 +35,19 @@ def translate_documents(arguments, output, others, values, as_json, load_model):
     from t2t_keras.translating.documents import opened, report_of, requests_of
 
     model = load_model(arguments)
-    own = {flag.name: flag.value for flag in OWN}
-    read = functools.partial(opened, translator=model.translator, to=model.options.get("to"), **own)
-
-    def translated(units, on_progress):
-        found = model.translator.translate(requests_of(units), on_progress, **model.options)
-        return "".join(f"{json.dumps(text)}\n" for text in found).encode()
-
+    own = {name: flag.value for name, flag in OWN.items() if flag.value is not None}
+    read = functools.partial(opened, model.translator, **model.options, **own)
     for path in files:
         read(path)  # a wrong one is named before anything is translated
     for path, target in files.items():
-        begin, document = time.monotonic(), read(path)
-        units, size = document.units, values["lines"]
+        begin, (document, options) = time.monotonic(), read(path)
+
+        def translated(part, on_progress, options=options):
+            found = model.translator.translate(requests_of(part), on_progress, **options)
+            return "".join(f"{json.dumps(text)}\n" for text in found).encode()
+
         target.parent.mkdir(parents=True, exist_ok=True)
+        units, size = document.units, values["lines"]
         parts = [units[first : first + size] for first in range(0, len(units), size)]
         write_blocks(
             ((len(p), json.dumps(p).encode(), functools.partial(translated, p)) for p in parts),
@@ -75,8 +67,6 @@ def translate_documents(arguments, output, others, values, as_json, load_model):
 
 def files_to_translate(output):
     """Returns {document: file to write}, as `Path`s."""
-    from pipelines.documents import SUFFIXES
-
     if not output:
         raise ValueError("--document needs --output: the file to write, or a folder")
     given, target, files = [Path(name) for name in DOCUMENT.value], Path(output), {}
@@ -103,12 +93,7 @@ def files_to_translate(output):
 
 def refuse_documents(path):
     """Rejects an input of lines that is a document, by its suffix."""
-    from pipelines.documents import SUFFIXES
-
-    try:
-        name = Path(path or "/dev/stdin").resolve()
-    except OSError:
-        return
+    name = Path(os.path.realpath(path or "/dev/stdin"))
     if name.suffix.lower() in SUFFIXES.keys() - LINES:
         raise ValueError(
             f"{name.name} is a document, whose markup would be translated as text. Give "

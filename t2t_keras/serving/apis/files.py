@@ -37,17 +37,11 @@ class Files:
                 f"{name} has {len(document.units):,} segments; at most "
                 f"{self.limits.max_segments:,} are allowed (--max_segments of the server)",
             )
-        found = [None] * len(document.units)
-        for markup in {unit.markup for unit in document.units}:
-            places = [at for at, unit in enumerate(document.units) if unit.markup == markup]
-            for first in range(0, len(places), AT_ONCE):
-                part = places[first : first + AT_ONCE]
-                texts = [document.units[at].text for at in part]
-                results, source, _ = await self.answering.translate(
-                    texts, source, target, {"markup": markup, "n_best": 1}, connection
-                )
-                for at, (best, *_) in zip(part, results, strict=True):
-                    found[at] = best.text
+        found = []
+        for first in range(0, len(document.units), AT_ONCE):
+            rows = [unit._asdict() for unit in document.units[first : first + AT_ONCE]]
+            results, source, _ = await self.answering.translate(rows, source, target, connection)
+            found += [best.text for best, *_ in results]
         written = await self.answering.run(connection.client, False, document.write, found)
         return self.keep(name, written)
 

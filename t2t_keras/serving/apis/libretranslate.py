@@ -92,7 +92,7 @@ class LibreTranslate:
         texts, is_list = texts_in(values, self.limits)
         languages, options = languages_in(values), options_in(values)
         results, source, confidence = await self.answering.translate(
-            texts, *languages, options, request[CONNECTION]
+            [options | {"text": text} for text in texts], *languages, request[CONNECTION]
         )
         results = [unique([each.text for each in found]) for found in results]
         answer = {"translatedText": [best for best, *_ in results]}

@@ -1,32 +1,24 @@
 """Documents that would take hours, lose a text, or end with a traceback."""
 
-import io
-import re
+import random
 import time
-import zipfile
-from pathlib import Path
 
-import polib
 import pytest
-from support.text.sample_documents import loud
+from support.text.sample_documents import SUFFIXES, read, sample, translated, zipped
 
-from pipelines.documents import DocumentError, Options, read_document
+from pipelines.documents import DocumentError, Options
+from pipelines.documents.inline import Inline
 
 CUE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
-XML = '<?xml version="1.0" encoding="{}"?><xliff/>'
 PO = (
     'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset={}\\n"\n\nmsgid "The dog"\nmsgstr ""\n'
 )
 ASS = "[Script Info]\n[Events]\nFormat: Layer, Text\nDialogue: 0,The {} dog\n"
-
-
-def read(suffix, text):
-    return read_document(Path(f"a{suffix}"), text.encode(), Options("en", "de", column="a"))
-
-
-def translated(suffix, text, translate=loud):
-    document = read(suffix, text)
-    return document.write([translate(unit) for unit in document.units]).decode()
+UNIT = '<xliff version="1.2"><file><body><trans-unit><source>{}</source></trans-unit>'
+UNIT += "</body></file></xliff>"
+ENTITIES = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><xliff>&b;</xliff>'
+NESTED = "".join([*(f"<a{n}>" for n in range(1500)), *(f"A</a{1499 - n}>" for n in range(1500))])
+EXTERNAL = '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><xliff>&a;</xliff>'
 
 
 @pytest.mark.parametrize(
@@ -51,57 +43,129 @@ def test_the_time_for_a_pattern_is_about_linear(suffix, text):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "text", "message"),
+    ("suffix", "data", "message"),
     [
-        (".xlf", XML.format("base64"), "not encoded in base64"),
+        (".xlf", ENTITIES, "declares XML entities"),
+        (".xlf", EXTERNAL, "declares XML entities"),
+        (".xlf", "<xliff>" + "<a>" * 1000 + "</a>" * 1000 + "</xliff>", "recursion"),
+        (".xlf", "<html></html>", "is not XLIFF: it begins with <html>"),
+        (".tmx", "<tmx><body>", "is not a valid .tmx file: no element found"),
+        (".md", NESTED, "recursion"),
         (".md", "*a " * 20_000, "too many marks"),
-        (".csv", 'a\nb\n"c"d\n', "row 3: text after a quoted field"),
-        (".tsv", 'a\n"The dog\n', "row 2: text after a quoted field"),
-        (".json", '{"a": "The \\ud800 dog"}', "is not JSON: .*surrogates"),
+        (".docx", b"\xd0\xcf\x11\xe0", "has a password or a format of Office 2003"),
+        (".docx", "not a zip", "is not a ZIP file, unlike a .docx file"),
+        (".srt", zipped({"a": b""}), "is a ZIP file, unlike a .srt file"),
+        (".docx", zipped({"a.xml": b"<a/>"}), "no part with text"),
+        (".docx", zipped({"../a.xml": b"<a/>"}), "outside of the document"),
+        (".docx", zipped({"word/document.xml": b" " * 9_000_000}), "expands to 9,000,000 bytes"),
+        (".docx", zipped({"_xmlsignatures/a.xml": b"<a/>"}), "it is signed"),
+        (".odt", zipped({"content.xml": ENTITIES}), "declares XML entities"),
+        (".txt", "a\0b", "a binary file"),
+        (".txt", b"\xff\xe4", "can't decode byte 0xff .* Convert the document to UTF-8"),
+        (".json", "{", "is not a valid .json file: Expecting"),
+        (".json", '{"a": "{n, plural, one {x}"}', "an open brace"),
+        (".json", '{"a": "The \\ud800 dog"}', "surrogates not allowed"),
+        (".po", 'msgid "a"\n', "needs msgid and msgstr"),
         (".po", 'msgid "a"\nmsgid "b"\nmsgstr ""\n', "line 1: an entry needs msgid and msgstr"),
+        (".srt", "hello", "no cue"),
+        (".csv", 'text\nb\n"c"d\n', "row 3: text after a quoted field"),
+        (".tsv", 'text\n"The dog\n', "row 2: text after a quoted field"),
+        (".xyz", "", "no suffix of a known kind"),
     ],
 )
-def test_wrong_files_are_refused(suffix, text, message):
-    with pytest.raises(DocumentError, match=message):
-        read(suffix, text)
+def test_wrong_and_hostile_files_are_refused_with_their_name(suffix, data, message):
+    with pytest.raises(DocumentError, match=message) as error:
+        read(suffix, data)
+    assert str(error.value).startswith(f"a{suffix} ")
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_damaged_files_are_refused_or_right(suffix):
+    draw, data = random.Random(suffix), sample(suffix)
+    for _ in range(12):
+        start, end = sorted(draw.randrange(len(data)) for _ in range(2))
+        character = draw.choice([b"<", b"&", b'"', b"{", b"]]>", b"\n\n"])
+        damaged = [
+            data[:start],
+            data[:start] + draw.randbytes(3) + data[start + 3 :],
+            data[:start] + character + data[start:],
+            data[:start] + data[min(end, start + 30) :],
+        ]
+        try:
+            document = read(suffix, draw.choice(damaged))
+        except DocumentError:
+            continue
+        document.write([unit.text.upper() for unit in document.units])
+
+
+def test_tags_that_a_translator_invents_or_closes_twice_are_left_out():
+    inline = Inline(str)
+    inline.text("The dog")
+    assert inline.written('A <g i="7">cat</g></g> <x i="9"/>sleeps') == "A cat sleeps"
 
 
 def test_a_translation_that_the_encoding_of_a_file_lacks_is_refused():
     with pytest.raises(DocumentError, match=r"'latin-1' codec .* Convert the document to UTF-8"):
-        translated(".po", PO.format("ISO-8859-1"), lambda unit: "Łódź")
+        translated(".po", PO.format("ISO-8859-1"), translate=lambda unit: "Łódź")
 
 
-def test_attributes_without_quotes_or_after_a_line_break_are_translated():
-    text = "<html lang=en><meta content='A dog' name=description><img\n\talt='A big cat' title=Cat>"
-    expected = text.replace("lang=en", "lang=de").replace("A dog", "A DOG")
-    expected = expected.replace("A big cat", "A BIG CAT").replace("title=Cat", 'title="CAT"')
-    assert translated(".html", text) == expected
-    assert translated(".html", "<input type=submit value='Go on'>").endswith("'GO ON'>")
+def test_encodings_are_kept_and_unknown_ones_are_utf_8():
+    data = "\ufeffGröße\r\n".encode("utf-16-le")
+    assert translated(".txt", data) == data[:2] + "GRÖSSE\r\n".encode("utf-16-le")
+    for declared, encoding in (("ISO-8859-1", "latin-1"), ("base64", "utf-8")):
+        head = f'<?xml version="1.0" encoding="{declared}"?>'
+        data = f"{head}{UNIT.format('Größe')}".encode(encoding)
+        assert "GRÖSSE".encode(encoding) in translated(".xlf", data)
 
 
-@pytest.mark.parametrize("text", ["1986\\. The dog\n", "\\[The dog\\](x)\n", "\\# The \\<b> dog\n"])
-def test_what_markdown_escapes_its_translation_escapes(text):
-    assert translated(".md", text).lower() == text.lower()
+@pytest.mark.parametrize("suffix", [".po", ".srt", ".md", ".json", ".xlf", ".csv"])
+def test_line_ends_of_windows_stay(suffix):
+    data = sample(suffix).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+    written = translated(suffix, data)
+    assert written.count(b"\r\n") == written.count(b"\n")
+    assert written.replace(b"\r", b"") == translated(suffix, data.replace(b"\r", b""))
 
 
-def test_a_line_of_code_is_not_taken_for_a_paragraph_after_a_form_feed():
-    text = "A\f\f\f\f\n\n```\nthe dog\n```\n\nthe dog\n"
-    assert translated(".md", text).endswith("```\nthe dog\n```\n\nTHE DOG\n")
-
-
-def test_cues_without_an_empty_line_between_them_are_two():
-    text = CUE.format("The dog") + CUE.format("sleeps.").replace("1\n0", "2\n0")
-    assert [unit.text for unit in read(".srt", text).units] == ["The dog sleeps."]
-    assert translated(".srt", text) == CUE.format("THE DOG") + CUE.format("SLEEPS.").replace(
-        "1\n0", "2\n0"
-    )
-
-
-def test_times_of_all_lengths_and_hard_spaces_of_subtitles():
-    text = re.sub("00:00:0", "0:0:0", CUE.format("The dog\\hsleeps."))
-    assert translated(".srt", text) == text.replace("The dog", "THE DOG").replace(
-        "sleeps", "SLEEPS"
-    )
+@pytest.mark.parametrize(
+    ("suffix", "text", "expected"),
+    [
+        # Text that looks like one of our placeholders stays.
+        (".md", "See {__0__} and {__7__} in `code`.", "SEE {__0__} AND {__7__} IN `code`."),
+        (".json", '{"a": "See {__7__} and $t(x) now"}', '{"a": "SEE {__7__} AND $t(x) NOW"}'),
+        (
+            ".srt",
+            CUE.format("a {__3__} {\\i1}b{\\i0} c."),
+            CUE.format("A {__3__} {\\i1}B{\\i0} C."),
+        ),
+        # Attributes without quotes, or after a line break, and a button's text.
+        (
+            ".html",
+            "<html lang=en><meta content='Dogs' name=description><img\n\talt='Cats' title=Cat>",
+            "<html lang=de><meta content='DOGS' name=description><img\n\talt='CATS' title=\"CAT\">",
+        ),
+        (".html", "<input type=submit value='Go on'>", "<input type=submit value='GO ON'>"),
+        # What Markdown escapes, its translation escapes.
+        (".md", "1986\\. The dog", "1986\\. THE DOG"),
+        (".md", "\\[The dog\\](x)", "\\[THE DOG\\](X)"),
+        (".md", "\\# The \\<b> dog", "\\# THE \\<B> DOG"),
+        # A line of code is not taken for a paragraph after a form feed.
+        (".md", "A\f\f\f\n\n```\na\n```\n\na\n", "A\f\f\f\n\n```\na\n```\n\nA\n"),
+        # Times of all lengths, hard spaces, and cues without an empty line between them.
+        (".srt", "1\n0:0:1,0 --> 0:0:2,0\na\\hb", "1\n0:0:1,0 --> 0:0:2,0\nA\\hB"),
+        (".srt", CUE.format("a") + CUE.format("b."), CUE.format("A") + CUE.format("B.")),
+        # Tags in the text of a segment are markup.
+        (
+            *(".xlf", UNIT.format("&lt;p&gt;a &lt;b&gt;dog")),
+            UNIT.format(
+                "&lt;p&gt;a &lt;b&gt;dog</source>"
+                '<target state="needs-review-translation">&lt;p&gt;A &lt;b&gt;DOG</target>'
+            ).replace("</target></source>", "</target>"),
+        ),
+    ],
+)
+def test_texts_that_are_easily_spoilt(suffix, text, expected):
+    options = Options(target="" if suffix == ".xlf" else "de")
+    assert translated(suffix, text, options).decode() == expected
 
 
 @pytest.mark.parametrize(
@@ -115,32 +179,3 @@ def test_times_of_all_lengths_and_hard_spaces_of_subtitles():
 def test_entities_are_markup(suffix, text):
     (unit,) = read(suffix, text).units
     assert unit == ("Tom &amp; Ann", "html")
-
-
-NOTE = "<n><p>A note</p></n>"
-
-
-@pytest.mark.parametrize("text", [f"<s>{NOTE}word</s>", f"<s>word{NOTE}</s>", f"{NOTE}word"])
-def test_notes_at_the_edge_of_a_style_are_translated(text):
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w") as file:
-        file.writestr("content.xml", f"<d><p>A {text} here</p></d>")
-    document = read_document(Path("a.odt"), written.getvalue(), Options())
-    data = document.write([loud(unit) for unit in document.units])
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        expected = text.replace("word", "WORD").replace("A note", "A NOTE")
-        assert file.read("content.xml").decode() == f"<d><p>A {expected} HERE</p></d>"
-
-
-def test_tags_in_the_text_of_a_segment_are_markup():
-    unit = "<trans-unit><source>&lt;p&gt;The &lt;b&gt;dog&lt;/b&gt; sleeps</source></trans-unit>"
-    text = f'<xliff version="1.2"><file><body>{unit}</body></file></xliff>'
-    assert "&lt;p&gt;THE &lt;b&gt;DOG&lt;/b&gt; SLEEPS</target>" in translated(".xlf", text)
-
-
-def test_po_entries_without_an_empty_line_between_them():
-    entry = '#, c-format\nmsgctxt "a"\nmsgid ""\n"The "\n"dog"\nmsgid_plural "Dogs"\n'
-    text = entry + 'msgstr[0] ""\nmsgstr[1] ""\n#, fuzzy\nmsgid "A cat"\nmsgstr ""\n# end\n'
-    one, two = polib.pofile(translated(".po", text))
-    assert (one.msgstr_plural, two.msgstr) == ({0: "THE DOG", 1: "DOGS"}, "A CAT")
-    assert (one.flags, two.flags) == (["fuzzy", "c-format"], ["fuzzy"])
