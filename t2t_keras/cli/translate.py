@@ -40,6 +40,7 @@ is the width of the beam search.)
 import dataclasses
 import functools
 import importlib.metadata
+import sys
 from typing import Any, NamedTuple
 
 from absl import flags
@@ -136,6 +137,8 @@ def main(arguments):
         blocks = blocks_of(source, beside, model, document_for(source, model))
         command = model.identity | values | beside
         write_blocks(blocks, OUTPUT.value, command, source, "translating", "lines")
+    if DRAFT.value:
+        print(model.translator.engine.draft, file=sys.stderr)
 
 
 class TranslationModel(NamedTuple):

@@ -24,8 +24,10 @@ import numpy as np
 
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import BEGIN, END, Hypotheses, length_penalty
+from t2t_keras.ops import on_numpy
 
 SLOWLY = 0.95  # share of the earlier estimate in a new one
+FORGOTTEN = 0.999  # the same for the cost, in a step without proposals
 
 
 class Draft:
@@ -41,18 +43,26 @@ class Draft:
         self.proposed = self.accepted = 0
         self.agreement, self.cost = 0.8, 0.2  # estimates of a and c
 
+    def __str__(self):
+        share = f"{self.accepted / max(self.proposed, 1):.0%} of {self.proposed:,}"
+        return f"the model accepted {share} tokens that the draft proposed"
+
     def count(self):
         """Returns k, the number of proposals with which the search is expected to be fastest."""
         k = np.arange(self.most + 1)
         return int(np.argmax((1 - self.agreement ** (k + 1)) / (1 + k * self.cost)))
 
     def learn(self, proposed, accepted, own_seconds, seconds):
-        """Takes the results of one step into account; both times are for one step of a model."""
+        """Takes the results of one step into account; the draft took `own_seconds` for it."""
+        if not proposed:  # a draft that is too slow is tried again some time
+            self.cost *= FORGOTTEN
+            return
         self.proposed, self.accepted = self.proposed + proposed, self.accepted + accepted
         seen = min(accepted + 1, proposed)  # proposals after the first wrong one prove nothing
         share = SLOWLY**seen
         self.agreement = share * self.agreement + (1 - share) * min(accepted / seen, 0.99)
-        self.cost = SLOWLY * self.cost + (1 - SLOWLY) * min(own_seconds / seconds, 1)
+        cost = own_seconds / proposed / seconds
+        self.cost = SLOWLY * self.cost + (1 - SLOWLY) * min(cost, 1)
 
 
 def drafted(model, draft, config, source, longest=None):
@@ -102,9 +112,8 @@ def drafted_search(model, draft, config, source, longest=None):
             score += each
         tokens += new
         known = min(known, position + 1 + agreed)
-        if proposals:
-            seconds = middle - start, time.perf_counter() - middle
-            draft.learn(len(proposals), agreed, seconds[0] / len(proposals), seconds[1])
+        draft.learn(len(proposals), agreed, middle - start, time.perf_counter() - middle)
     found = tokens[1:]
-    score = score / length_penalty(np.array([len(found)]), config)
+    with on_numpy():
+        score = score / length_penalty(np.array([len(found)]), config)
     return Hypotheses(np.array([[found]], "int32"), np.array([score], "float32"))

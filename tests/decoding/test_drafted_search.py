@@ -1,5 +1,7 @@
 """Greedy search with a draft, over models whose probabilities are tables."""
 
+import sys
+
 import numpy as np
 import pytest
 from support.models.table_model import TableModel, search_table
@@ -47,6 +49,12 @@ def test_any_draft_leaves_the_result_of_greedy_search(most):
             )
 
 
+def test_it_works_without_keras(monkeypatch):
+    monkeypatch.setitem(sys.modules, "keras", None)
+    model = Reader(0, vocabulary=12, end=1.0)
+    assert searched(model, Draft(model, 7)).tokens.shape[0] == len(LIMITS)
+
+
 def test_a_model_accepts_its_own_proposals_and_few_of_another_one():
     model, own, other = (Reader(seed, vocabulary=12, end=-9.0) for seed in (1, 1, 2))
     for draft in (Draft(own, 7), Draft(other, 7)):
@@ -63,5 +71,8 @@ def test_the_number_of_proposals_follows_agreement_and_cost():
     assert draft.count() == 7
     draft.cost = 1.0
     assert draft.count() == 0  # a draft as slow as the model does not pay
+    for _ in range(50):
+        draft.learn(0, 0, 0.0, 1.0)
+    assert draft.count() > 0  # but may have been slow by chance
     draft.agreement, draft.cost = 0.5, 0.1
     assert draft.count() == 2  # 1.75 / 1.2 > 1.5 / 1.1 and 1.875 / 1.3

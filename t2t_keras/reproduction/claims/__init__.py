@@ -15,7 +15,7 @@ from t2t_keras.stages.table_writer import circumstances, this_machine
 
 CLAIMS = (
     *("scale", "additive", "heads", "structure", "sinusoids", "positions"),
-    *("path_length", "parts", "size_by_data"),
+    *("path_length", "parts", "size_by_data", "draft"),
 )
 
 

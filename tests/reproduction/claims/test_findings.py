@@ -10,6 +10,7 @@ from t2t_keras.experiment import differences
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction.claims import (
     additive,
+    draft,
     heads,
     parts,
     path_length,
@@ -20,6 +21,7 @@ from t2t_keras.reproduction.claims import (
 )
 from t2t_keras.reproduction.claims.finding import write_finding
 from t2t_keras.reproduction.claims.relation_analysis import DRAWN, ROWS
+from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.training.training_config import TrainingConfig
 
 HEADS = 8
@@ -95,6 +97,25 @@ def test_many_heads_and_one_head_are_each_analysed_once(tmp_path, monkeypatch):
     assert texts[0] == texts[1]
     last = rows(tmp_path / "heads.csv")[-1]
     assert list(last.values()) == ["one head", "50.0", "cross 1", "1.50", "", "0.50", "49.0"]
+
+
+@pytest.mark.long
+def test_a_draft_is_compared_with_greedy_search(tmp_path, monkeypatch):
+    dev = tmp_path / "dev.en"
+    dev.write_text("The old horse sleeps.\n")
+    seen = {0: [], 1: [[1, 1]] * 4 + [[1, 0]] * 2, 2: [[2, 2]] * 3 + [[2, 1]]}
+    measured = [
+        {"proposals": k, "equal": 1, "tokens": 10, "seen": of_k, "milliseconds": 8.0 / (k + 1)}
+        for k, of_k in seen.items()
+    ]
+    monkeypatch.setattr(toy_runs, "call_in_child", lambda *arguments: measured)
+    runs = RunsInFolders(tmp_path)
+    runs.text = EncodedText(tmp_path, None, (dev, dev))
+    written(tmp_path, draft, runs)
+    _, one, two = (list(row.values())[1:5] for row in rows(tmp_path / "draft.csv"))
+    assert one == ["66.7%", "1.67", "4.00", "2.00"]
+    assert two == ["87.5%", "2.50", "2.67", "3.00"]
+    assert draft.expected(measured[2]) == pytest.approx(1 + 7 / 8 + 49 / 64)
 
 
 def analysis_of_structure():
