@@ -2,7 +2,7 @@
 
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import curve, last
-from t2t_keras.reproduction.run_stages import facts_of
+from t2t_keras.reproduction.run_stages import millions_of
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
@@ -26,7 +26,7 @@ def finding(toy_runs):
         for width in WIDTHS
     }
     # Counted in the runs, which know the size of the vocabulary that was learned.
-    counts = {width: 1e3 * facts_of(runs[width, PAIRS[-1]]).millions for width in WIDTHS}
+    counts = {width: 1e3 * millions_of(runs[width, PAIRS[-1]]) for width in WIDTHS}
     training = toy_runs.recipe(changes_of(toy_runs, WIDTHS[0], PAIRS[0])).experiment.training
     return Finding(
         title="Bigger models and more text",
