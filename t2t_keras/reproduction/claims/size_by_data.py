@@ -47,23 +47,18 @@ def finding(toy_runs):
 
 def text_of(toy_runs, pairs, vocabulary=None):
     folder = toy_runs.plan.folder / f"text-{pairs}"
-    folder.mkdir(exist_ok=True)
     recipe = toy_runs.recipe(changes_of(toy_runs, WIDTHS[0], pairs))
     return encoded_toy_grammar(folder, recipe, vocabulary)
 
 
 def changes_of(toy_runs, width, pairs):
     """Returns {setting: value} of a model and its text."""
-    training = toy_runs.recipe({}).experiment.training
-    steps = round(LONGER * training.steps)
     return {
         "model.num_heads": HEADS,
         "model.d_model": width,
         "model.d_ff": 2 * width,
         "data.toy_pairs": pairs,
-        "training.steps": steps,
-        "training.checkpoint_every": steps,
-        "training.evaluate_every": max(1, round(LONGER * training.evaluate_every)),
+        **toy_runs.longer(LONGER),
     }
 
 
