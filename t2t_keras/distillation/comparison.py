@@ -85,7 +85,8 @@ def compare(teachers, student, tests, folder, threads=1, to=None):
         of_test = {form.label: read_lines(outputs[form.label, name]) for form in forms}
         rows += rows_of(name, forms, of_test, references, times)
     draw(folder / "comparison.png", rows, threads)
-    write_results(folder / "comparison", rows, [*notes, *notes_on(rows, threads, times)])
+    notes += notes_on(rows, threads, times)
+    write_table(folder / "comparison", list(map(cells_of, rows)), notes)
     return rows
 
 
@@ -149,25 +150,26 @@ def rows_of(test, forms, outputs, references, times):
     return [rows[form.label] for form in forms]
 
 
-def write_results(path, rows, notes):
-    columns = {
-        "system": lambda row: row.form.system.name,
-        "test set": lambda row: row.test,
-        "engine": lambda row: SHOWN[row.form.engine],
-        "weights": lambda row: row.form.dtype,
-        "search": lambda row: row.form.search,
-        "BLEU": lambda row: f"{row.bleu.score:.2f} ± {row.bleu.interval:.2f}",
-        "− teacher": lambda row: row.teacher and f"{row.bleu.score - row.teacher.bleu.score:+.2f}",
-        "p": lambda row: row.teacher and number(row.bleu.p_value, ".3f"),
-        "chrF": lambda row: number(row.chrf.score),
-        "ms": lambda row: number(row.milliseconds),
-        "speed-up": lambda row: (
-            row.teacher and f"{row.teacher.milliseconds / row.milliseconds:.2f}"
-        ),
-        "MB": lambda row: number(row.megabytes, ".1f"),
+def cells_of(row):
+    """Returns a row of the table."""
+    cells = {
+        "system": row.form.system.name,
+        "test set": row.test,
+        "engine": SHOWN[row.form.engine],
+        "weights": row.form.dtype,
+        "search": row.form.search,
+        "BLEU": f"{row.bleu.score:.2f} ± {row.bleu.interval:.2f}",
+        **dict.fromkeys(("− teacher", "p"), ""),
+        "chrF": number(row.chrf.score),
+        "ms": number(row.milliseconds),
+        "speed-up": "",
+        "MB": number(row.megabytes, ".1f"),
     }
-    columns = {name: lambda row, cell=cell: cell(row) or "" for name, cell in columns.items()}
-    return write_table(path, columns, rows, notes)
+    if row.teacher:
+        cells["− teacher"] = f"{row.bleu.score - row.teacher.bleu.score:+.2f}"
+        cells["p"] = number(row.bleu.p_value, ".3f")
+        cells["speed-up"] = f"{row.teacher.milliseconds / row.milliseconds:.2f}"
+    return cells
 
 
 def notes_on(rows, threads, times):

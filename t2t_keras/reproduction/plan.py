@@ -197,9 +197,8 @@ class Plan:
     def given(self):
         """Returns {name: value} for the settings that differ from their defaults."""
         values = {field.name: getattr(self, field.name) for field in settings()}
-        return {
-            f.name: values[f.name] for f in settings() if values[f.name] not in (None, f.default)
-        }
+        defaults = {field.name: field.default for field in settings()}
+        return {name: x for name, x in values.items() if x and x != defaults[name]}
 
     def check_tables(self):
         for field in settings():

@@ -14,23 +14,13 @@ from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
 from t2t_keras.stages.begun import check_begun
 from t2t_keras.stages.stages import StageFailed
-from t2t_keras.training.checkpoints import Checkpoints
 
 
 class ChosenWeights(NamedTuple):
     """The weights that a run is scored with."""
 
     name: str  # value of --weights
-    file: Path  # file that contains them
     text: str  # description for the table's notes
-
-
-class Facts(NamedTuple):
-    """Facts about a run, other than its scores."""
-
-    pairs: int | None  # sentence pairs in the training text. None if unknown.
-    steps: int  # training steps
-    millions: float  # millions of weights
 
 
 @contextlib.contextmanager
@@ -56,21 +46,22 @@ def existing_run(plan):
     return run
 
 
-def train(stages, run, recipe, data, dev=None, stage="train", init=None):
+def train(stages, run, recipe, data, dev=None, stage="train", first=None):
     """Trains a run to its last step, with evaluations on the two files `dev` if they are given.
 
-    The training starts from the weights of the `Run` `init`, if it is given.
+    The training starts from the weights of another one, `first`, if that is given, as a pair of a
+    `Run` and its `Recipe`.
     """
-    check_same(run, recipe, data, dev, init)
+    check_same(run, recipe, data, dev, first)
     dev_flags = [f"--dev_source={dev[0]}", f"--dev_target={dev[1]}"] if dev else []
     stages.run_once(
         stage=stage,
         command="train",
         arguments=[
-            *recipe.train_flags(init and init.folder),
+            *recipe.train_flags(first and first[0].folder),
             *(f"--data={data}", f"--run={run.folder}", *dev_flags, "--noexport"),
         ],
-        creates=checkpoints_of(run).path(recipe.experiment.training.steps),
+        creates=run.checkpoints.path(recipe.experiment.training.steps),
     )
 
 
@@ -86,7 +77,7 @@ def train_unless_it_diverges(stages, run, recipe, data, dev=None):
     return True
 
 
-def check_same(run, recipe, data, dev=None, init=None):
+def check_same(run, recipe, data, dev=None, first=None):
     """Rejects a run that was begun with different settings or text, or trained for more steps.
 
     t2t-train allows that, but a table's results must belong to the table's settings.
@@ -94,7 +85,7 @@ def check_same(run, recipe, data, dev=None, init=None):
     settings = recipe.fixed_settings() | {
         "training text": read_json(Path(data) / "preparation.json"),
         "held-out text": digest_of(map(Path, dev)) if dev else None,
-        "--first": "given" if init else "not given",
+        "steps of --first": first and first[1].experiment.training.steps,
     }
     record = run.folder.with_name(f"{run.folder.name}-begun.json")
     check_begun(record, run.folder, settings, "choose a different --output")
@@ -119,17 +110,15 @@ def average(stages, run, last):
         depends_on=steps,
     )
     count = f"the last {len(steps)} checkpoints averaged" if len(steps) > 1 else "one checkpoint"
-    return ChosenWeights("averaged", run.averaged_weights, f"{count} (up to step {steps[-1]:,})")
+    return ChosenWeights("averaged", f"{count} (up to step {steps[-1]:,})")
 
 
 def default_weights(run):
     """Returns the `ChosenWeights` that every command uses by default."""
     name = run.default_weights()
-    if name == "averaged":
-        return ChosenWeights(name, run.averaged_weights, "the run's averaged weights")
-    return ChosenWeights(
-        name, checkpoints_of(run).path(int(name)), f"the checkpoint of step {int(name):,}"
-    )
+    is_average = name == "averaged"
+    text = "the run's averaged weights" if is_average else f"the checkpoint of step {int(name):,}"
+    return ChosenWeights(name, text)
 
 
 def translate(stages, stage, runs, search, source, output):
@@ -153,20 +142,21 @@ def translate(stages, stage, runs, search, source, output):
             f"--output={output}",
         ],
         creates=output,
-        reads=[*(weights.file for _, weights in runs), source],
+        reads=[*(run.weights_file(weights.name) for run, weights in runs), source],
         depends_on=dataclasses.asdict(runs[0][0].experiment().search),
     )
 
 
-def facts_of(run):
-    experiment = run.experiment()
-    folder = experiment.data.folder
+def pairs_of(run):
+    """Returns the number of sentence pairs in the training text, or None if unknown."""
+    folder = run.experiment().data.folder
     report = read_json(Path(folder) / "report.json", {}) if folder else {}
-    return Facts(
-        pairs=report.get("counts", {}).get("kept"),
-        steps=steps_of(run),
-        millions=sum(parameter_counts(experiment.model).values()) / 1e6,
-    )
+    return report.get("counts", {}).get("kept")
+
+
+def millions_of(run):
+    """Returns the number of weights, in millions."""
+    return sum(parameter_counts(run.experiment().model).values()) / 1e6
 
 
 def trained_experiment(run):
@@ -182,9 +172,4 @@ def trained_experiment(run):
 
 def steps_of(run):
     """Returns the number of finished steps, or of planned steps without checkpoints."""
-    steps = checkpoints_of(run).steps()
-    return steps[-1] if steps else run.experiment().training.steps
-
-
-def checkpoints_of(run):
-    return Checkpoints(run.folder / "checkpoints")
+    return max(run.checkpoints.steps(), default=run.experiment().training.steps)

@@ -6,7 +6,6 @@ turn, so that a temporary slowdown of the machine affects all lengths alike.
 """
 
 import functools
-import operator
 import textwrap
 from typing import NamedTuple
 
@@ -59,8 +58,8 @@ def reproduce(plan):
         for name, new_layer in layer_factories(plan).items():
             progress.to(len(table))
             table[name] = measured(plan, name, new_layer, machine)
-        columns, rows = columns_and_rows(table)
-        text = write_table(plan.folder / "table1", columns, rows, notes(plan, machine, rows))
+        rows = rows_of(table)
+        text = write_table(plan.folder / "table1", rows, notes(plan, machine, rows))
         draw(plan.folder / "table1.png", table)
     return text
 
@@ -109,8 +108,8 @@ def fit(by_length, measure):
     return float(exponent), float(np.exp(logarithm))
 
 
-def columns_and_rows(table):
-    """Returns the columns and rows for `write_table`, one row for each measure and layer."""
+def rows_of(table):
+    """Returns the rows of the table, one for each measure and layer."""
     rows = []
     for measure, (title, unit, scale) in MEASURES.items():
         for name, by_length in table.items():
@@ -127,7 +126,7 @@ def columns_and_rows(table):
                     "exponent of n": number(fitted[0]) if fitted else NONE,
                 }
             )
-    return {name: operator.itemgetter(name) for name in rows[0]}, rows
+    return rows
 
 
 def notes(plan, machine, rows):

@@ -11,7 +11,7 @@ import math
 from typing import NamedTuple
 
 from t2t_keras.reproduction.recipe import operations_per_token
-from t2t_keras.reproduction.run_stages import facts_of, train_unless_it_diverges
+from t2t_keras.reproduction.run_stages import millions_of, steps_of, train_unless_it_diverges
 from t2t_keras.runs.run import Run
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import circumstances, number, write_table
@@ -118,24 +118,26 @@ def best(results):
 def write_grid(plan, folder, results):
     """Writes the outcome of all short trainings so far, {row: list of `GridResult`s}."""
     winners = [best(of_row) for of_row in results.values()]
-    columns = {
-        "row": lambda each: each.row,
-        "layers": lambda each: each.choice[1],
-        "learning rate": lambda each: each.choice[0],
-        "10⁶ weights": lambda each: number(facts_of(each.run).millions),
-        "10⁶ operations per token": lambda each: number(
-            operations_per_token(each.run.experiment()) / 1e6, ".3g"
-        ),
-        "steps": lambda each: f"{facts_of(each.run).steps:,}",
-        "held-out perplexity": lambda each: (
-            number(each.perplexity) if math.isfinite(each.perplexity) else "diverged"
-        ),
-        "chosen": lambda each: "yes" if each in winners else "",
-    }
+    rows = [
+        {
+            "row": each.row,
+            "layers": each.choice[1],
+            "learning rate": each.choice[0],
+            "10⁶ weights": number(millions_of(each.run)),
+            "10⁶ operations per token": number(
+                operations_per_token(each.run.experiment()) / 1e6, ".3g"
+            ),
+            "steps": f"{steps_of(each.run):,}",
+            "held-out perplexity": (
+                number(each.perplexity) if math.isfinite(each.perplexity) else "diverged"
+            ),
+            "chosen": "yes" if each in winners else "",
+        }
+        for each in itertools.chain(*results.values())
+    ]
     notes = [
         "Each choice was trained for a tenth of the row's steps; a linear schedule falls to 0 "
         "within them. The lowest perplexity per piece on the held-out text decides.",
         *circumstances(plan),
     ]
-    rows = itertools.chain(*results.values())
-    write_table(folder / "table2-grid", columns, rows, notes)
+    write_table(folder / "table2-grid", rows, notes)

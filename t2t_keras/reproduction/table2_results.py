@@ -9,7 +9,7 @@ from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.reproduction.longest_path import longest_path
 from t2t_keras.reproduction.recipe import TYPICAL_LENGTH, Recipe, operations_per_token
-from t2t_keras.reproduction.run_stages import facts_of, trained_experiment
+from t2t_keras.reproduction.run_stages import millions_of, pairs_of, steps_of, trained_experiment
 from t2t_keras.reproduction.table2_progress import draw_progress, progress_of
 from t2t_keras.reproduction.table2_systems import ENSEMBLES, PAPER
 from t2t_keras.runs.text_files import read_lines
@@ -64,7 +64,7 @@ def epochs_of(run):
     if not (report.get("sides") and evaluations and "tokens" in evaluations[-1]):
         return None
     pieces = sum(pieces_read(side, report) for side in report["sides"].values())
-    end_tokens = 2 * facts_of(run).pairs
+    end_tokens = 2 * pairs_of(run)
     return evaluations[-1]["tokens"] / (pieces + end_tokens)
 
 
@@ -92,46 +92,14 @@ def write_results(plan, folder, results):
     progress = {row: [progress_of(each.run) for each in group] for row, group in single.items()}
     draw_progress(folder / "table2.png", progress)
 
-    def mean(value, form):
-        return lambda of_seeds: number(statistics.mean(map(value, of_seeds)), form)
-
-    def first(value, form):
-        return lambda of_seeds: number(value(of_seeds[0]), form)
-
-    def minutes(of_seeds):
-        seconds = [each[-1].seconds for each in progress.get(of_seeds[0].row, ()) if each]
-        return number(statistics.mean(seconds) / 60, ".1f") if seconds else ""
-
-    def each_seed(of_seeds):
-        scores = [number(each.bleu.score) for each in of_seeds]
-        return ", ".join(scores) if len(scores) > 1 else ""
-
     reductions = {
         row: each.recipe.reductions(trained_experiment(each.run))
         for (row, _), (each, *_) in groups.items()
     }
-    columns = {
-        "row": lambda each: each[0].row,
-        "settings": lambda each: "reduced" if reductions[each[0].row] else "the paper's",
-        "test set": lambda each: each[0].test,
-        "lines": first(lambda each: each.bleu.lines, ","),
-        "pairs trained on": first(lambda each: facts_of(each.run).pairs, ","),
-        "epochs": first(lambda each: epochs_of(each.run), ".1f"),
-        "steps": first(lambda each: facts_of(each.run).steps, ","),
-        "10⁶ weights": first(lambda each: total(each.runs, lambda r: facts_of(r).millions), ".2f"),
-        "sacreBLEU": mean(lambda each: each.bleu.score, ".2f"),
-        **({"sacreBLEU of each seed": each_seed} if plan.seeds > 1 else {}),
-        "BLEU": mean(lambda each: each.paper_bleu.score, ".2f"),
-        "paper BLEU, newstest2014": first(lambda each: printed(each.row)[0], ".1f"),
-        "10⁶ operations per token": first(
-            lambda each: operations_per_token(each.run.experiment()) / 1e6, ".3g"
-        ),
-        "longest path": lambda each: longest_path(each[0].run.experiment().model),
-        "minutes": minutes,
-        "operations": first(lambda each: total(each.runs, operations_of), ".1e"),
-        "FLOPs": first(lambda each: total(each.runs, training_cost), ".1e"),
-        "paper FLOPs": first(lambda each: printed(each.row)[1], ".1e"),
-    }
+    rows = [
+        row_of(plan, group, reductions[row], progress.get(row, ()))
+        for (row, _), group in groups.items()
+    ]
     notes = [
         "The paper: newstest2014, 3,003 lines, after training on 4.5 M pairs (En–De) or 36 M "
         "(En–Fr), 100,000 steps (base) or 300,000 (big).",
@@ -161,4 +129,36 @@ def write_results(plan, folder, results):
         "GNMT's reinforcement learning. The training of the paper's ensembles costs eight times as "
         "much as that of a single model."
     )
-    return write_table(folder / "table2", columns, groups.values(), [*notes, *circumstances(plan)])
+    return write_table(folder / "table2", rows, [*notes, *circumstances(plan)])
+
+
+def row_of(plan, of_seeds, reductions, progress):
+    """Returns the row for the results of all seeds on a test set."""
+    each = of_seeds[0]
+    experiment, scores = each.run.experiment(), [number(one.bleu.score) for one in of_seeds]
+    paper_bleu, paper_flops = printed(each.row)
+    seconds = [of_seed[-1].seconds for of_seed in progress if of_seed]
+    return {
+        "row": each.row,
+        "settings": "reduced" if reductions else "the paper's",
+        "test set": each.test,
+        "lines": f"{each.bleu.lines:,}",
+        "pairs trained on": number(pairs_of(each.run), ","),
+        "epochs": number(epochs_of(each.run), ".1f"),
+        "steps": f"{steps_of(each.run):,}",
+        "10⁶ weights": number(total(each.runs, millions_of)),
+        "sacreBLEU": number(statistics.mean(one.bleu.score for one in of_seeds)),
+        **(
+            {"sacreBLEU of each seed": ", ".join(scores) if len(scores) > 1 else ""}
+            if plan.seeds > 1
+            else {}
+        ),
+        "BLEU": number(statistics.mean(one.paper_bleu.score for one in of_seeds)),
+        "paper BLEU, newstest2014": number(paper_bleu, ".1f"),
+        "10⁶ operations per token": number(operations_per_token(experiment) / 1e6, ".3g"),
+        "longest path": longest_path(experiment.model),
+        "minutes": number(statistics.mean(seconds) / 60, ".1f") if seconds else "",
+        "operations": number(total(each.runs, operations_of), ".1e"),
+        "FLOPs": number(total(each.runs, training_cost), ".1e"),
+        "paper FLOPs": number(paper_flops, ".1e"),
+    }

@@ -24,17 +24,14 @@ from t2t_keras.evaluation.paper_bleu import paper_bleu
 from t2t_keras.experiment import Experiment, differences, load_experiment
 from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten, shown
 from t2t_keras.reproduction.run_stages import (
-    facts_of,
+    ChosenWeights,
     leave_gpus,
+    millions_of,
     train_unless_it_diverges,
     trained_experiment,
+    translate,
 )
-from t2t_keras.reproduction.texts import (
-    check_files,
-    chosen_rows,
-    encoded_text,
-    encoded_toy_grammar,
-)
+from t2t_keras.reproduction.texts import check_files, chosen_rows, encoded_text, encoded_toy_grammar
 from t2t_keras.reproduction.verdicts import verdict_notes, verdicts_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
@@ -133,35 +130,25 @@ def score_row(plan, folder, name, row, recipe, base, text):
         perplexity=math.inf,
         bleu=Score("BLEU", math.nan, "", lines=0),
         paper_bleu=Score("BLEU", math.nan, "", lines=0),
-        millions=facts_of(run).millions,
+        millions=millions_of(run),
         trained=trained_experiment(run),
     )
     if not finished:
         return result
-    weights = f"--weights={recipe.experiment.training.steps}"
+    weights = ChosenWeights(str(recipe.experiment.training.steps), "the last checkpoint")
     source, target = text.dev
-    dev_files = [*find_files("dev_source", source), *find_files("dev_target", target)]
     scores, output = folder / "dev.scores", folder / "dev.out"
     stages.run_once(
         stage="score",
         command="score",
         arguments=[
-            *(run.folder, weights, f"--source={source}", f"--target={target}"),
+            *(run.folder, f"--weights={weights.name}", f"--source={source}", f"--target={target}"),
             f"--output={scores}",
         ],
         creates=scores,
-        reads=dev_files,
+        reads=[*find_files("dev_source", source), *find_files("dev_target", target)],
     )
-    stages.run_once(
-        stage="translate",
-        command="translate",
-        arguments=[
-            *(run.folder, weights, "--split=off"),
-            *(f"--input={source}", f"--output={output}"),
-        ],
-        creates=output,
-        reads=dev_files,
-    )
+    translate(stages, "translate", [(run, weights)], recipe.experiment.search, source, output)
     lines, references = read_lines(output), read_lines(target)
     return result._replace(
         perplexity=perplexity_of(scores),
@@ -192,77 +179,68 @@ def write_results(plan, folder, results, base, text):
     by_row = {each.row: [] for each in results}
     for each in results:
         by_row[each.row].append(each)
-    perplexities, scores, paper_scores = (
-        {row: [value(each) for each in found] for row, found in by_row.items()}
-        for value in (
-            lambda each: each.perplexity,
-            lambda each: each.bleu.score,
-            lambda each: each.paper_bleu.score,
-        )
-    )
+
+    def values(value):
+        return {row: [value(each) for each in found] for row, found in by_row.items()}
+
+    perplexities = values(lambda each: each.perplexity)
+    scores = values(lambda each: each.bleu.score)
+    paper_scores = values(lambda each: each.paper_bleu.score)
     millions = {row: [found[0].millions] for row, found in by_row.items()}
     verdicts = verdicts_of(perplexities, table3.PRINTED_PERPLEXITY)
-    columns = {
-        "row": lambda row: row,
-        "what differs": lambda row: by_row[row][0].changed,
-        "settings": lambda row: "reduced" if reductions else "the paper's",
-        "steps": lambda row: f"{by_row[row][0].steps:,}",
-        "PPL of each seed": lambda row: ", ".join(f"{each:.3f}" for each in perplexities[row]),
-        **measured_columns("PPL", perplexities, ".3f"),
-        **paper_columns("PPL", table3.PRINTED_PERPLEXITY, ".2f"),
-        "p": lambda row: number(verdicts[row].p, ".3g") if row in verdicts else "",
-        "verdict": lambda row: verdicts[row].word if row in verdicts else "",
-        **measured_columns("sacreBLEU", scores, ".1f"),
-        **measured_columns("BLEU", paper_scores, ".1f"),
-        **paper_columns("BLEU", table3.PRINTED_BLEU, ".1f"),
-        **measured_columns("10⁶ weights", millions, ".3f"),
-        **paper_columns("10⁶ weights", table3.PRINTED_MILLIONS, "d"),
-    }
+    rows = [
+        {
+            "row": row,
+            "what differs": found[0].changed,
+            "settings": "reduced" if reductions else "the paper's",
+            "steps": f"{found[0].steps:,}",
+            "PPL of each seed": ", ".join(f"{each:.3f}" for each in perplexities[row]),
+            **measured_cells("PPL", perplexities, row, ".3f"),
+            **paper_cells("PPL", table3.PRINTED_PERPLEXITY, row, ".2f"),
+            "p": number(verdicts[row].p, ".3g") if row in verdicts else "",
+            "verdict": verdicts[row].word if row in verdicts else "",
+            **measured_cells("sacreBLEU", scores, row, ".1f"),
+            **measured_cells("BLEU", paper_scores, row, ".1f"),
+            **paper_cells("BLEU", table3.PRINTED_BLEU, row, ".1f"),
+            **measured_cells("10⁶ weights", millions, row, ".3f"),
+            **paper_cells("10⁶ weights", table3.PRINTED_MILLIONS, row, "d"),
+        }
+        for row, found in by_row.items()
+    ]
     notes = [
         f"Trained on {number(text.pairs, ',')} sentence pairs, scored on {text.dev[1]}, "
         f"{first.bleu.lines:,} lines. The paper: WMT 2014 English–German, 4.5 M pairs, "
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
-        *verdict_notes(perplexities, table3.PRINTED_PERPLEXITY),
+        *verdict_notes(verdicts, perplexities),
         "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
         "nothing is averaged.",
         f"sacreBLEU: {first.bleu.signature}",
         f"BLEU is the paper's metric, not comparable with sacreBLEU: {first.paper_bleu.signature}",
         *circumstances(plan),
     ]
-    return write_table(folder / "table3", columns, by_row, notes)
+    return write_table(folder / "table3", rows, notes)
 
 
-def measured_columns(name, values, form):
-    """Returns the columns of our results: their means, and the differences from base.
+def measured_cells(name, values, row, form):
+    """Returns the cells of our results for a row: the mean, and its difference from base.
 
-    `values` is {row: results, one for each seed}. With several seeds, both columns are followed by
+    `values` is {row: results, one for each seed}. With several seeds, both cells are followed by
     their standard errors.
     """
-    means = {row: statistics.mean(found) for row, found in values.items()}
-    base = means.get("base")
-    columns = {
-        name: lambda row: number(means[row], form),
-        f"{name} − base": lambda row: signed(means[row], base, f"+{form}"),
-    }
+    mean, of_base = statistics.mean(values[row]), values.get("base")
+    difference = signed(mean, statistics.mean(of_base), f"+{form}") if of_base else ""
     if all(len(found) == 1 for found in values.values()):
-        return columns
-    errors = {row: standard_error(found) for row, found in values.items()}
-
-    def error_of_difference(row):
-        if "base" not in errors or row == "base":
-            return ""
-        return number(math.hypot(errors[row], errors["base"]), form)
-
-    mean, difference = columns.items()
-    return dict(
-        [
-            mean,
-            (f"{name} ±", lambda row: number(errors[row], form)),
-            difference,
-            (f"{name} − base ±", error_of_difference),
-        ]
-    )
+        return {name: number(mean, form), f"{name} − base": difference}
+    error, difference_error = standard_error(values[row]), ""
+    if of_base and row != "base":
+        difference_error = number(math.hypot(error, standard_error(of_base)), form)
+    return {
+        name: number(mean, form),
+        f"{name} ±": number(error, form),
+        f"{name} − base": difference,
+        f"{name} − base ±": difference_error,
+    }
 
 
 def standard_error(values):
@@ -272,9 +250,9 @@ def standard_error(values):
     return statistics.stdev(values) / math.sqrt(len(values))
 
 
-def paper_columns(name, printed, form):
-    """Returns two columns: the paper's results, and their differences from base."""
+def paper_cells(name, printed, row, form):
+    """Returns the paper's result for a row, and its difference from base."""
     return {
-        f"paper {name}": lambda row: number(printed.get(row), form),
-        f"paper {name} − base": lambda row: signed(printed.get(row), printed["base"], f"+{form}"),
+        f"paper {name}": number(printed.get(row), form),
+        f"paper {name} − base": signed(printed.get(row), printed["base"], f"+{form}"),
     }

@@ -12,7 +12,6 @@ If more than a fifth of a treebank would be excluded, an error is raised.
 """
 
 import dataclasses
-import operator
 from typing import NamedTuple
 
 from pipelines.atomic_files import digest
@@ -22,13 +21,14 @@ from pipelines.text.treebank import read_trees, write_mixed
 from t2t_keras.evaluation.bracketing import Bracketing, bracketing
 from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
-    Facts,
     average,
     check_same,
     default_weights,
     existing_run,
-    facts_of,
+    millions_of,
     output_folder,
+    pairs_of,
+    steps_of,
     train,
     trained_experiment,
     translate,
@@ -66,7 +66,6 @@ class Table4Result(NamedTuple):
 
     test: str  # name of the treebank, "dev" or "test"
     constrain: str  # constraint of the search, see `SearchConfig`
-    facts: Facts
     score: Bracketing  # of the sentences that are not in the training text
     seen: int  # number of the treebank's sentences that are in the training text
     score_of_all: Bracketing  # of all sentences
@@ -188,25 +187,14 @@ def trained_run(plan, folder, first, recipe, trees):
         creates=data / "report.json",
         reads=find_files("train", trees),
     )
-    init = None
+    begun = None
     if first:
         # The run records this path, and may be resumed from any folder.
-        init = Run((folder / "first").resolve())
-        check_same(run, recipe, data, init=init)  # before the first training costs time
-        check_first_steps(run, init, first)
-        train(stages, init, first, data, stage="train-first")
-    train(stages, run, recipe, data, init=init)
+        begun = Run((folder / "first").resolve()), first
+        check_same(run, recipe, data, first=begun)  # before the first training costs time
+        train(stages, *begun, data, stage="train-first")
+    train(stages, run, recipe, data, first=begun)
     return run, average(Stages(folder, "parsing"), run, AVERAGED)
-
-
-def check_first_steps(run, init, first):
-    """Rejects more steps of the first training after the run has started from its weights."""
-    steps = init.checkpoints.steps()
-    if run.config_file.exists() and steps and steps[-1] < first.experiment.training.steps:
-        raise ValueError(
-            f"{run.folder} was begun after {steps[-1]:,} steps of {init.folder}. Keep the steps, "
-            f"or choose a different --output. Received: {first.experiment.training.steps:,} steps"
-        )
 
 
 def score_treebank(plan, folder, name, golds, seen, search, run, weights):
@@ -227,7 +215,6 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
     return Table4Result(
         test=name,
         constrain=search.constrain,
-        facts=facts_of(run),
         score=score,
         seen=len(seen),
         score_of_all=bracketing(golds, parses)[0],
@@ -241,26 +228,28 @@ def write_results(plan, folder, results, first, recipe, run, weights, mix):
     The paper's own lines follow as references.
     """
     reductions = recipe.reductions(trained_experiment(run))
-    columns = {
-        "parser": lambda each: "ours",
-        "mode": lambda each: mode(plan),
-        "settings": lambda each: "reduced" if reductions else "the paper's",
-        "scored on": lambda each: each.test,
-        "outputs": lambda each: OUTPUTS[each.constrain],
-        "sentences": lambda each: f"{each.score.sentences:,}",
-        "F1": lambda each: number(each.score.f1),
-        "precision": lambda each: number(each.score.precision),
-        "recall": lambda each: number(each.score.recall),
-        "also in training": lambda each: f"{each.seen:,}",
-        "F1 with these": lambda each: number(each.score_of_all.f1),
-        "repaired": lambda each: f"{each.repaired:,}",
-        "failed": lambda each: f"{each.score_of_all.failed:,}",
-        "trees trained on": lambda each: number(each.facts.pairs, ","),
-        "steps": lambda each: f"{each.facts.steps:,}",
-        "10⁶ weights": lambda each: number(each.facts.millions),
-        "paper F1, WSJ 23": lambda each: "",
-    }
-    rows = [{name: cell(each) for name, cell in columns.items()} for each in results]
+    rows = [
+        {
+            "parser": "ours",
+            "mode": mode(plan),
+            "settings": "reduced" if reductions else "the paper's",
+            "scored on": each.test,
+            "outputs": OUTPUTS[each.constrain],
+            "sentences": f"{each.score.sentences:,}",
+            "F1": number(each.score.f1),
+            "precision": number(each.score.precision),
+            "recall": number(each.score.recall),
+            "also in training": f"{each.seen:,}",
+            "F1 with these": number(each.score_of_all.f1),
+            "repaired": f"{each.repaired:,}",
+            "failed": f"{each.score_of_all.failed:,}",
+            "trees trained on": number(pairs_of(run), ","),
+            "steps": f"{steps_of(run):,}",
+            "10⁶ weights": number(millions_of(run)),
+            "paper F1, WSJ 23": "",
+        }
+        for each in results
+    ]
     for parser, training, f1 in PAPER:
         rows.append({"parser": parser, "mode": training, "paper F1, WSJ 23": f"{f1:.1f}"})
     tests = dict.fromkeys(each.test for each in results)
@@ -288,5 +277,4 @@ def write_results(plan, folder, results, first, recipe, run, weights, mix):
         )
     notes.append(f"Differs from the paper: {', '.join(reductions) or 'nothing'}.")
     notes.append(f"Weights: {weights.text}.")
-    cells = {name: operator.methodcaller("get", name, "") for name in columns}
-    return write_table(folder / "table4", cells, rows, [*notes, *circumstances(plan)])
+    return write_table(folder / "table4", rows, [*notes, *circumstances(plan)])

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from pipelines.atomic_files import read_json, write_text
+from pipelines.atomic_files import atomic_file, read_json, write_text
 from pipelines.text.opened_text import find_files
 from pipelines.toy.documents import documents
 from pipelines.toy.grammar import pairs
@@ -114,9 +114,8 @@ def tfds_files(plan, folder, data_set, languages, split):
 
         sides = zip(*TfdsPairs(data_set, languages, split, plan.data_dir), strict=True)
         for path, texts in zip(paths, sides, strict=True):
-            unfinished = path.with_name(f"{path.name}.unfinished")
-            unfinished.write_bytes(b"".join(b" ".join(t.split()) + b"\n" for t in texts))
-            unfinished.rename(path)
+            with atomic_file(path) as file:
+                file.writelines(b" ".join(text.split()) + b"\n" for text in texts)
     return paths
 
 
@@ -129,7 +128,6 @@ def encoded_toy_grammar(folder, recipe, vocabulary=None):
 
 def encoded_toy_documents(folder, recipe, words, shortest):
     """Encodes toy documents; for `words` and `shortest`, see `documents`."""
-    folder.mkdir(exist_ok=True)
     counts = {"train": recipe.experiment.data.toy_pairs, "test": 100}
     train, dev = (
         [pair[:2] for pair in itertools.islice(documents(words, split, shortest=shortest), count)]
@@ -139,11 +137,20 @@ def encoded_toy_documents(folder, recipe, words, shortest):
 
 
 def encoded_pairs(folder, name, recipe, sets, vocabulary=None):
-    """Writes {"train" or "dev": list of (English, German)} to files; returns an `EncodedText`."""
-    files = {}
+    """Writes sets of pairs, (English, German), to files; encodes one as an `EncodedText`.
+
+    `sets` are {name: list of pairs}: "train", which is encoded, "dev", the held-out text, and
+    others.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
     for part, lines in sets.items():
-        files[part] = [folder / f"{part}.{language}" for language in ("en", "de")]
-        for path, side in zip(files[part], zip(*lines, strict=True), strict=True):
+        for path, side in zip(pair_paths(folder, part), zip(*lines, strict=True), strict=True):
             # The trainings of other rows may be reading the file.
             write_text(path, "".join(f"{line}\n" for line in side))
-    return encoded_files(folder, name, recipe, *files["train"], files["dev"], vocabulary)
+    train, dev = (pair_paths(folder, part) for part in ("train", "dev"))
+    return encoded_files(folder, name, recipe, *train, dev, vocabulary)
+
+
+def pair_paths(folder, part):
+    """Returns the English and the German file of a set that `encoded_pairs` writes."""
+    return [folder / f"{part}.{language}" for language in ("en", "de")]

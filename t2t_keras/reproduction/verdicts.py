@@ -35,21 +35,26 @@ def verdicts_of(perplexities, printed):
         The verdicts. They are empty if a row has a single seed or base diverged.
     """
     losses = {row: list(map(math.log, found)) for row, found in perplexities.items()}
-    finite = {row: found for row, found in losses.items() if all(map(math.isfinite, found))}
+    finite = finite_rows(losses)
     if "base" not in finite or any(len(found) < 2 for found in losses.values()):
         return {}
     compared = [row for row in losses if row in printed and row != "base"]
-    test = pooled_p(finite)
-    corrected = holm({row: test(finite[row], finite["base"]) for row in compared if row in finite})
-    verdicts = {}
-    for row in compared:
+    test, base = pooled_p(finite), finite["base"]
+    corrected = holm({row: test(finite[row], base) for row in compared if row in finite})
+
+    def verdict(row):
         if row not in finite:
-            verdicts[row] = Verdict(math.nan, "diverged")
-            continue
-        ours = statistics.mean(finite[row]) - statistics.mean(finite["base"])
+            return Verdict(math.nan, "diverged")
+        ours = statistics.mean(finite[row]) - statistics.mean(base)
         paper = round(printed[row] - printed["base"], 2)
-        verdicts[row] = Verdict(corrected[row], word_of(ours, paper, corrected[row]))
-    return verdicts
+        return Verdict(corrected[row], word_of(ours, paper, corrected[row]))
+
+    return {row: verdict(row) for row in compared}
+
+
+def finite_rows(values):
+    """Returns the rows without a training that diverged."""
+    return {row: found for row, found in values.items() if all(map(math.isfinite, found))}
 
 
 def word_of(ours, paper, p):
@@ -101,22 +106,15 @@ def holm(ps):
     return corrected
 
 
-def verdict_notes(perplexities, printed):
-    """Returns notes that count the verdicts; no notes without several seeds.
-
-    Args:
-        perplexities, printed: see `verdicts_of`.
-    """
-    verdicts = verdicts_of(perplexities, printed)
+def verdict_notes(verdicts, perplexities):
+    """Returns notes that count the verdicts; see `verdicts_of`."""
     if not verdicts:
         return []
     counts = collections.Counter(verdict.word for verdict in verdicts.values())
-    tests = len(verdicts) - counts["diverged"]
-    freedom = freedom_of({row: f for row, f in perplexities.items() if all(map(math.isfinite, f))})
+    tests, freedom = len(verdicts) - counts["diverged"], freedom_of(finite_rows(perplexities))
+    diverged = [f"{counts['diverged']} diverged"] * bool(counts["diverged"])
     words = [f"{counts['agrees']} agree", f"{counts['contradicts']} contradict"]
-    words.append(f"{counts['undecided']} undecided")
-    if counts["diverged"]:
-        words.append(f"{counts['diverged']} diverged")
+    words += [f"{counts['undecided']} undecided", *diverged]
     return [
         f"Verdicts on {len(verdicts)} differences in perplexity: {', '.join(words)}.",
         "± is the standard error. The p of a row is that of Student's t for the log perplexity, "

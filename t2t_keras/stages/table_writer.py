@@ -10,24 +10,24 @@ from t2t_keras.processor import processor_text
 from t2t_keras.training.hardware.hardware_description import gpu_names
 
 
-def write_table(path, columns, rows, notes):
+def write_table(path, rows, notes):
     """Writes `path`.md, with the notes below the table, and `path`.csv; returns the Markdown.
 
     Args:
         path: path without a suffix.
-        columns: {name of the column: function that takes a row and returns the text of its cell}.
-        rows: objects of any type.
+        rows: a list of {column: text of the cell}. The first row has all columns.
         notes: lines of text.
     """
-    cells = [[cell(row) for cell in columns.values()] for row in rows]
+    columns = list(rows[0])
+    cells = [[row.get(column, "") for column in columns] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
     lines = [
         f"| {' | '.join(text.ljust(width) for text, width in zip(line, widths, strict=True))} |"
-        for line in (list(columns), ["-" * width for width in widths], *cells)
+        for line in (columns, ["-" * width for width in widths], *cells)
     ]
     markdown = "\n".join([*lines, "", *(f"- {note}" for note in notes)]) + "\n"
     table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows([list(columns), *cells])
+    csv.writer(table, lineterminator="\n").writerows([columns, *cells])
     for suffix, contents in ((".md", markdown), (".csv", table.getvalue())):
         write_text(Path(f"{path}{suffix}"), contents)
     return markdown

@@ -5,8 +5,9 @@ import csv
 import pytest
 
 from pipelines.toy.grammar import pairs
-from t2t_keras.distillation.comparison import compare, notes_on, rows_of, write_results
+from t2t_keras.distillation.comparison import cells_of, compare, notes_on, rows_of
 from t2t_keras.distillation.systems import Form, System
+from t2t_keras.stages.table_writer import write_table
 
 SOURCES, REFERENCES = (list(side) for side in zip(*pairs(40, "test"), strict=True))
 WORSE = [line.replace("d", "t") for line in REFERENCES]
@@ -47,7 +48,7 @@ def test_the_table_has_scores_times_and_sizes(tmp_path):
     teacher, student = form("teacher"), form("student", dtype="int8", beam=1, size=512_000)
     found = rows(teacher, student, worse=[student.label])
     notes = list(notes_on(found, 1, {"date": "2026-11-26", "processor": "2 cores"}))
-    write_results(tmp_path / "table", found, notes)
+    write_table(tmp_path / "table", list(map(cells_of, found)), notes)
     one, two = csv.DictReader((tmp_path / "table.csv").read_text().splitlines())
     assert one["BLEU"] == "100.00 ± 0.00" and one["− teacher"] == one["p"] == one["speed-up"] == ""
     assert two["− teacher"] == f"{found[1].bleu.score - 100:+.2f}" and two["p"] == "0.001"

@@ -34,10 +34,9 @@ def test_the_default_weights_are_averaged_ones_or_those_of_the_newest_step(tmp_p
     checkpoint = tmp_path / "checkpoints" / "step-00001200.npz"
     checkpoint.parent.mkdir()
     checkpoint.touch()
-    assert default_weights(run) == ("1200", checkpoint, "the checkpoint of step 1,200")
+    assert default_weights(run) == ("1200", "the checkpoint of step 1,200")
     run.averaged.write({}, [1200], None)
-    averaged = run.averaged_weights
-    assert default_weights(run) == ("averaged", averaged, "the run's averaged weights")
+    assert default_weights(run) == ("averaged", "the run's averaged weights")
 
 
 @pytest.mark.long
@@ -56,7 +55,7 @@ def translation_stage(settings_of_run, **search):
     """Returns the arguments of the stage that translates with a run."""
     stages, run = mock.Mock(), mock.Mock()
     run.experiment.return_value = Experiment(search=SearchConfig(**settings_of_run))
-    runs = [(run, ChosenWeights("9", "weights", ""))]
+    runs = [(run, ChosenWeights("9", ""))]
     translate(stages, "one", runs, SearchConfig(**search), "in", "out")
     return stages.run_once.call_args.kwargs
 
@@ -81,11 +80,11 @@ def test_a_run_resumes_with_its_own_settings_and_text_and_more_steps_only(tmp_pa
     data.mkdir()
     write_json(data / "preparation.json", {"source text": "1" * 32})
 
-    def check(dev=dev, init=None, **changes):
+    def check(dev=dev, first=None, **changes):
         ours = load_experiment("base")
         for name, value in changes.items():
             setattr(ours.training, name, value)
-        check_same(run, Recipe("base", ours, ours), data, dev, init)
+        check_same(run, Recipe("base", ours, ours), data, dev, first)
 
     check(dev=None, learning_rate=0.1)  # nothing was trained with these
     check()
@@ -93,12 +92,13 @@ def test_a_run_resumes_with_its_own_settings_and_text_and_more_steps_only(tmp_pa
     (run.folder / "checkpoints").mkdir()
     run.checkpoints.path(500).touch()
     check(steps=500, log_every=1)
+    base = load_experiment("base")
     for changes, message in (
         ({"steps": 499}, "already been trained for 500 steps.*Received: 499 steps"),
         ({"learning_rate": 0.5}, r"learning_rate \(was 1.0, is 0.5\)\. .*different --output"),
         ({"schedule": "linear"}, r"training\.steps \(was None, is 100000\)"),
         ({"dev": None}, "Changed: held-out text"),
-        ({"init": run}, r"--first \(was not given, is given\)"),
+        ({"first": (run, Recipe("", base, base))}, r"steps of --first \(was None, is 100000\)"),
     ):
         with pytest.raises(ValueError, match=message):
             check(**changes)

@@ -6,13 +6,10 @@ from support.runs.reproduced import TINY, cells, reproduce_command, started_stag
 from pipelines.text.treebank import read_trees
 from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.reproduction import Plan, reproduce
-from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
-from t2t_keras.reproduction.table4 import check_first_steps
 from t2t_keras.runs.parsing import tree_of
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.text_files import read_lines
 
-SHORT = "small_treebank:short"
 DETERMINERS, NOUNS, VERBS = ("the", "a"), ("dog", "cat", "bird"), ("sees", "hears", "likes", "has")
 
 
@@ -52,24 +49,6 @@ def table(treebanks, tmp_path_factory):
     )
     assert result.returncode == 0, result.stderr
     return folder, result
-
-
-def test_the_first_training_keeps_its_steps_once_the_run_has_started_from_it(tmp_path):
-    run, init = Run(tmp_path / "run"), Run(tmp_path / "first")
-    init.checkpoints.path(4).parent.mkdir(parents=True, exist_ok=True)
-    init.checkpoints.path(4).touch()
-    first, longer = (
-        first_recipe(plan, reduced_recipe(plan, "parsing:wsj"))
-        for steps in (40, 80)
-        for plan in [Plan("table4", reduced="small_treebank", first=SHORT, steps=steps)]
-    )
-    assert [each.experiment.training.steps for each in (first, longer)] == [4, 8]
-    check_first_steps(run, init, longer)  # the run has not started
-    run.folder.mkdir()
-    run.config_file.write_text("{}")
-    check_first_steps(run, init, first)
-    with pytest.raises(ValueError, match=r"begun after 4 steps of .*first\. Keep .*: 8 steps"):
-        check_first_steps(run, init, longer)
 
 
 @pytest.mark.nightly

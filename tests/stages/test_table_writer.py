@@ -7,8 +7,8 @@ from t2t_keras.stages.table_writer import circumstances, number, signed, write_t
 
 
 def test_a_table_is_written_as_markdown_and_csv(tmp_path):
-    columns = {"row": lambda each: each[0], "F1, all": lambda each: number(each[1])}
-    text = write_table(tmp_path / "table", columns, [("base", 1.234), ("big", None)], ["A note."])
+    rows = [{"row": "base", "F1, all": number(1.234)}, {"row": "big"}]
+    text = write_table(tmp_path / "table", rows, ["A note."])
     assert text == (
         "| row  | F1, all |\n"
         "| ---- | ------- |\n"
@@ -29,5 +29,6 @@ def test_the_command_is_a_note_unless_the_call_came_from_python():
     assert circumstances(plan, "a machine")[1:] == ["`t2t-reproduce table2`"]
 
 
-def test_a_difference_needs_both_values():
+def test_a_missing_number_is_an_empty_cell():
+    assert number(None) == ""
     assert (signed(2, 3), signed(None, 3), signed(2, None)) == ("-1.00", "", "")

@@ -3,9 +3,8 @@
 import random
 
 from pipelines.toy.grammar import sentences
-from t2t_keras.reproduction.texts import encoded_files
+from t2t_keras.reproduction.texts import encoded_pairs
 
-LANGUAGES = ("en", "de")
 DEV_LINES = 100  # lines for evaluation during training
 
 
@@ -20,25 +19,15 @@ def encoded_chains(folder, recipe, longest, test_lengths):
 
     Returns:
         An `EncodedText`, with the evaluation lines as its held-out text. The test lines are in
-        `chain_paths(folder, "test")`.
+        `pair_paths(folder, "test")`.
     """
-    folder.mkdir(exist_ok=True)
     lengths = random_lengths(recipe.experiment.data.toy_pairs, longest)
-    files = {
+    sets = {
         "train": chained_lines(lengths, "train"),
         "dev": chained_lines(random_lengths(DEV_LINES, longest), "test", seed=1),
         "test": chained_lines(test_lengths, "test"),
     }
-    for name, lines in files.items():
-        for path, side in zip(chain_paths(folder, name), zip(*lines, strict=True), strict=True):
-            path.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
-    train, dev = (chain_paths(folder, name) for name in ("train", "dev"))
-    return encoded_files(folder, "chained sentences", recipe, *train, dev)
-
-
-def chain_paths(folder, name):
-    """Returns the source file and the target file of a set: "train", "dev" or "test"."""
-    return [folder / f"{name}.{language}" for language in LANGUAGES]
+    return encoded_pairs(folder, "chained sentences", recipe, sets)
 
 
 def chained_lines(lengths, split, seed=0):

@@ -1,6 +1,5 @@
 """The result of an experiment: tables and a plot."""
 
-import operator
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -40,8 +39,7 @@ def write_finding(folder, name, finding):
             draw(file)
     tables = []
     for table, rows in finding.tables.items():
-        columns = {column: operator.itemgetter(column) for column in rows[0]}
-        tables.append(write_table(folder / table, columns, rows, notes=[]).strip())
+        tables.append(write_table(folder / table, rows, notes=[]).strip())
     notes = "\n".join(f"- {note}" for note in finding.notes) + "\n"
     parts = [f"## {finding.title}", f"> {finding.claim}"]
     images = [f"![{finding.title}]({picture}.png)" for picture in pictures]

@@ -7,11 +7,12 @@ positions, for each distance and layer.
 import math
 from typing import NamedTuple
 
-from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
+from t2t_keras.reproduction.claims.chained_text import encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.gradient_reach import QUERIES, gradients_over_distance
 from t2t_keras.reproduction.claims.toy_runs import CONFIG, analysed, scores
 from t2t_keras.reproduction.longest_path import longest_path
+from t2t_keras.reproduction.texts import pair_paths
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
@@ -51,7 +52,7 @@ def finding(toy_runs):
     folder = toy_runs.plan.folder / "long_lines"
     shared = shared_changes(toy_runs)
     text = encoded_chains(folder, toy_runs.recipe(shared), LONGEST, [LONGEST] * LINES)
-    lines = read_lines(chain_paths(folder, "test")[0])
+    lines = read_lines(pair_paths(folder, "test")[0])
     runs, paths = {}, {}
     for name, kind in KINDS.items():
         changes = shared | kind.changes

@@ -5,9 +5,10 @@ so all lines, including the training lines, are chains of sentences.
 """
 
 from t2t_keras.evaluation.by_length import bleu_by_length
-from t2t_keras.reproduction.claims.chained_text import chain_paths, encoded_chains
+from t2t_keras.reproduction.claims.chained_text import encoded_chains
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.run_stages import ChosenWeights, checkpoints_of, translate
+from t2t_keras.reproduction.run_stages import ChosenWeights, translate
+from t2t_keras.reproduction.texts import pair_paths
 from t2t_keras.runs.text_files import read_lines
 from t2t_keras.stages.stages import Stages
 from t2t_keras.stages.table_writer import number
@@ -63,10 +64,9 @@ def chained_text(toy_runs):
 
 def by_length(run, text, folder):
     """Translates the test lines and returns their BLEU as a list of `LengthGroup`s."""
-    source, target = chain_paths(folder, "test")
+    source, target = pair_paths(folder, "test")
     experiment, output = run.experiment(), run.folder.parent / "test.out"
-    step = experiment.training.steps
-    weights = ChosenWeights(str(step), checkpoints_of(run).path(step), "the last checkpoint")
+    weights = ChosenWeights(str(experiment.training.steps), "the last checkpoint")
     stages = Stages(run.folder.parent, run.folder.parent.name, text.stages)
     translate(stages, "translate", [(run, weights)], experiment.search, source, output)
     sources, tokenizer = read_lines(source), run.tokenizer().source

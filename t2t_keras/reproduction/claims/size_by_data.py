@@ -2,7 +2,7 @@
 
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import curve, last
-from t2t_keras.reproduction.run_stages import facts_of
+from t2t_keras.reproduction.run_stages import millions_of
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
@@ -26,7 +26,7 @@ def finding(toy_runs):
         for width in WIDTHS
     }
     # Counted in the runs, which know the size of the vocabulary that was learned.
-    counts = {width: 1e3 * facts_of(runs[width, PAIRS[-1]]).millions for width in WIDTHS}
+    counts = {width: 1e3 * millions_of(runs[width, PAIRS[-1]]) for width in WIDTHS}
     training = toy_runs.recipe(changes_of(toy_runs, WIDTHS[0], PAIRS[0])).experiment.training
     return Finding(
         title="Bigger models and more text",
@@ -47,23 +47,18 @@ def finding(toy_runs):
 
 def text_of(toy_runs, pairs, vocabulary=None):
     folder = toy_runs.plan.folder / f"text-{pairs}"
-    folder.mkdir(exist_ok=True)
     recipe = toy_runs.recipe(changes_of(toy_runs, WIDTHS[0], pairs))
     return encoded_toy_grammar(folder, recipe, vocabulary)
 
 
 def changes_of(toy_runs, width, pairs):
     """Returns {setting: value} of a model and its text."""
-    training = toy_runs.recipe({}).experiment.training
-    steps = round(LONGER * training.steps)
     return {
         "model.num_heads": HEADS,
         "model.d_model": width,
         "model.d_ff": 2 * width,
         "data.toy_pairs": pairs,
-        "training.steps": steps,
-        "training.checkpoint_every": steps,
-        "training.evaluate_every": max(1, round(LONGER * training.evaluate_every)),
+        **toy_runs.longer(LONGER),
     }
 
 

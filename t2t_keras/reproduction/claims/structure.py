@@ -67,14 +67,11 @@ def finding(toy_runs):
 
 def changes_of(toy_runs):
     """Returns {setting: value}, relative to the settings of the other experiments."""
-    training = toy_runs.recipe({}).experiment.training
-    steps = LONGER * training.steps
+    rate = toy_runs.recipe({}).experiment.training.learning_rate
     return {
         "model.num_layers": LAYERS,
-        "training.steps": steps,
-        "training.checkpoint_every": steps,
-        "training.evaluate_every": LONGER * training.evaluate_every,
-        "training.learning_rate": LOWER_RATE * training.learning_rate,
+        **toy_runs.longer(LONGER),
+        "training.learning_rate": LOWER_RATE * rate,
         "data.batches.max_length": MAX_LENGTH,
     }
 

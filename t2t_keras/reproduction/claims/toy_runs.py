@@ -51,9 +51,7 @@ class ToyRuns:
     @functools.cached_property
     def text(self):
         """The toy grammar as an `EncodedText`."""
-        folder = self.plan.folder / "text"
-        folder.mkdir(exist_ok=True)
-        return encoded_toy_grammar(folder, self.recipe({}))
+        return encoded_toy_grammar(self.plan.folder / "text", self.recipe({}))
 
     def trained(self, name, changes, text=None, config=None):
         """Trains a variant, with evaluations on held-out text, and returns its `Run`.
@@ -71,6 +69,16 @@ class ToyRuns:
         """Trains the variant with a kind of attention and a number of heads; d_k = d_model / h."""
         changes = {"model.attention": attention, "model.num_heads": heads}
         return self.trained(f"{attention}-{heads}", changes)
+
+    def longer(self, factor):
+        """Returns {setting: value} for a training with more steps and as many evaluations."""
+        training = self.recipe({}).experiment.training
+        steps = round(factor * training.steps)
+        return {
+            "training.steps": steps,
+            "training.checkpoint_every": steps,
+            "training.evaluate_every": max(1, round(factor * training.evaluate_every)),
+        }
 
     def note(self, lines="pairs of the toy grammar"):
         """Describes the model of the variants and its training; `lines` is the kind of text."""

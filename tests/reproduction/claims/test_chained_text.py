@@ -1,14 +1,9 @@
 """Sentences of the toy grammar, joined to lines."""
 
-from t2t_keras.reproduction import Plan
-from t2t_keras.reproduction.claims import chained_text
-from t2t_keras.reproduction.claims.chained_text import (
-    chain_paths,
-    chained_lines,
-    encoded_chains,
-    size,
-)
+from t2t_keras.reproduction import Plan, texts
+from t2t_keras.reproduction.claims.chained_text import chained_lines, encoded_chains, size
 from t2t_keras.reproduction.claims.toy_runs import ToyRuns
+from t2t_keras.reproduction.texts import pair_paths
 from t2t_keras.runs.text_files import read_lines
 
 
@@ -27,11 +22,11 @@ def test_a_line_is_filled_but_has_at_least_one_sentence():
 
 def test_lines_of_training_evaluation_and_tests_are_written(tmp_path, monkeypatch):
     encoded = []
-    monkeypatch.setattr(chained_text, "encoded_files", lambda *arguments: encoded.append(arguments))
+    monkeypatch.setattr(texts, "encoded_files", lambda *arguments: encoded.append(arguments))
     recipe = ToyRuns(Plan("claims", overrides={"data.toy_pairs": 200})).recipe({})
     encoded_chains(tmp_path / "text", recipe, 20, [60, 60, 10])
     lines = {
-        name: list(zip(*map(read_lines, chain_paths(tmp_path / "text", name)), strict=True))
+        name: list(zip(*map(read_lines, pair_paths(tmp_path / "text", name)), strict=True))
         for name in ("train", "dev", "test")
     }
     assert {name: len(each) for name, each in lines.items()} == {
@@ -42,5 +37,5 @@ def test_lines_of_training_evaluation_and_tests_are_written(tmp_path, monkeypatc
     assert max(size([pair]) for pair in lines["train"] if pair[0].count(".") > 1) <= 20
     assert size(lines["test"][:1]) > 30
     assert not set(lines["train"]) & set(lines["dev"] + lines["test"])
-    assert encoded[0][-3:-1] == tuple(chain_paths(tmp_path / "text", "train"))
-    assert encoded[0][-1] == chain_paths(tmp_path / "text", "dev")
+    assert encoded[0][3:5] == tuple(pair_paths(tmp_path / "text", "train"))
+    assert encoded[0][5] == pair_paths(tmp_path / "text", "dev")

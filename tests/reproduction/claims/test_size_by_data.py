@@ -8,7 +8,6 @@ from support.runs.claim_runs import CurveOnly, UntrainedRuns
 from t2t_keras.reproduction.claims import size_by_data
 from t2t_keras.reproduction.claims.finding import write_finding
 from t2t_keras.reproduction.claims.size_by_data import PAIRS, WIDTHS, highest_bleu
-from t2t_keras.reproduction.run_stages import Facts
 
 
 @pytest.mark.long
@@ -22,7 +21,7 @@ def test_texts_share_the_vocabulary_of_the_largest_and_models_differ_in_width(
         return types.SimpleNamespace(folder=folder)
 
     monkeypatch.setattr(size_by_data, "encoded_toy_grammar", encoded)
-    monkeypatch.setattr(size_by_data, "facts_of", lambda run: Facts(1, 1, 0.25))
+    monkeypatch.setattr(size_by_data, "millions_of", lambda run: 0.25)
     found = size_by_data.finding(runs)
     vocabulary = tmp_path / f"text-{PAIRS[-1]}" / "vocabulary"
     assert asked == [(PAIRS[-1], None), *((pairs, vocabulary) for pairs in PAIRS[:-1])]
