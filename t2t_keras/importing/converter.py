@@ -5,32 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from t2t_keras.importing.ids import ABSENT
 from t2t_keras.importing.imported import Imported
+from t2t_keras.importing.settings import same_in_both
 from t2t_keras.importing.tensors import Tensor, zeros
 from t2t_keras.transformer_config import TransformerConfig
 
 STACKS = ("encoder", "decoder")
 SIDES = ("source", "target")
-
-
-def require(place, name, value, allowed):
-    """Raises `ValueError` if a setting of a file or folder has no value of the paper's model."""
-    if value not in allowed:
-        raise ValueError(
-            f"{place} has {name}={value!r}. Models are imported with: "
-            f"{', '.join(str(each) for each in allowed if each != '')}"
-        )
-
-
-def same_in_both(place, name, values):
-    """Returns the value that a setting has in encoder and decoder, which must be the same."""
-    encoder, decoder = values
-    if encoder != decoder:
-        raise ValueError(
-            f"{place}: encoder and decoder must have the same {name}. Received: {encoder} and "
-            f"{decoder}"
-        )
-    return encoder
 
 
 class Names(NamedTuple):
@@ -73,23 +55,16 @@ class Converter:
         self.tensors, self.names, self.optional = tensors, names, optional
         self.weights, self.settings = {}, {"dropout": 0.1, "output_bias": True}
 
-    def blocks(self, d_model, heads, pre_norm, attention_bias=True, layers=(), numbers=None):
+    def blocks(self, d_model, heads, pre_norm, attention_bias=True, numbers=None):
         """Adds the weights of encoder and decoder. Their shapes determine the other widths.
 
         Args:
             d_model, heads, pre_norm, attention_bias: settings of the `TransformerConfig`.
-            layers: expected numbers of blocks in encoder and decoder. (): unknown.
             numbers: the decoder's blocks by their numbers, which may be repeated. None: all.
         """
         self.d_model, self.attention_bias = d_model, attention_bias
         self.widths = set()
         found = [self.numbers("encoder"), numbers or self.numbers("decoder")]
-        sizes = tuple(map(len, found))
-        if layers and tuple(layers) != sizes:
-            raise ValueError(
-                f"{self.tensors.origin} has {sizes[0]} + {sizes[1]} layers in encoder and decoder, "
-                f"but its settings say {layers[0]} + {layers[1]}"
-            )
         for stack, used in zip(STACKS, found, strict=True):
             for i, number in enumerate(used):
                 self.block(f"{stack}/block_{i}", stack, number)
@@ -107,7 +82,7 @@ class Converter:
                 f"keys and values, {keys} and {values}. Received: num_heads={heads}"
             )
         self.settings |= {
-            **{"num_layers": sizes[0], "decoder_layers": sizes[1]},
+            **{"num_layers": len(found[0]), "decoder_layers": len(found[1])},
             **{"d_model": d_model, "d_ff": d_ff, "num_heads": heads},
             **{"d_k": keys // heads, "d_v": values // heads},
             **{"pre_norm": pre_norm, "attention_bias": attention_bias},
@@ -165,45 +140,63 @@ class Converter:
             return default(size)
         return self.tensors.take(name, size)
 
-    def embeddings(self, matrices, orders, is_shared, bias=None, start=None, source_start=None):
+    def embeddings(self, matrices, texts, bias=None, start=None, source_start=None):
         """Adds the embeddings, and the matrix and the bias that compute the logits.
 
         Args:
-            matrices: (source, target, output). A tied output matrix is the target's object.
-            orders: the `Ids` of source and target.
-            is_shared: whether source and target have the same embeddings.
+            matrices: (source, target, output). Equal matrices are the same object.
+            texts: the `Pieces` of source and target, with their `Ids`.
             bias: the logit bias, or None if there is none.
-            start: see `Ids.input_matrix`.
+            start: the id that the decoder starts from, see `Ids.rows`.
             source_start: the same for the token that precedes the source.
         """
-        (source, target, output), (source_order, order) = matrices, orders
+        (source, target, output), (source_text, text) = matrices, texts
         is_tied = output is target
-        self.settings |= {"vocab_size": len(order), "tie_output": is_tied}
-        self.weights["embedding/matrix"] = order.input_matrix(target, start)
-        if not is_shared:
-            self.settings["source_vocab_size"] = len(source_order)
-            matrix = source_order.input_matrix(source, source_start)
-            self.weights["source_embedding/matrix"] = matrix
+        self.texts = [text if source_text == text else source_text, text]
+        self.settings |= {"vocab_size": len(text.pieces), "tie_output": is_tied}
+        self.weights["embedding/matrix"] = text.ids.rows(target, start)
+        if not (
+            source is target
+            and source_text.pieces == text.pieces
+            and np.array_equal(source_text.ids.theirs, text.ids.theirs)
+            and (start == source_start or not source_text.begin)
+        ):
+            self.settings["source_vocab_size"] = len(source_text.pieces)
+            self.weights["source_embedding/matrix"] = source_text.ids.rows(source, source_start)
         if not is_tied:
-            self.weights["output_embedding/matrix"] = order.output_matrix(output)
+            self.weights["output_embedding/matrix"] = text.ids.rows(output, ABSENT)
         layer = "embedding" if is_tied else "output_embedding"
-        self.weights[f"{layer}/bias"] = order.output_bias(bias)
+        self.weights[f"{layer}/bias"] = text.ids.bias(bias)
 
-    def positions(self, tables):
-        """Adds the tables of source and target, or None where a side has none; returns `any`."""
+    def positions(self, names, unused=0, offset=0, required=False):
+        """Adds the tables of positions of source and target, or the settings of sinusoids.
+
+        Args:
+            names: names of the tables.
+            unused: number of rows of a table before its first position.
+            offset: index of the first position of sinusoids.
+            required: whether there must be tables.
+
+        Returns:
+            Whether there are tables.
+        """
+        find = self.tensors.take if required else self.tensors.find
+        tables = [find(name, None, self.d_model) for name in names]
         lengths = [table.shape[0] if table else 0 for table in tables]
         length = same_in_both(self.tensors.origin, "number of positions", lengths)
-        if any(tables):
-            names = (f"{side}_positions/table" for side in SIDES)
-            self.weights |= zip(names, tables, strict=True)
-            self.settings |= {"positions": "learned", "max_length": length}
-        return any(tables)
+        if not length:
+            self.settings |= {"positions": "concatenated", "position_offset": offset}
+            return False
+        for side, table in zip(SIDES, tables, strict=True):
+            self.weights[f"{side}_positions/table"] = table.rows(unused, length)
+        self.settings |= {"positions": "learned", "max_length": length - unused}
+        return True
 
-    def imported(self, system, texts, search, notes=(), **settings):
+    def imported(self, system, search, notes=(), **settings):
         """Returns the `Imported` model, after checking that every tensor was used."""
         self.tensors.check_all_used()
         config = TransformerConfig(**self.settings | settings)
-        return Imported(system, config, self.weights, *texts, search=search, notes=list(notes))
+        return Imported(system, config, self.weights, *self.texts, search, notes=list(notes))
 
 
 def ones(size):

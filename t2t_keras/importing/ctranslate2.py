@@ -6,9 +6,10 @@ import numpy as np
 
 from t2t_keras.checks import check_boolean
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.converter import STACKS, Converter, Names, require, same_in_both
+from t2t_keras.importing.converter import STACKS, Converter, Names
 from t2t_keras.importing.ctranslate2_vocabularies import Vocabularies
 from t2t_keras.importing.files.ctranslate2_file import CTranslate2File
+from t2t_keras.importing.settings import require, same_in_both
 from t2t_keras.importing.tensors import Tensors
 
 SPECS = ("TransformerBase", "TransformerBig", "TransformerSpec")
@@ -144,8 +145,6 @@ class CTranslate2Folder:
         return same_in_both(self.folder, name, values)
 
     def imported(self, given, package):
-        facts = self.settings, self.model.attributes
-        vocabularies = Vocabularies(self.folder, *facts, given, package)
         name = "encoder/embeddings_0/weight"
         if name not in self.tensors:
             name = "encoder/embeddings/weight"  # the name in earlier revisions
@@ -153,27 +152,20 @@ class CTranslate2Folder:
         d_model = source.shape[1]
         target = self.tensors.take(TARGET, None, d_model)
         output = self.tensors.take(OUTPUT, *target.shape)
-        matrices = source, target, target if target.equals(output) else output
-        vocabularies.read(source.shape[0], target.shape[0])
-        start, source_start = vocabularies.start, vocabularies.source_start
-        is_shared = source.equals(target) and vocabularies.tokens[0] == vocabularies.tokens[1]
-        if vocabularies.source_begin:  # then source and target both use the begin token's row
-            is_shared = is_shared and start == source_start
+        matrices = [target if target.equals(each) else each for each in (source, target, output)]
+        facts = self.settings, self.model.attributes
+        vocabularies = Vocabularies(self.folder, *facts, given, package, matrices)
         converter = Converter(self.tensors, NAMES, optional=True)
         converter.blocks(d_model, self.heads, bool(self.both("pre_norm", 1)))
         bias = self.tensors.find("decoder/projection/bias", target.shape[0])
-        converter.embeddings(matrices, vocabularies.orders, is_shared, bias, start, source_start)
-        tables = [
-            self.tensors.find(f"{stack}/position_encodings/encodings", None, d_model)
-            for stack in STACKS
-        ]
-        if not converter.positions(tables):
-            converter.settings |= {"positions": "concatenated", "position_offset": 1}
+        starts = vocabularies.start, vocabularies.source_start
+        converter.embeddings(matrices, vocabularies.texts, bias, *starts)
+        tables = [f"{stack}/position_encodings/encodings" for stack in STACKS]
+        converter.positions(tables, offset=1)
         activation = self.both("activation", 0)
         require(self.folder, "activation", activation, range(len(ACTIVATIONS)))
         imported = converter.imported(
             f"CTranslate2, version {self.model.version}, revision {self.model.revision}",
-            vocabularies.pieces(),
             {} if vocabularies.own else SEARCH,
             activation=ACTIVATIONS[int(activation)],
             norm_epsilon=self.settings.get("layer_norm_epsilon") or 1e-5,
@@ -181,19 +173,13 @@ class CTranslate2Folder:
             source_end=vocabularies.source_end,
         )
         imported.own_vocabulary = self.folder / "vocabulary" if vocabularies.own else None
-        imported.notes = [*vocabularies.notes, *self.note_about_integers()]
-        return imported
-
-    def note_about_integers(self):
-        """Yields a note if weights are stored as integers."""
-        if "int8" in self.model.types:
-            yield (
-                "weights in int8 become float32: each differs from its original by at most 1/254 "
-                "of the largest weight in its row. CTranslate2 also computes in int8, so some "
-                "translations may differ from its own"
+        imported.notes = vocabularies.notes
+        if stored := self.model.types & {"int8", "int16"}:
+            imported.notes.append(
+                f"weights in {min(stored)} become float32 and differ slightly from the original "
+                "ones; CTranslate2 also computes with integers, so its translations may differ"
             )
-        elif "int16" in self.model.types:
-            yield "weights in int16 become float32; each differs slightly from its original"
+        return imported
 
     def embedding_scale(self, d_model):
         """Returns the factor of the embeddings, or None for √d_model."""

@@ -1,10 +1,10 @@
 """The vocabularies in a CTranslate2 folder, and the begin and end tokens of its model."""
 
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines
-from t2t_keras.importing.converter import SIDES, require
+from t2t_keras.importing.converter import SIDES
 from t2t_keras.importing.ids import ABSENT, Ids
-from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.sentencepiece_models import sentencepiece_fields
+from t2t_keras.importing.settings import require
 
 PADDING_TOKENS = ("<blank>", "<pad>", "<padding>", "[PAD]")
 DEFAULT_TOKENS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -19,13 +19,18 @@ class Vocabularies:
         attributes: attributes of the model, which hold the settings in versions before 6.
         given: dict with `source_begin` and `source_end`, if the user set them.
         package: see `ctranslate2.read`.
+        matrices: the embeddings of source and target, with a row for each token.
 
-    `own` is whether our export wrote the folder, with our vocabulary files. After `read`, `tokens`
-    and `orders` have the tokens and the `Ids` of both sides, `start` the id that the decoder starts
-    from (`ABSENT`: zeros), and `source_start` the id before the source, or None.
+    Attributes:
+        own: whether our export wrote the folder, with our vocabulary files.
+        texts: the `Pieces` of source and target.
+        start, source_start: ids of the tokens that the decoder and the source start from, see
+            `Ids.rows`.
+        source_end: whether the source has an end token.
+        notes: for the user.
     """
 
-    def __init__(self, folder, settings, attributes, given, package=None):
+    def __init__(self, folder, settings, attributes, given, package, matrices):
         self.folder, self.settings, self.attributes = folder, settings, attributes
         self.package = package
         self.own = (folder / "vocabulary").is_dir()
@@ -35,50 +40,50 @@ class Vocabularies:
                 f"ends. Leave out --{min(given)}"
             )
         self.notes = []
-        self.zeros_first = bool(attributes.get("decoder/start_from_zero_embedding", 0))
-        self.source_begin, self.source_end = (
+        zeros_first = bool(attributes.get("decoder/start_from_zero_embedding", 0))
+        source_begin, self.source_end = (
             given.get(f"source_{end}", self.flag(f"add_source_{token}", f"with_source_{token}"))
             for end, token in (("begin", "bos"), ("end", "eos"))
         )
         if not (self.source_end or package or self.own or "source_end" in given):
-            self.add_end_or_note()
+            self.source_end = zeros_first
+            self.note_missing_end()
         self.special = {
             name: settings.get(name, attributes.get(name)) or default
             for name, default in DEFAULT_TOKENS.items()
         }
+        source, target = (
+            self.tokens_of(side, matrix.shape[0])
+            for side, matrix in zip(SIDES, matrices, strict=False)
+        )
+        self.texts = [self.text("source", source), self.text("target", target)]
+        self.texts[0].begin = source_begin
+        self.start, self.source_start = ABSENT, None
+        if not zeros_first:
+            self.start = self.id_of(self.start_token(), target, "target", "the decoder starts from")
+        if source_begin:
+            bos = self.special["bos_token"]
+            self.source_start = self.id_of(bos, source, "source", "the source begins with")
 
     def flag(self, name, attribute):
         value = self.settings.get(name, self.attributes.get(attribute, False))
         require(self.folder, name, value, (True, False))
         return bool(value)
 
-    def add_end_or_note(self):
-        """If the folder does not request an end token after the source, adds one or a note.
+    def note_missing_end(self):
+        """Notes that the folder does not request an end token after the source.
 
         The setting may be missing by mistake: the converter for Hugging Face's models never writes
-        add_source_eos, because the tokenizers of these models add the end token.
+        add_source_eos, because the tokenizers of these models add the end token. A decoder that
+        starts from zeros is a model of Marian, which always has an end token.
         """
-        if self.zeros_first:  # a model of Marian, which always has an end token
-            self.source_end = True
-            self.notes.append(
-                "add_source_eos is not set, but the source has an end, as in every model of "
-                "Marian; for a model that was trained without it, import with --nosource_end"
-            )
-        else:
-            self.notes.append(
-                "the source has no end, as add_source_eos is not set; for a model that was "
-                "trained with it, such as one of Hugging Face, import with --source_end"
-            )
-
-    def read(self, *rows):
-        """Reads the vocabularies for matrices with these numbers of rows."""
-        self.tokens = [self.tokens_of(*each) for each in zip(SIDES, rows, strict=True)]
-        self.orders = [self.order_of(tokens) for tokens in self.tokens]
-        self.start, self.source_start = ABSENT, None
-        if not self.zeros_first:
-            self.start = self.id_of(self.start_token(), 1, "the decoder starts from")
-        if self.source_begin:
-            self.source_start = self.id_of(self.special["bos_token"], 0, "the source begins with")
+        self.notes.append(
+            "add_source_eos is not set, but the source has an end, as in every model of Marian; "
+            "for a model that was trained without it, import with --nosource_end"
+            if self.source_end
+            else "the source has no end, as add_source_eos is not set; for a model that was "
+            "trained with it, such as one of Hugging Face, import with --source_end"
+        )
 
     def tokens_of(self, side, size):
         """Returns one side's tokens, ordered by id."""
@@ -103,9 +108,10 @@ class Vocabularies:
             )
         return tokens
 
-    def order_of(self, tokens):
+    def text(self, side, tokens):
+        """Returns the `Pieces` of a side's tokens."""
         if self.own:
-            return Ids(len(tokens), *range(4))
+            return Ids(len(tokens), *range(4)).pieces(tokens)
 
         def id_of(*names):
             return next((tokens.index(name) for name in names if name in tokens), ABSENT)
@@ -117,7 +123,10 @@ class Vocabularies:
             )
         if begin == end:  # as in models whose decoder starts from the end token
             begin = ABSENT
-        return Ids(len(tokens), id_of(*PADDING_TOKENS), begin, end, unknown)
+        fields = sentencepiece_fields(self.package or self.folder, side, tokens)
+        return Ids(len(tokens), id_of(*PADDING_TOKENS), begin, end, unknown).pieces(
+            tokens, **fields
+        )
 
     def start_token(self):
         token = self.settings.get("decoder_start_token")
@@ -130,22 +139,9 @@ class Vocabularies:
         default = "bos_token" if self.attributes.get("with_target_bos", 1) else "eos_token"
         return self.special[default] if token is None else token
 
-    def id_of(self, token, side, what):
-        if token not in self.tokens[side]:
+    def id_of(self, token, tokens, side, what):
+        if token not in tokens:
             raise ValueError(
-                f"{self.folder}: {what} {token!r}, which is not in the vocabulary of the "
-                f"{SIDES[side]}"
+                f"{self.folder}: {what} {token!r}, which is not in the vocabulary of the {side}"
             )
-        return self.tokens[side].index(token)
-
-    def pieces(self):
-        """Returns the `Pieces` of source and target; one object if they are equal."""
-        sides = []
-        for side, order, tokens in zip(SIDES, self.orders, self.tokens, strict=True):
-            pieces, fields = order.ordered(tokens), {}
-            if not self.own:
-                fields = sentencepiece_fields(self.package or self.folder, side, pieces)
-            sides.append(Pieces(pieces, **fields))
-        source, target = sides
-        source.begin = self.source_begin
-        return (target if source == target else source), target
+        return tokens.index(token)

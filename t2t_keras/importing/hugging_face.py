@@ -8,12 +8,12 @@ from t2t_keras.checks import (
     check_rate,
 )
 from t2t_keras.importing.accompanying_files import read_json_file
-from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names, same_in_both
+from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names
 from t2t_keras.importing.files.pytorch_file import read_pytorch
 from t2t_keras.importing.files.safetensors_file import read_safetensors
 from t2t_keras.importing.ids import ABSENT, Ids
-from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.sentencepiece_models import read_sentencepiece
+from t2t_keras.importing.settings import Settings, same_in_both
 from t2t_keras.importing.tensors import Tensors
 
 READERS = {"model.safetensors": read_safetensors, "pytorch_model.bin": read_pytorch}
@@ -47,7 +47,9 @@ class HuggingFaceFolder:
 
     def __init__(self, folder):
         self.folder = folder
-        self.settings = read_json_file(self.file("config.json"), {})
+        path = self.file("config.json")
+        self.settings = Settings(read_json_file(path, {}), path)
+        self.setting = self.settings.checked
         if (kind := self.settings.get("model_type")) != "marian":
             raise ValueError(
                 f"{folder} holds a model of Hugging Face's type {kind!r}. Only those of the type "
@@ -70,32 +72,22 @@ class HuggingFaceFolder:
 
     def imported(self):
         matrices = self.matrices()
-        source, target, _ = matrices
-        vocabularies = self.vocabularies(matrices)
-        is_shared = source is target and vocabularies[0] == vocabularies[1]
-        orders = [self.order_of(pieces) for pieces in vocabularies]
+        rows, d_model = matrices[1].shape
+        texts = self.texts(matrices)
         start = self.setting(check_integer, "decoder_start_token_id", at_least=0)
-        if start >= orders[1].size:
+        if start >= rows:
             raise ValueError(
                 f"{self.folder}/config.json: decoder_start_token_id {start} is not among the "
-                f"{orders[1].size:,} ids"
+                f"{rows:,} ids"
             )
-        layers, heads = (
-            [self.setting(check_integer, f"{stack}_{name}") for stack in STACKS]
-            for name in ("layers", "attention_heads")
-        )
+        heads = [self.setting(check_integer, f"{stack}_attention_heads") for stack in STACKS]
         heads = same_in_both(self.folder, "attention_heads", heads)
         converter = Converter(self.tensors, NAMES, optional=True)
-        converter.blocks(target.shape[1], heads, pre_norm=False, layers=layers)
-        bias = self.tensors.find("final_logits_bias", 1, orders[1].size)
-        bias = bias and bias.reshaped(orders[1].size)
-        converter.embeddings(matrices, orders, is_shared, bias, start)
+        converter.blocks(d_model, heads, pre_norm=False)
+        bias = self.tensors.find("final_logits_bias", 1, rows)
+        converter.embeddings(matrices, texts, bias and bias.reshaped(rows), start)
         # Some files contain the positions, which are constants.
         self.tensors.ignore([f"model.{stack}.embed_positions.weight" for stack in STACKS])
-        texts = [
-            self.text(side, order.ordered(pieces))
-            for side, order, pieces in zip(SIDES, orders, vocabularies, strict=True)
-        ]
         activation = self.setting(
             check_choice, "activation_function", "gelu", choices=list(ACTIVATIONS)
         )
@@ -109,17 +101,8 @@ class HuggingFaceFolder:
             "norm_epsilon": 1e-5,  # PyTorch's default, which the models do not change
         }
         notes = []
-        search = self.search(orders[1], notes)
-        return converter.imported("Hugging Face, Marian", texts, search, notes, **settings)
-
-    def setting(self, check, name, default=None, **allowed):
-        """Returns a setting of config.json after checking it with the function `check`."""
-        value = self.settings.get(name, default)
-        try:
-            check(name, value, **allowed)
-        except ValueError as error:
-            raise ValueError(f"{self.folder}/config.json: {error}") from error
-        return value
+        search = self.search(texts[1].ids, notes)
+        return converter.imported("Hugging Face, Marian", search, notes, **settings)
 
     def matrices(self):
         """Returns the matrices of source, target and output; tied matrices are the same object."""
@@ -155,15 +138,16 @@ class HuggingFaceFolder:
                 )
         return first
 
-    def vocabularies(self, matrices):
-        """Returns the tokens of source and target, ordered by id."""
+    def texts(self, matrices):
+        """Returns the `Pieces` of source and target."""
         names = ["vocab.json", "vocab.json"]
         if self.tokenizer.get("separate_vocabs") or (self.folder / "target_vocab.json").is_file():
             names[1] = "target_vocab.json"
         sizes = (matrix.shape[0] for matrix in matrices[:2])
-        return [self.vocabulary(*each) for each in zip(names, sizes, strict=True)]
+        return [self.text(*each) for each in zip(SIDES, names, sizes, strict=True)]
 
-    def vocabulary(self, name, size):
+    def text(self, side, name, size):
+        """Returns the `Pieces` of a side. Sources may begin with language codes, such as >>de<<."""
         path = self.file(name)
         ids = read_json_file(path, {})
         if not all(type(id) is int and 0 <= id < size for id in ids.values()):
@@ -172,9 +156,12 @@ class HuggingFaceFolder:
         if len(tokens) != len(ids):
             raise ValueError(f"{path} gives two tokens the same id")
         # Matrices may have more rows than there are tokens, because some sizes are faster.
-        return [tokens.get(id, f"<unused_{id}>") for id in range(size)]
+        tokens = [tokens.get(id, f"<unused_{id}>") for id in range(size)]
+        model, _ = read_sentencepiece(self.file(f"{side}.spm"))
+        fields = {"kind": "sentencepiece", "model": model, "codes": side == "source"}
+        return self.ids_of(tokens).pieces(tokens, **fields)
 
-    def order_of(self, pieces):
+    def ids_of(self, pieces):
         """Returns the `Ids` of a vocabulary."""
         found = []
         for name, default in SPECIAL.items():
@@ -188,42 +175,37 @@ class HuggingFaceFolder:
                 f"vocab.json and eos_token_id in config.json. Received: ids {end} and "
                 f"{self.settings.get('eos_token_id', 0)}"
             )
-        if padding == ABSENT and "pad_token_id" in self.settings:
+        if padding == ABSENT and self.settings.get("pad_token_id") is not None:
             # Some vocabularies do not name the padding token. The model never writes it.
             id = self.setting(check_integer, "pad_token_id", at_least=0)
             padding = id if id < len(pieces) and id not in (end, unknown) else ABSENT
         return Ids(len(pieces), padding, ABSENT, end, unknown)
 
-    def text(self, side, pieces):
-        """Returns the `Pieces` of a side. Sources may begin with language codes, such as >>de<<."""
-        model, _ = read_sentencepiece(self.file(f"{side}.spm"))
-        return Pieces(pieces, "sentencepiece", model, codes=side == "source")
-
-    def search(self, order, notes):
+    def search(self, ids, notes):
         """Returns changes to the `SearchConfig`. log P is divided by length^alpha.
 
         Args:
-            order: the target's `Ids`.
+            ids: the target's `Ids`.
             notes: a list to which unused settings are added.
         """
         # Newer releases write search settings to generation_config.json.
-        self.settings |= read_json_file(self.folder / "generation_config.json", {})
+        self.settings.values |= read_json_file(self.folder / "generation_config.json", {})
         beam = self.setting(check_integer, "num_beams", 1)
         alpha = self.setting(check_not_negative, "length_penalty", 1.0)
         search = {"beam": beam, "alpha": alpha, "penalty": "marian"}
         if size := self.setting(check_integer, "no_repeat_ngram_size", 0, at_least=0):
             search["no_repeat_ngram"] = size
-        words = self.settings.get("bad_words_ids") or []
+        words = self.settings.get("bad_words_ids", [])
         if not isinstance(words, list) or not all(isinstance(word, list) for word in words):
             raise ValueError(f"{self.folder}: bad_words_ids must be a list of lists of ids")
-        ids = [word[0] for word in words if len(word) == 1]
+        single = [word[0] for word in words if len(word) == 1]
         # Padding and begin tokens are never written, and the end token must not be banned.
-        banned = [id for id, theirs in enumerate(order.theirs) if id > 2 and int(theirs) in ids]
+        banned = [i for i, theirs in enumerate(ids.theirs) if i > 2 and int(theirs) in single]
         if banned:
             search["banned"] = tuple(banned)
-        if len(ids) < len(words):
+        if len(single) < len(words):
             notes.append(
-                f"{len(words) - len(ids)} of bad_words_ids are sequences, which a search here "
+                f"{len(words) - len(single)} of bad_words_ids are sequences, which a search here "
                 "cannot exclude"
             )
         return search

@@ -5,10 +5,12 @@ Our ids 0 to 3 are padding, begin, end and unknown. The other tokens follow in t
 
 import numpy as np
 
+from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.tensors import Tensor
 
 NEVER = -1e4  # bias that prevents an id from being written; fits in float16
 ABSENT = -1
+NAMES = ("<pad>", "<s>", "</s>", "<unk>")  # of special tokens that the other system lacks
 
 
 class Ids:
@@ -24,45 +26,40 @@ class Ids:
 
     def __init__(self, size, padding=ABSENT, begin=ABSENT, end=ABSENT, unknown=ABSENT):
         special = [padding, begin, end, unknown]
-        self.size = size
         self.theirs = np.array([*special, *(id for id in range(size) if id not in special)])
 
-    def __len__(self):
-        return len(self.theirs)
-
-    def ordered(self, items, names=("<pad>", "<s>", "</s>", "<unk>")):
-        """Returns items in our order. A missing special item is replaced by one of `names`."""
-        known = set(items)
-        result = []
+    def pieces(self, tokens, **fields):
+        """Returns the `Pieces` of tokens that are ordered by their ids."""
+        known, result = set(tokens), []
         for ours, theirs in enumerate(self.theirs):
-            name = items[theirs] if theirs >= 0 else names[ours]
+            name = tokens[theirs] if theirs >= 0 else NAMES[ours]
             while theirs < 0 and name in known:
                 name = f"{name[0]}{name}{name[-1]}"
             result.append(name)
-        return result
+        return Pieces(result, ids=self, **fields)
 
-    def input_matrix(self, matrix, start=None):
-        """Returns an embedding matrix in our order.
+    def rows(self, matrix, begin=None):
+        """Returns a matrix in our order.
 
-        `start` is the other system's id of the token that the decoder starts from; `ABSENT` is a
-        vector of zeros, None the begin token.
+        `begin` is the other system's id whose row is the begin token's: `ABSENT` for zeros, None
+        for the row of its own.
         """
         theirs = self.theirs.copy()
-        if start is not None:
-            theirs[1] = start
-        return self.rows(matrix, theirs)
+        if begin is not None:
+            theirs[1] = begin
 
-    def output_matrix(self, matrix):
-        """Returns the output matrix, which computes the logits, in our order."""
-        theirs = self.theirs.copy()
-        theirs[1] = ABSENT
-        return self.rows(matrix, theirs)
+        def compute():
+            array = matrix.stored()[theirs]
+            array[theirs < 0] = 0
+            return array
 
-    def output_bias(self, bias=None):
+        return Tensor([len(theirs), matrix.shape[1]], compute)
+
+    def bias(self, bias=None):
         """Returns the logit bias in our order; it prevents padding and begin tokens."""
 
         def compute():
-            result = np.zeros(len(self), "float32")
+            result = np.zeros(len(self.theirs), "float32")
             if bias is not None:
                 result = np.where(self.theirs < 0, 0, bias.read()[self.theirs])
             result[:2] = NEVER
@@ -70,12 +67,4 @@ class Ids:
                 result[3] = NEVER
             return result
 
-        return Tensor([len(self)], compute)
-
-    def rows(self, matrix, theirs):
-        def compute():
-            array = matrix.stored()[theirs]
-            array[theirs < 0] = 0
-            return array
-
-        return Tensor([len(self), matrix.shape[1]], compute)
+        return Tensor([len(self.theirs)], compute)

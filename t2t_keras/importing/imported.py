@@ -15,6 +15,7 @@ class Pieces:
     model: bytes | None = None  # contents of the SentencePiece model
     codes: bool = False  # whether a text may begin with a language code such as >>de<<
     begin: bool = False  # whether the begin token precedes the text
+    ids: Any = dataclasses.field(default=None, compare=False)  # their `Ids`, to reorder matrices
 
 
 @dataclasses.dataclass

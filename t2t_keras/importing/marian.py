@@ -3,33 +3,37 @@
 import dataclasses
 from pathlib import Path
 
+import yaml
+
+from t2t_keras.checks import check_boolean, check_integer, check_not_negative
 from t2t_keras.importing.accompanying_files import find_vocabularies
-from t2t_keras.importing.converter import SIDES, Converter, Names, require
+from t2t_keras.importing.converter import SIDES, Converter, Names
 from t2t_keras.importing.files.npz_file import read_npz
-from t2t_keras.importing.marian_settings import Settings
+from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.marian_vocabulary import SUFFIXES, read_vocabulary
 from t2t_keras.importing.sentencepiece_models import sentencepiece_fields
+from t2t_keras.importing.settings import Settings, require
 from t2t_keras.importing.tensors import Tensors
 
 SETTINGS = "special:model.yml"
-ACTIVATIONS = ("relu", "swish", "gelu")
+ACTIVATIONS = ("swish", "relu", "gelu")
 # {(transformer-preprocess, -postprocess, -postprocess-top), without dropout: whether pre-norm}
 NORMS = {("", "an", ""): False, ("n", "a", "n"): True}
-# {setting: values of the paper's model}. Other values are rejected.
+# {setting: values of the paper's model, with the default first}. Other values are rejected.
 REQUIRED = {
     "type": ("transformer",),
-    "transformer-decoder-autoreg": ("", "self-attention"),
-    "transformer-postprocess-emb": ("", "d"),
+    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-postprocess-emb": ("d", ""),
     "transformer-ffn-activation": ACTIVATIONS,
-    "transformer-ffn-depth": ("", "2"),
-    "transformer-decoder-ffn-depth": ("", "0", "2"),
-    "transformer-attention-mask": ("", "default"),
-    "lemma-dim-emb": ("", "0"),
-    "transformer-no-projection": ("", "false"),
-    "transformer-pool": ("", "false"),
-    "transformer-disable-position-embeddings": ("", "false"),
-    "ulr": ("", "false"),
-    "right-left": ("", "false"),
+    "transformer-ffn-depth": (2,),
+    "transformer-decoder-ffn-depth": (0, 2),
+    "transformer-attention-mask": ("default",),
+    "lemma-dim-emb": (0,),
+    "transformer-no-projection": (False,),
+    "transformer-pool": (False,),
+    "transformer-disable-position-embeddings": (False,),
+    "ulr": (False,),
+    "right-left": (False,),
 }
 OUTPUTS = "decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"  # the second in early versions
 
@@ -74,7 +78,7 @@ class MarianFolder:
         if SETTINGS not in tensors:
             raise ValueError(f"{path} is not a model of Marian: it has no {SETTINGS}")
         text = tensors.pop(SETTINGS).stored().tobytes().rstrip(b"\0")
-        self.settings = Settings(text, f"{SETTINGS} in {path}")
+        self.settings = read_yaml(text, f"{SETTINGS} in {path}")
         # Marian stores vectors as [1, size].
         tensors = {
             name: tensor.reshaped(*tensor.shape[1:]) if tensor.shape[:1] == (1,) else tensor
@@ -90,10 +94,10 @@ class MarianFolder:
             names = ", ".join(path.name for path in found)
             raise ValueError(f"{self.folder} must have one file decoder.yml. It has: {names}")
         text = found[0].read_bytes() if found else b""
-        return Settings(text, found[0] if found else "decoder.yml")
+        return read_yaml(text, found[0] if found else "decoder.yml")
 
     def model_path(self):
-        named = self.decoder.list("models")
+        named = strings(self.decoder, "models")
         if len(named) > 1:
             raise ValueError(
                 f"{self.decoder.origin} names several models, an ensemble. Import each of them "
@@ -120,9 +124,9 @@ class MarianFolder:
     def refuse_foreign(self):
         settings = self.settings
         for name, allowed in REQUIRED.items():
-            require(settings.origin, name, settings.text(name), allowed)
+            require(settings.origin, name, settings.get(name, allowed[0]), allowed)
         operations = [
-            settings.text(f"transformer-{name}").replace("d", "")
+            str(settings.get(f"transformer-{name}", "")).replace("d", "")
             for name in ("preprocess", "postprocess", "postprocess-top")
         ]
         if tuple(operations) not in NORMS:
@@ -132,47 +136,38 @@ class MarianFolder:
                 f"{', '.join(map(repr, operations))}, without d"
             )
         self.pre_norm = NORMS[tuple(operations)]
-        if len(settings.list("dim-vocabs")) > 2:
+        if len(settings.checked(check_list, "dim-vocabs", [])) > 2:
             raise ValueError(f"{settings.origin}: models with several sources are not imported")
 
     def imported(self):
         settings = self.settings
         matrices = self.matrices()
         source, target, output = matrices
-        orders, texts, notes = self.vocabularies(source, target)
-        is_shared = source is target and texts[0] == texts[1]
-        if is_shared:
-            texts[0] = texts[1]
-        no_bias = settings.flag("transformer-no-bias") or settings.flag("transformer-no-affine")
+        texts, notes = self.vocabularies(source, target)
+        no_bias = self.flag("transformer-no-bias") or self.flag("transformer-no-affine")
         converter = Converter(self.tensors, names_of(self.pre_norm), optional=no_bias)
-        tied = settings.numbers("transformer-tied-layers")
-        heads = settings.number("transformer-heads", 8)
-        layers = [settings.number(name, 6) for name in ("enc-depth", "dec-depth")]
-        converter.blocks(target.shape[1], heads, self.pre_norm, layers=layers, numbers=tied)
-        bias = "decoder_ff_logit_out_b"
-        if settings.flag("output-omit-bias"):
-            bias = self.tensors.find(bias, output.shape[0])
-        else:
-            bias = self.tensors.take(bias, output.shape[0])
-        converter.embeddings(matrices, orders, is_shared, bias)
-        converter.positions([self.tensors.find("Wpos", None, target.shape[1])] * 2)
-        learned = "Wpos" in self.tensors
-        if not learned:
-            converter.settings["positions"] = "concatenated"
+        tied = settings.checked(check_list, "transformer-tied-layers", [])
+        heads = settings.checked(check_integer, "transformer-heads", 8)
+        converter.blocks(target.shape[1], heads, self.pre_norm, numbers=tied)
+        take = self.tensors.find if self.flag("output-omit-bias") else self.tensors.take
+        converter.embeddings(matrices, texts, take("decoder_ff_logit_out_b", output.shape[0]))
+        learned = converter.positions(["Wpos", "Wpos"])
         return converter.imported(
             "Marian",
-            texts,
             self.search(),
             notes,
-            activation=settings.text("transformer-ffn-activation"),
+            activation=settings.get("transformer-ffn-activation", ACTIVATIONS[0]),
             norm_epsilon=1e-6,
             # With learned positions, Marian does not multiply embeddings by √d_model.
             embedding_scale=1.0 if learned else None,
         )
 
+    def flag(self, name):
+        return self.settings.checked(check_boolean, name, False)
+
     def matrices(self):
         """Returns the matrices of source, target and output. Tied matrices are the same object."""
-        take, flag = self.tensors.take, self.settings.flag
+        take, flag = self.tensors.take, self.flag
         tied_all = flag("tied-embeddings-all")
         if tied_all or flag("tied-embeddings-src"):
             source = target = take("Wemb", None, None)
@@ -186,8 +181,8 @@ class MarianFolder:
         return source, target, take(new, *target.shape)
 
     def vocabularies(self, *matrices):
-        """Returns the `Ids` and the `Pieces` of source and target, and notes for the user."""
-        named = self.decoder.list("vocabs")
+        """Returns the `Pieces` of source and target, and notes for the user."""
+        named = strings(self.decoder, "vocabs")
         paths = [self.file(name) for name in named]
         if not named:
             expected = (
@@ -196,7 +191,7 @@ class MarianFolder:
             )
             paths = find_vocabularies(self.folder, SUFFIXES, expected)
         read = {path: read_vocabulary(path) for path in paths}
-        orders, texts, notes = [], [], []
+        texts, notes = [], []
         for side, path, matrix in zip(SIDES, (paths[0], paths[-1]), matrices, strict=True):
             vocabulary, rows = read[path], matrix.shape[0]
             note = (
@@ -210,24 +205,40 @@ class MarianFolder:
                 )
             if len(vocabulary.names) != rows:
                 notes.append(note)
-            order, text = vocabulary.in_our_order(rows)
+            text = vocabulary.pieces(rows)
             if text.model is None:
                 fields = sentencepiece_fields(self.folder, side, text.pieces)
                 text = dataclasses.replace(text, **fields)
-            orders.append(order)
             texts.append(text)
-        return orders, texts, notes
+        return texts, notes
 
     def search(self):
         """Returns changes to the `SearchConfig`. Marian's default is no length penalty."""
-        decoder, text = self.decoder, self.decoder.text("normalize", "0")
-        try:
-            alpha = float({"true": "1", "false": "0"}.get(text.lower(), text))
-        except ValueError as error:
-            raise decoder.wrong("normalize", "a number") from error
-        search = {"alpha": alpha, "penalty": "marian"}
-        if not decoder.flag("allow-unk"):
+        setting = self.decoder.checked
+        alpha = setting(check_not_negative, "normalize", 0.0)
+        search = {"alpha": float(alpha), "penalty": "marian"}
+        if not setting(check_boolean, "allow-unk", False):
             search["banned"] = (3,)
-        if beam := decoder.number("beam-size"):
+        if beam := setting(check_integer, "beam-size", 0, at_least=0):
             search["beam"] = beam
         return search
+
+
+def read_yaml(text, origin):
+    """Returns the `Settings` in the contents of a YAML file."""
+    with reading(origin, "YAML file"):
+        values = yaml.safe_load(text)
+    return Settings(values if isinstance(values, dict) else {}, origin)
+
+
+def strings(settings, name):
+    """Returns a setting as a list of strings: none, one or several."""
+    value = settings.get(name, [])
+    value = value if isinstance(value, list) else [value]
+    check_list(name, value)
+    return [str(each) for each in value if each]
+
+
+def check_list(name, value):
+    if not isinstance(value, list):
+        raise ValueError(f"`{name}` must be a list. Received: {name}={value!r}")

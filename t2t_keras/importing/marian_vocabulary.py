@@ -14,8 +14,7 @@ import yaml
 
 from t2t_keras.importing.accompanying_files import read_lines
 from t2t_keras.importing.files.whole_file import reading
-from t2t_keras.importing.ids import ABSENT, Ids
-from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.ids import Ids
 from t2t_keras.importing.sentencepiece_models import read_sentencepiece
 
 SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
@@ -33,17 +32,15 @@ class Vocabulary(NamedTuple):
     unknown: int  # id of the unknown token
     model: bytes | None = None  # contents of the SentencePiece model
 
-    def in_our_order(self, size):
-        """Returns (`Ids`, `Pieces`) for the first `size` ids.
+    def pieces(self, size):
+        """Returns the `Pieces` of the first `size` ids.
 
         Some models have ids without a token. Such an id gets a name that no text contains.
         """
-        order = Ids(size, ABSENT, ABSENT, self.end, self.unknown)
         names = [self.names.get(id, f"<unused {id}>") for id in range(size)]
-        pieces = Pieces(order.ordered(names))
-        if self.model is not None:
-            pieces.kind, pieces.model = "sentencepiece", self.model
-        return order, pieces
+        kind = "tokens" if self.model is None else "sentencepiece"
+        ids = Ids(size, end=self.end, unknown=self.unknown)
+        return ids.pieces(names, kind=kind, model=self.model)
 
 
 def read_vocabulary(path):

@@ -4,11 +4,11 @@ import re
 
 from t2t_keras.checks import check_boolean, check_integer
 from t2t_keras.importing.accompanying_files import find_vocabularies, read_lines
-from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names, require
+from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names
 from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Pieces
 from t2t_keras.importing.sentencepiece_models import sentencepiece_fields
+from t2t_keras.importing.settings import require
 from t2t_keras.importing.tensors import Tensors
 
 CHECKPOINTS = "ckpt-*.index"
@@ -97,11 +97,8 @@ class OpenNMTTFFolder:
         source = take(SOURCE, None, None)
         d_model = source.shape[1]
         target = find(TARGET, None, d_model) or source
-        texts, orders = self.vocabularies(source.shape[0], target.shape[0])
+        texts = self.vocabularies(source.shape[0], target.shape[0])
         texts[0].begin = source_begin
-        is_shared = source is target and texts[0] == texts[1]
-        if is_shared:
-            texts[0] = texts[1]
         has_bias = f"{FIRST}/linear_queries/bias" in self.tensors
         converter = Converter(self.tensors, names_of(self.pre_norm))
         heads = self.heads(num_heads)
@@ -109,14 +106,11 @@ class OpenNMTTFFolder:
         output = find(f"{OUTPUT}/kernel", d_model, target.shape[0])
         matrices = source, target, target if output is None else output.transposed
         bias = find(f"{OUTPUT}/bias", target.shape[0])
-        converter.embeddings(matrices, orders, is_shared, bias)
-        tables = [
-            find(f"model/{stack}/position_encoder/embedding", None, d_model) for stack in STACKS
-        ]
+        converter.embeddings(matrices, texts, bias)
+        tables = [f"model/{stack}/position_encoder/embedding" for stack in STACKS]
         # OpenNMT-tf counts positions from 1; row 0 is not used.
-        if not converter.positions([table and table.rows(1, table.shape[0]) for table in tables]):
+        if not converter.positions(tables, unused=1, offset=1):
             self.check_sinusoids()
-            converter.settings |= {"positions": "concatenated", "position_offset": 1}
         notes = []
         if not self.description:
             notes.append(f"no {DESCRIPTION}: the activation is taken to be ReLU")
@@ -127,7 +121,6 @@ class OpenNMTTFFolder:
             )
         return converter.imported(
             "OpenNMT-tf",
-            texts,
             {"alpha": 0.0},
             notes,
             activation=self.activation(),
@@ -136,13 +129,13 @@ class OpenNMTTFFolder:
         )
 
     def vocabularies(self, *rows_of_sides):
-        """Returns the `Pieces` and the `Ids` of source and target."""
+        """Returns the `Pieces` of source and target."""
         expected = (
             "the vocabulary of the model's training as one file vocab.txt, or two with the names "
             "src-vocab.txt and tgt-vocab.txt"
         )
         paths = find_vocabularies(self.folder, SUFFIXES, expected)
-        texts, orders = [], []
+        texts = []
         for side, path, rows in zip(SIDES, (paths[0], paths[-1]), rows_of_sides, strict=True):
             tokens = read_lines(path)
             if tokens[: len(SPECIAL)] != SPECIAL:
@@ -159,11 +152,10 @@ class OpenNMTTFFolder:
             unknown = "<unk>"
             while unknown in tokens:
                 unknown = f"<{unknown}>"
-            order = Ids(rows, *range(len(SPECIAL)), unknown=rows - 1)
-            pieces = order.ordered([*tokens, unknown])
-            orders.append(order)
-            texts.append(Pieces(pieces, **sentencepiece_fields(self.folder, side, pieces)))
-        return texts, orders
+            ids = Ids(rows, *range(len(SPECIAL)), unknown=rows - 1)
+            fields = sentencepiece_fields(self.folder, side, tokens)
+            texts.append(ids.pieces([*tokens, unknown], **fields))
+        return texts
 
     def heads(self, given):
         """Returns the number of heads, which the checkpoint does not contain."""

@@ -2,7 +2,7 @@
 
 import re
 
-from t2t_keras.importing.converter import SIDES, STACKS, Converter, Names, require
+from t2t_keras.importing.converter import SIDES, Converter, Names
 from t2t_keras.importing.files.tensor2tensor_files import (
     read_hparams,
     read_vocabularies,
@@ -10,7 +10,7 @@ from t2t_keras.importing.files.tensor2tensor_files import (
 )
 from t2t_keras.importing.files.tf_checkpoint import checkpoint_prefix, read_checkpoint
 from t2t_keras.importing.ids import Ids
-from t2t_keras.importing.imported import Pieces
+from t2t_keras.importing.settings import require
 from t2t_keras.importing.tensors import Tensor, Tensors, concatenated
 
 # {setting: values of the paper's model}. Other values are rejected.
@@ -115,13 +115,7 @@ class Tensor2TensorFolder:
         pieces = read_vocabularies(self.folder, source.shape[0], target.shape[0], divisor)
         # In tensor2tensor, id 0 is padding and id 1 is the end token. It has no begin token and no
         # unknown token.
-        orders = [Ids(matrix.shape[0], padding=0, end=1) for matrix in (source, target)]
-        texts = [
-            Pieces(order.ordered(side), kind="subwords")
-            for order, side in zip(orders, pieces, strict=True)
-        ]
-        if pieces[0] is pieces[1]:
-            texts[0] = texts[1]
+        texts = [Ids(len(side), padding=0, end=1).pieces(side, kind="subwords") for side in pieces]
         notes = []
         embedded = source
         if table := self.tensors.find("target_space_embedding/kernel", None, d_model):
@@ -136,19 +130,12 @@ class Tensor2TensorFolder:
                 f"{self.folder} has no target spaces. Received: target_space={target_space}"
             )
         converter = Converter(self.tensors, names_of(self.pre_norm))
-        depth = hparams.get("num_hidden_layers")  # flags.txt may omit it
-        layers = [hparams.get(f"num_{stack}_layers") or depth for stack in STACKS]
-        layers = layers if all(layers) else ()
-        heads = hparams.get("num_heads")
-        converter.blocks(d_model, heads, self.pre_norm, attention_bias=False, layers=layers)
-        converter.embeddings((embedded, target, output), orders, embedded is target)
-        names = [f"{side}_positional_embedding" for side in ("inputs", "targets")]
-        find = self.tensors.take if hparams.get("pos") == "emb" else self.tensors.find
-        if not converter.positions([find(name, None, d_model) for name in names]):
-            converter.settings["positions"] = "concatenated"
+        converter.blocks(d_model, hparams.get("num_heads"), self.pre_norm, attention_bias=False)
+        converter.embeddings((embedded, target, output), texts)
+        tables = [f"{side}_positional_embedding" for side in ("inputs", "targets")]
+        converter.positions(tables, required=hparams.get("pos") == "emb")
         return converter.imported(
             "tensor2tensor",
-            texts,
             {"beam": 4, "alpha": 0.6, "extra_length": 50},
             notes,
             embedding_scale=None if scaled else 1.0,

@@ -126,7 +126,7 @@ def test_sentencepiece_models_beside_a_vocabulary_split_the_text(tmp_path):
     imported = read(folder)
     assert imported.source.kind == imported.target.kind == "sentencepiece"
     assert (imported.source.model, imported.target.model) == models
-    assert imported.config.source_vocab_size == 13
+    assert imported.config.source_vocab_size is None  # one matrix
 
 
 def test_a_sentencepiece_vocabulary_has_the_ids_of_its_pieces(tmp_path):
@@ -163,9 +163,8 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         *(({"settings": {name: "other"}}, f"has {name}='other'. Models") for name in SINGLE),
         ({"settings": {**PRE, "transformer-postprocess-top": '""'}}, "'n', 'a', ''"),
         ({"settings": {"dim-vocabs": "[11, 11, 11]"}}, "several sources"),
-        ({"settings": {"tied-embeddings-all": "perhaps"}}, "embeddings-all must be true or false"),
+        ({"settings": {"tied-embeddings-all": "perhaps"}}, "embeddings-all` must be True or False"),
         ({"settings": SEPARATE}, "no tensor encoder_Wemb"),
-        ({"settings": {"enc-depth": 1}}, r"has 2 \+ 1 layers .* its settings say 1 \+ 1"),
         ({"model": MODEL | {"Wemb": np.array([{}])}}, "Wemb.npy holds object"),
         ({"files": {"vocab.de.yml": "a: 0"}}, "vocab.source.yml.* has: vocab.de.yml, vocab.yml"),
         ({"files": {"vocab.yml": "a: 5"}}, "check that it belongs to the model"),

@@ -68,10 +68,10 @@ def test_old_names_and_unused_ids_stand_for_end_and_unknown(tmp_path, lines):
 )
 def test_the_order_of_pieces(tmp_path, lines, size, pieces, theirs):
     path = write(tmp_path / "vocab.yml", lines)
-    order, found = read_vocabulary(path).in_our_order(size)
+    found = read_vocabulary(path).pieces(size)
     assert found.pieces[2:] == ["</s>", "<unk>", *pieces]
     assert len(set(found.pieces)) == len(found.pieces) == size + 2
-    assert order.theirs.tolist() == [-1, -1, *theirs]
+    assert found.ids.theirs.tolist() == [-1, -1, *theirs]
 
 
 @pytest.mark.parametrize(
