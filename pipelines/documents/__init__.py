@@ -69,9 +69,6 @@ def read_document(path, data, options):
     try:
         if data.startswith(b"\xd0\xcf\x11\xe0"):
             raise DocumentError("it has a password or a format of Office 2003. Save it without")
-        if data.startswith(b"PK\x03\x04") != (kind is ZipDocument):
-            is_not = "is not" if kind is ZipDocument else "is"
-            raise DocumentError(f"it {is_not} a ZIP file, unlike a {suffix} file")
         document = kind(data)
         read(document, options)
         return document

@@ -17,9 +17,10 @@ def read_xliff(document, options):
     is_old = root.attributes.get("version", "1").startswith("1")
     review = "needs-review-translation" if is_old else "initial"
     state = "translated" if options.final else review
-    for unit in units_of(root, "trans-unit" if is_old else "segment", document):
+    for unit in root.find("trans-unit" if is_old else "segment"):
         source, target = unit.child("source"), unit.child("target")
-        if source is None:
+        document.skipped['marked translate="no"'] += not unit.translated
+        if source is None or not unit.translated:
             continue
         states = {each.attributes.get("state") for each in (unit, target) if each}
         is_done = unit.attributes.get("approved") == "yes" or not DONE.isdisjoint(states)
@@ -35,32 +36,20 @@ def read_xliff(document, options):
             set_attribute(document, element, name, options.target)
 
 
-def units_of(element, name, document):
-    """Yields the elements with a name whose text may be translated."""
-    for child in element.elements:
-        if child.attributes.get("translate") == "no":
-            count = len([*child.find(name)]) or child.name == name
-            document.skipped['marked translate="no"'] += count
-        elif child.name == name:
-            yield child
-        else:
-            yield from units_of(child, name, document)
-
-
 def read_tmx(document, options):
     """Reads a translation memory; units without a `<tuv>` in the target language get one."""
     root = root_of(document, "tmx")
     if not options.target:
         raise DocumentError("a TMX file names languages. Give the target language with --to")
-    header = root.child("header")
-    first = header.attributes.get("srclang", "*all*") if header else "*all*"
+    header = root.child("header") or root
     for unit in root.find("tu"):
         variants = {
             main_part(each.attributes.get("lang", "")): each
             for each in unit.find("tuv")
             if each.child("seg")
         }
-        wanted = main_part(options.source or unit.attributes.get("srclang", first))
+        languages = header.attributes | unit.attributes
+        wanted = main_part(options.source or languages.get("srclang", ""))
         source = variants.get(wanted) or next(iter(variants.values()), None)
         target = variants.get(main_part(options.target))
         if source:
@@ -103,12 +92,11 @@ def add(document, options, source, target, after, before, behind, is_done=False)
 def fill(inline, element, text):
     """Adds the content of an element to an `Inline`."""
     for child in element.children:
-        is_kept = child.attributes.get("translate") == "no"
         if child.name is None:
             inline.text(child.text)
-        elif child.name in CODES or is_kept:
-            code = text[child.start : child.end]
-            inline.code(lambda code=code: code, child.name == "ph" or is_kept)
+        elif child.name in CODES or not child.translated:
+            is_shown = child.name == "ph" or not child.translated
+            inline.code(text[child.start : child.end], is_shown)
         else:
             with inline.element(text[child.start : child.inside], text[child.after : child.end]):
                 fill(inline, child, text)

@@ -169,13 +169,9 @@ def held(text, pattern):
     Returns:
         The text, and a function that restores the matches in its translation.
     """
-    found = []
-
-    def hold(match):
-        found.append(match[0])
-        return f"{{__{len(found) - 1}__}}"
-
-    held_text = re.sub(f"{pattern}|{HOLDER}", hold, text)
+    pattern, index = re.compile(f"{pattern}|{HOLDER}"), itertools.count()
+    found = [match[0] for match in pattern.finditer(text)]
+    held_text = pattern.sub(lambda match: f"{{__{next(index)}__}}", text)
     return held_text, lambda new: re.sub(HOLDER, lambda match: found[int(match[0][3:-3])], new)
 
 

@@ -25,7 +25,7 @@ class Inline:
     def text(self, text):
         for index, part in enumerate(re.split(f"({HOLDER}|{TAG.pattern})", text)):
             if index % 2:  # text that looks like a placeholder or a tag
-                self.code(part, part[0] == "{")
+                self.code(lambda escape, part=part: escape(part), part[0] == "{")
             elif part:
                 self.parts.append(part)
 
@@ -33,7 +33,7 @@ class Inline:
         """Adds markup that encloses nothing.
 
         Args:
-            written: function that returns the markup, or a string that is escaped.
+            written: the markup, or a function of `escape` that returns it.
             is_shown: whether a reader sees it as a word, such as code or a variable.
         """
         self.parts.append((SHOWN if is_shown else EMPTY, len(self.tags)))
@@ -78,5 +78,5 @@ class Inline:
                     opened.append((*tag[:2], tag[2] or opened[-1][2]))
                     written.append(tag[0])
                 else:
-                    written.append(tag if callable(tag) else opened[-1][2](tag))
+                    written.append(tag(opened[-1][2]) if callable(tag) else tag)
         return "".join(each() if callable(each) else each for each in written)

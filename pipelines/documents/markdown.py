@@ -5,7 +5,7 @@ import re
 from pipelines.documents.document import DocumentError
 from pipelines.documents.inline import Inline
 
-FRONT = re.compile(r"\A---\r?\n.*?\r?\n(?:---|\.\.\.)\r?\n", re.S)
+FRONT = re.compile(r"\A(?:---\r?\n.*?\r?\n(?:---|\.\.\.)\r?\n)?", re.S)
 TITLES = re.compile(r"^(?:title|description|summary|subtitle):[ \t]*([\"']?)(.+?)\1[ \t\r]*$", re.M)
 CODE = r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)"
 INSIDE = r"(?>\\.|`[^`]*`|\*\*[^*]+\*\*|.)"  # what stands between two marks of emphasis
@@ -33,9 +33,7 @@ def read_markdown(document, options):
         from markdown_it import MarkdownIt
     except ImportError:
         raise DocumentError("Markdown needs pip install 't2t-keras[documents]'") from None
-    text = document.text
-    front = FRONT.match(text)
-    at = front.end() if front else 0
+    text, at = document.text, FRONT.match(document.text).end()
     for match in TITLES.finditer(text, 0, at):
         document.add_text(*match.span(2))
     starts = [at, *(each.end() for each in re.compile(r"\r\n?|\n").finditer(text, at)), len(text)]
@@ -91,5 +89,5 @@ def fill(inline, content):
             with inline.element(content[match.start() : start], content[end:at]):
                 fill(inline, match[inner])
         else:
-            inline.code(lambda raw=match[0]: raw, bool(match["shown"]))
+            inline.code(match[0], bool(match["shown"]))
     inline.text(content[at:].replace("\n", " "))

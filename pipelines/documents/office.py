@@ -128,11 +128,9 @@ class Paragraph:
                 with self.inline.element(*(partial(self.document.between, *end) for end in ends)):
                     self.fill(inner)
             elif node.name not in OBSOLETE:
-                self.inline.code(partial(self.code, node, before, after))
+                between = partial(self.document.between, node.start, node.end)
+                self.inline.code(lambda _, between=between: before + between() + after)
                 self.search(node)
-
-    def code(self, node, before, after):
-        return before + self.document.between(node.start, node.end) + after
 
     def fill_text(self, node, before, after):
         opening = self.source[node.start : node.inside]

@@ -2,7 +2,7 @@
 
 import re
 
-from pipelines.documents.document import DocumentError, kind_of, unit_of
+from pipelines.documents.document import DocumentError, Unit, has_letters, kind_of
 
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 FIELD = re.compile(
@@ -29,28 +29,27 @@ def read_po(document, options):
             if fields and value_of(fields["msgid"]):  # an empty msgid is the header's
                 add_entry(document, *entry.span(), fields, options)
         at = end
-    if "msgid" not in text:
-        raise DocumentError("it has no msgid")
 
 
 def add_entry(document, start, end, fields, options):
-    source, plural = (value_of(fields.get(name)) for name in ("msgid", "msgid_plural"))
+    source, plural = value_of(fields["msgid"]), fields.get("msgid_plural")
     targets = [field for name, field in fields.items() if name.startswith("msgstr")]
     line_break = "\r\n" if "\r\n" in document.text[start:end] else "\n"
     marks = MARKS.search(document.text, start, end)
     flags = re.findall(r"[^\s,]+", marks[1]) if marks else []
-    if any(map(value_of, targets)) and "fuzzy" not in flags and not options.retranslate:
-        document.skipped["translated already"] += 1
+    is_done = any(map(value_of, targets)) and "fuzzy" not in flags and not options.retranslate
+    if is_done or not has_letters(source):
+        document.skipped["translated already" if is_done else "without letters"] += 1
         return
     for index, field in enumerate(targets):
-        text = plural if plural and (index or len(targets) == 1) else source
+        text = value_of(plural) if plural and (index or len(targets) == 1) else source
 
         def written(new, source=text):
             before = "\n" * (source.startswith("\n") and not new.startswith("\n"))
             after = "\n" * (source.endswith("\n") and not new.endswith("\n"))
             return quoted(before + new + after, line_break)
 
-        document.add(*field.span(2), unit_of(text, kind_of(text)), written, keeps=False)
+        document.add(*field.span(2), Unit(text, kind_of(text)), written, keeps=False)
     wanted = [each for each in flags if each != "fuzzy"]
     wanted = wanted if options.final else ["fuzzy", *wanted]
     if {*wanted} != {*flags}:
@@ -60,9 +59,7 @@ def add_entry(document, start, end, fields, options):
 
 
 def value_of(field):
-    """Returns the string of a field, decoded; None if there is no field."""
-    if field is None:
-        return None
+    """Returns the string of a field, decoded."""
     inner = "".join(each[1:-1] for each in re.findall(STRING, field[2]))
     return re.sub(r"\\(.)", lambda match: ESCAPES.get(match[1], match[1]), inner)
 

@@ -11,6 +11,7 @@ from pipelines.markup.markup_tokens import IN_TEXT, MarkupTokenizer
 
 SHOWN = {"alt", "title", "placeholder", "aria-label", "aria-description", "summary"}
 DESCRIPTIONS = {"description", "og:title", "og:description", "twitter:title", "twitter:description"}
+LANGUAGES = {"lang", "xml:lang"}
 METADATA = {".opf": ("title", "description", "subject"), ".ncx": ("text",)}  # of EPUB
 BREAK = re.compile(rf"{TAG.pattern}|(?:(?<!\s)\s+)?\n\s*")
 
@@ -18,7 +19,7 @@ BREAK = re.compile(rf"{TAG.pattern}|(?:(?<!\s)\s+)?\n\s*")
 def read_html(document, options):
     tokens, at = MarkupTokenizer("html", IN_TEXT).tokens(document.text), 0
     for token in tokens:
-        if TAG.fullmatch(token.raw):
+        if "=" in token.raw and TAG.fullmatch(token.raw):
             add_attributes(document, token.raw, at, options.target)
         at += len(token.raw)
     at = 0
@@ -32,22 +33,22 @@ def add_attributes(document, tag, at, language):
     """Adds the places of the attributes of a tag that are translated, and of a page's language."""
     found = {match[1].lower(): match for match in ATTRIBUTE.finditer(tag, 1)}
     values = {name: html.unescape("".join(match.groups("")[1:])) for name, match in found.items()}
-    if tag.lower().startswith("<html") and language:
-        for name in ("lang", "xml:lang"):
-            if values.get(name):
-                start, end = found[name].span(found[name].lastindex)
-                document.replace(at + start, at + end, language)
     shown = set(SHOWN)
-    if tag.lower().startswith("<meta"):
+    if tag.lower().startswith("<html") and language:
+        shown = LANGUAGES
+    elif tag.lower().startswith("<meta"):
         kinds = {values.get("name", "").lower(), values.get("property", "").lower()}
         shown = {"content"} if DESCRIPTIONS & kinds else set()
     elif values.get("type", "").lower() in ("submit", "button", "reset"):
         shown.add("value")
     for name in shown & {name for name in values if values[name]}:
-        start, end = found[name].span(found[name].lastindex)
-        is_bare = found[name].lastindex == 4  # without quotes, which it gets
-        written = (lambda new: f'"{html.escape(new)}"') if is_bare else html.escape
-        document.add_text(at + start, at + end, values[name], written)
+        start, end = (at + offset for offset in found[name].span(found[name].lastindex))
+        if name in LANGUAGES:
+            document.replace(start, end, language)
+        elif found[name].lastindex == 4:  # without quotes, which it gets
+            document.add_text(start, end, values[name], lambda new: f'"{html.escape(new)}"')
+        else:
+            document.add_text(start, end, values[name], html.escape)
 
 
 def add_segment(document, at, raw):

@@ -5,7 +5,7 @@ import re
 from xml.parsers import expat
 
 from pipelines.documents.document import DocumentError
-from pipelines.markup.html_elements import ATTRIBUTE
+from pipelines.markup.html_elements import ATTRIBUTE, translation_choice
 
 TOKEN = re.compile(
     r"<!\[CDATA\[(?P<data>.*?)\]\]>|<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>"
@@ -23,10 +23,13 @@ class Node:
         start, inside, after, end: offsets of the start tag, the content, the end tag, and of what
             follows the element. For `<a/>`, the last three are equal.
         children: `Node`s, in order.
+        translated: False in an element with `translate="no"`.
     """
 
-    def __init__(self, name, start, inside, rest="", text=""):
+    def __init__(self, name, start, inside, rest="", text="", translated=True):
         self.name, self.rest, self.own_text, self.children = name, rest, text, []
+        choice = translation_choice(rest)
+        self.translated = translated if choice is None else choice
         self.start, self.inside, self.after, self.end = start, inside, inside, inside
 
     @property
@@ -74,22 +77,16 @@ def root_of(document, *names):
     parser.Parse(document.text.encode(), True)  # fails if the file is not well-formed
     stack = [Node("", 0, 0)]
     for match in TOKEN.finditer(document.text):
-        start, end = match.span()
-        siblings = stack[-1].children
-        text = match["data"] if match["text"] is None else html.unescape(match["text"])
-        if text is not None and siblings and siblings[-1].name is None:
-            siblings[-1].own_text += text
-            siblings[-1].end = end
-        elif text is not None:
-            siblings.append(Node(None, start, end, text=text))
-        elif match["close"]:
+        text = html.unescape(match["text"] or "") or match["data"]
+        if match["close"]:
             element = stack.pop()
-            element.after, element.end = start, end
-        else:
-            name = (match["name"] or "").rpartition(":")[2]
-            siblings.append(Node(name, start, end, match["rest"] or ""))
-            if name and not match["rest"].endswith("/"):
-                stack.append(siblings[-1])
+            element.after, element.end = match.span()
+            continue
+        name = None if text else (match["name"] or "").rpartition(":")[2]
+        node = Node(name, *match.span(), match["rest"] or "", text or "", stack[-1].translated)
+        stack[-1].children.append(node)
+        if name and not node.rest.endswith("/"):
+            stack.append(node)
     root = next(each for each in stack[0].elements if each.name)
     if names and root.name not in names:
         raise DocumentError(f"it is not {names[0].upper()}: it begins with <{root.name}>")

@@ -41,6 +41,6 @@ def report_of(path, output, document, seconds):
         "output": str(output),
         "segments": len(document.units),
         "words": sum(len(unit.text.split()) for unit in document.units),
-        "skipped": document.skipped,
+        "skipped": +document.skipped,  # without reasons that do not occur
         "seconds": round(seconds, 2),
     }

@@ -84,10 +84,7 @@ def files_to_translate(output):
         raise ValueError("two documents have the same name. Translate them to different folders")
     for path, written in files.items():
         if written.suffix.lower() != path.suffix.lower():
-            raise ValueError(
-                f"the translation of {path} is a {path.suffix} file, too. Received: "
-                f"--output={output}"
-            )
+            raise ValueError(f"the translation of {path} is a {path.suffix} file, not {written}")
     return files
 
 

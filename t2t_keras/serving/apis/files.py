@@ -27,10 +27,8 @@ class Files:
 
     async def translated(self, name, data, source, target, connection):
         """Translates a file and returns the name under which it is kept."""
-        own = Options(source=source or "", target=target)
-        document = await self.answering.run(
-            connection.client, False, read_document, PurePosixPath(name), data, own
-        )
+        arguments = PurePosixPath(name), data, Options(source or "", target)
+        document = await self.answering.run(connection.client, False, read_document, *arguments)
         if len(document.units) > self.limits.max_segments:
             raise Refusal(
                 413,
@@ -61,8 +59,7 @@ class Files:
         name = request.match_info["file"]
         if name not in self.kept:
             raise Refusal(404, "There is no such file. Files are kept for 30 minutes")
-        shown = quote(name.partition(".")[2])
-        disposition = f"attachment; filename*=UTF-8''{shown}"
+        disposition = f"attachment; filename*=UTF-8''{quote(name.partition('.')[2])}"
         return web.Response(
             body=self.kept[name][1],
             content_type="application/octet-stream",
