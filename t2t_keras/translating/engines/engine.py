@@ -10,7 +10,7 @@ from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.translating.exports import RECORD, unusable, verified_record
 from t2t_keras.translating.languages import languages_of
 
-FEW_ROWS = 4  # maximum rows for which a small model uses one thread, and a draft proposes tokens
+FEW_ROWS = 4  # maximum rows for which a draft proposes tokens
 
 
 def not_a_draft(draft, engine):

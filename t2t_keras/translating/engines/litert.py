@@ -5,23 +5,25 @@ all options of a run except trees, with beams up to the exported width.
 """
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
+from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search import BeamSearch
 from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
-from t2t_keras.decoding.rows import PADDING, Rows
+from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import METHODS, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.formats import LITERT_MODEL, STEPS
 from t2t_keras.ops import on_numpy
 from t2t_keras.translating.engines.engine import FEW_ROWS, Engine, Unsupported, not_a_draft
-from t2t_keras.translating.engines.litert_model import loaded_models, model_for
+from t2t_keras.translating.engines.litert_model import loaded_models
 from t2t_keras.translating.exports import RECORD, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
 
@@ -53,6 +55,7 @@ class LiteRTEngine(Engine):
             )
         path = self.folder / LITERT_MODEL
         self.models = loaded_models(path, self.layout, self.longest, threads)
+        self.threads = ThreadPoolExecutor(len(self.models), thread_name_prefix="search")
         self.lock = threading.Lock()  # a program has one set of inputs
 
     def align_with(self, head):
@@ -87,38 +90,56 @@ class LiteRTEngine(Engine):
             )
 
     def search(self, rows):
-        source, config = np.asarray(rows.source, "int32"), self.config
+        """Divides the rows among the models, which search at the same time."""
+        rows = rows._replace(source=np.asarray(rows.source, "int32"))
+        count = max(min(len(self.models), len(rows.source)), 1)
+        parts = [
+            Rows(*(each if each is None else each[first::count] for each in rows))
+            for first in range(count)
+        ]
+        with self.lock:
+            if self.proposes(rows):
+                model, config = self.models[0], self.config
+                return drafted(model, self.draft, config, rows.source, self.longest)
+            found = [*self.threads.map(self.searched, self.models, parts)]
+        return Hypotheses(*(interleaved(each) for each in zip(*found, strict=True)))
+
+    def proposes(self, rows):
+        """Returns whether the draft proposes tokens for these rows."""
+        config, width = self.config, rows.source.shape[1]
+        last = width + config.extra_length + STEPS  # a position that may be read
+        is_short = self.longest is None or last <= self.longest
+        is_plain = rows.prefix is None and rows.phrases is None and not config.constrained
+        is_greedy = config.method == "beam" and config.beam == 1 and is_plain
+        return bool(self.draft) and is_greedy and is_short and len(rows.source) <= FEW_ROWS
+
+    def searched(self, model, rows):
+        """Returns the `Hypotheses` of rows that one model finds."""
+        source, config = rows.source, self.config
         extras = {
             name: np.asarray(getattr(rows, name), "int32")
             for name in ("prefix", "phrases")
             if getattr(rows, name) is not None
         }
-        model = model_for(self.models, len(source))
         # Only greedy search and the exported beam width have programs of their own.
         is_beam = config.method == "beam" and rows.phrases is None
         is_narrow = is_beam and config.beam not in (1, self.exported.beam)
         if config.beam > 1 and config.alpha != self.exported.alpha:  # in float32, as in exports
             extras["alpha"] = np.full(len(source), config.alpha, ROW_OPTIONS["alpha"])
         is_alone = len(source) == 1 and not extras and not config.constrained
-        last = source.shape[1] + config.extra_length + STEPS  # a position that may be read
-        is_short = self.longest is None or last <= self.longest
-        is_greedy = is_beam and config.beam == 1 and not config.constrained and not extras
-        with self.lock:
-            if self.draft and is_greedy and is_short and len(source) <= FEW_ROWS:
-                return drafted(model, self.draft, config, source, self.longest)
-            if is_beam and is_alone and not is_narrow and config.beam <= WIDEST:
-                return lone_search(model, config, source, self.longest)
-            if is_narrow:
-                method = self.narrower(model, len(source), extras)
-            elif rows.phrases is None:
-                method = method_of(model, config)
-            else:
-                follows = self.tokenizer.target.ends_phrase()
-                method = ConstrainedBeamSearch(model, config, follows)
-            if needs_draws(config):
-                longest = source.shape[1] + config.extra_length
-                extras["draws"] = draws_of(rows.index, longest, config)
-            return numpy_search(method, source, self.longest, extras)
+        if is_beam and is_alone and not is_narrow and config.beam <= WIDEST:
+            return lone_search(model, config, source, self.longest)
+        if is_narrow:
+            method = self.narrower(model, len(source), extras)
+        elif rows.phrases is None:
+            method = method_of(model, config)
+        else:
+            follows = self.tokenizer.target.ends_phrase()
+            method = ConstrainedBeamSearch(model, config, follows)
+        if needs_draws(config):
+            longest = source.shape[1] + config.extra_length
+            extras["draws"] = draws_of(rows.index, longest, config)
+        return numpy_search(method, source, self.longest, extras)
 
     def narrower(self, model, count, extras):
         """Returns a search of the exported width for a narrower beam, and adds it to `extras`."""
@@ -168,4 +189,15 @@ class LiteRTEngine(Engine):
         self.search(Rows(ids, [0]))
 
     def close(self):
+        self.threads.shutdown()
         self.models = None
+
+
+def interleaved(parts):
+    """Stacks the rows of parts, of which each has every n-th row."""
+    if len(parts) == 1:
+        return parts[0]
+    rows = [None] * sum(map(len, parts))
+    for first, part in enumerate(parts):
+        rows[first :: len(parts)] = part
+    return stacked(rows)

@@ -11,30 +11,24 @@ from t2t_keras.decoding.top_tokens import Logits
 from t2t_keras.decoding_cache import in_rolling_cache, own_slots
 from t2t_keras.processor import cores
 from t2t_keras.quiet_loading import quiet_loading
-from t2t_keras.translating.engines.engine import FEW_ROWS
 
 UNIT = 16  # sources are padded to multiples of this, so that programs are rarely planned again
 HIDDEN = np.float32(-np.inf)  # attention bias of a position that is not visible
 
 SMALL = 40_000_000  # maximum bytes of a model whose matrices fit into the caches of a core
+MOST = 4  # maximum number of times that a small model is loaded
 
 
 def loaded_models(path, layout, longest=None, threads=None):
-    """Returns the `LiteRTModel`s of a flatbuffer: for few rows and, if different, for many rows.
+    """Returns the `LiteRTModel`s of a flatbuffer, which compute parts of a batch at the same time.
 
-    Several threads halve the time of a long step, but double the time of a short one. So a small
-    model is loaded twice: with one thread for few rows, and with a thread per core, or at most
-    `threads`, for many rows.
+    Several threads halve the time of a long step, but double the time of a short one. So a large
+    model has a thread for each core, or at most `threads`. A small model is loaded once for each
+    core, at most `MOST` times, with one thread.
     """
-    threads = threads or cores()
-    contents = path.read_bytes()
-    counts = [1, threads] if len(contents) <= SMALL and threads > 1 else [threads]
+    threads, contents = threads or cores(), path.read_bytes()
+    counts = [1] * min(threads, MOST) if len(contents) <= SMALL else [threads]
     return [LiteRTModel(programs_in(contents, count), layout, longest) for count in counts]
-
-
-def model_for(models, rows):
-    """Returns the model in `loaded_models` for a number of rows."""
-    return models[-1 if rows > FEW_ROWS else 0]
 
 
 class LiteRTModel:
