@@ -17,15 +17,9 @@ from pathlib import Path
 
 from pipelines.atomic_files import locked_folder
 from pipelines.exit_codes import NOT_CONVERTIBLE
-from pipelines.text.sources import digest_of
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import VocabularyConfig
-from t2t_keras.distillation.inputs import (
-    TEACHERS,
-    cleaning_plugins,
-    inputs_of,
-    preparation_settings,
-)
+from t2t_keras.distillation.inputs import TEACHERS, inputs_of
 from t2t_keras.distillation.models import GivenModel
 from t2t_keras.distillation.report import write_report
 from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_texts
@@ -79,11 +73,7 @@ def prepared_data(plan, inputs, texts):
         command="prepare",
         arguments=cleaning_flags(plan, texts),
         creates=data / "report.json",
-        depends_on=[
-            *(inputs.texts["--vocabulary"], inputs.texts["vocabulary"], plan.keep),
-            *(inputs.languages, inputs.tag, digest_of(cleaning_plugins(plan.experiment))),
-            preparation_settings(plan.experiment),
-        ],
+        depends_on=[inputs.texts, inputs.languages, inputs.tag],
         unrecorded=[
             *(*flags, vocabulary, *scores),
             *(f"--source={texts.flag(0)}", f"--target={texts.flag(1)}", f"--output={data}"),

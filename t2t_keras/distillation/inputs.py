@@ -55,6 +55,7 @@ def inputs_of(plan):
     tag = preparation.get("tag")
     if tag and vocabulary:
         check_tag(plan, vocabulary, tag)
+    rules = plan.experiment.data.cleaning.own_settings()
     settings = {
         f"--{name}": value for name, value in vars(plan).items() if name not in NOT_OF_TEXTS
     }
@@ -65,7 +66,7 @@ def inputs_of(plan):
         "vocabulary": vocabulary and digest(load_tokenizer(vocabulary).contents()),
         "text of --mono": plan.mono and digest_of(find_files("mono", plan.mono)),
     }
-    if plugins := cleaning_plugins(plan.experiment):
+    if plugins := [each.path for each in RULES.plugins(rules)]:
         digests["plug-ins that clean"] = digest_of(plugins)
     texts = settings | digests | preparation_settings(plan.experiment)
     flat = plan.experiment.flat()
@@ -92,12 +93,6 @@ def check_tag(plan, vocabulary, tag):
             f"--data={plan.data} has a tag before each source, but {vocabulary}: {error}. Or give "
             "--vocabulary=data"
         ) from error
-
-
-def cleaning_plugins(experiment):
-    """Returns the paths of the plug-in files whose cleaning rules are used."""
-    rules = experiment.data.cleaning.own_settings()
-    return [plugin.path for plugin in RULES.plugins(rules)]
 
 
 def preparation_settings(experiment):

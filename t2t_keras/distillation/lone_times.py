@@ -30,10 +30,10 @@ class TimedSystem:
     """
 
     def __init__(self, folders, to, cores, log):
-        self.name = " ".join(folders)
+        self.name, self.log = " ".join(folders), log.name
         self.process = subprocess.Popen(
             # With -P, files in the user's folder cannot shadow modules.
-            [sys.executable, "-P", "-m", __name__],
+            [sys.executable, "-P", "-m", __name__, json.dumps([folders, to, cores])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -45,44 +45,28 @@ class TimedSystem:
             },
             start_new_session=True,  # Ctrl-C reaches only the parent, which ends this process
         )
-        self.answer(folders, to, cores)  # loading one after the other takes the least memory
-
-    def answer(self, *request):
-        with contextlib.suppress(BrokenPipeError):  # the process has ended
-            self.process.stdin.write(f"{json.dumps(request)}\n")
-            self.process.stdin.flush()
-        answer = json.loads(self.process.stdout.readline() or '"its process has ended"')
-        if isinstance(answer, str):
-            raise ValueError(f"{self.name} cannot be timed: {answer}")
-        return answer
+        self.seconds([], None)  # loading one after the other takes the least memory
 
     def seconds(self, texts, beam):
         """Returns the seconds that each text takes."""
-        return self.answer(texts, beam)
+        with contextlib.suppress(BrokenPipeError):  # the process has ended
+            self.process.stdin.write(f"{json.dumps([texts, beam])}\n")
+            self.process.stdin.flush()
+        if answer := self.process.stdout.readline():
+            return json.loads(answer)
+        self.close()
+        raise ValueError(f"{self.name} cannot be timed: its process has ended. See {self.log}")
 
     def close(self):
         self.process.kill()
         self.process.communicate()
 
 
-def serve(requests, answers):
-    """Answers each request, a line of JSON, with the seconds that its sentences take.
-
-    The first request has the folders, the tag and the number of cores; the others have sentences
-    and a beam width. The answer is a message if something fails.
-    """
-    translator = None
+def serve(translator, requests, answers):
+    """Answers each request, a JSON line with texts and a beam width, with the texts' seconds."""
     for line in requests:
-        request, answer = json.loads(line), []
-        try:
-            if translator is None:
-                translator = loaded(*request)
-            else:
-                texts, beam = request
-                answer = [seconds(translator, text, beam) for text in texts]
-        except Exception as error:
-            answer = " ".join(f"{error}".split()) or type(error).__name__
-        answers.write(f"{json.dumps(answer)}\n")
+        texts, beam = json.loads(line)
+        answers.write(f"{json.dumps([seconds(translator, text, beam) for text in texts])}\n")
         answers.flush()
 
 
@@ -150,4 +134,4 @@ if __name__ == "__main__":
     # Libraries may write to standard output, which is only for answers.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
-        serve(sys.stdin, answers)
+        serve(loaded(*json.loads(sys.argv[1])), sys.stdin, answers)

@@ -3,6 +3,8 @@
 import io
 import json
 
+import pytest
+
 from t2t_keras.distillation import lone_times as module
 from t2t_keras.distillation.lone_times import SENTENCES, TURN, WARM_UP, lone_times, spread
 from t2t_keras.distillation.systems import Form, System
@@ -15,29 +17,22 @@ class Recorded:
         self.calls = []
 
     def translate(self, texts, **options):
-        if texts == ["bad"]:
-            raise ValueError("cannot be\ntranslated")
         self.calls.append((texts, options))
 
 
-def answers_of(monkeypatch, translator, *requests):
-    monkeypatch.setattr(module, "loaded", lambda *request: translator)
-    answers = io.StringIO()
-    module.serve([json.dumps(request) for request in (["run"], *requests)], answers)
-    return [json.loads(line) for line in answers.getvalue().splitlines()]
-
-
-def test_each_sentence_is_translated_alone_and_timed(monkeypatch):
-    translator = Recorded()
-    answers = answers_of(monkeypatch, translator, [["a", "b"], 4], [[], 4])
-    assert answers[0] == answers[2] == []
-    assert len(answers[1]) == 2 and min(answers[1]) >= 0
+def test_each_sentence_is_translated_alone_and_timed():
+    translator, answers = Recorded(), io.StringIO()
+    requests = map(json.dumps, ([["a", "b"], 4], [[], 4]))
+    module.serve(translator, requests, answers)
+    times, nothing = map(json.loads, answers.getvalue().splitlines())
+    assert len(times) == 2 and min(times) >= 0 and nothing == []
     assert translator.calls == [([text], {"beam": 4, "split": "off"}) for text in "ab"]
 
 
-def test_a_failure_is_answered_in_one_line_and_the_process_goes_on(monkeypatch):
-    _, failure, times = answers_of(monkeypatch, Recorded(), [["bad"], 1], [["good"], 1])
-    assert failure == "cannot be translated" and len(times) == 1
+def test_a_system_that_cannot_be_loaded_is_named_with_its_log(tmp_path):
+    message = r"none cannot be timed: its process has ended\. See .*log"
+    with open(tmp_path / "log", "wb") as log, pytest.raises(ValueError, match=message):
+        module.TimedSystem([str(tmp_path / "none")], None, 1, log)
 
 
 def test_sentences_are_evenly_spread_without_empty_ones():

@@ -6,7 +6,6 @@ is the best fixed distance, the baseline of a head that ignores words.
 """
 
 import itertools
-from typing import Any, NamedTuple
 
 import numpy as np
 from keras import ops
@@ -37,16 +36,6 @@ ROWS = {
 DRAWN = [name for name, (_, far) in ROWS.items() if far == FAR]
 
 
-class Case(NamedTuple):
-    """A relation in a document, and the attention of all heads from the word at its start."""
-
-    kind: str  # kind of the relation
-    distance: int  # index of the word at its end minus that of the word at its start
-    words: int  # number of words that the heads can attend to
-    shares: Any  # each head's weight on the word at the end, `[layers · heads]`
-    is_largest: Any  # whether this weight is the head's largest, `[layers · heads]`
-
-
 def analyse(folder, step):
     """Measures the encoder heads of a run on held-out toy documents.
 
@@ -65,13 +54,12 @@ def analyse(folder, step):
     run = Run(folder)
     model, tokenizer = run.loaded(str(step)), run.tokenizer().source
     documents = held_out_documents()
-    cases = [cases_of(model, tokenizer, document) for document in documents]
-    untrained = run.new_model(run.checkpoints.path(step))
-    chance = [cases_of(untrained, tokenizer, document) for document in documents]
+    cases = cases_of(model, tokenizer, documents)
+    chance = cases_of(run.new_model(run.checkpoints.path(step)), tokenizer, documents)
     heads = model.config.num_heads
     rows = {name: measured(cases, chance, heads, *key) for name, key in ROWS.items()}
     distances = {
-        kind: by_distance(list(itertools.chain(*cases[1::2])), kind, rows[name]["head"], heads)
+        kind: by_distance(cases, kind, rows[name]["head"], heads)
         for name, (kind, far) in ROWS.items()
         if far == 1
     }
@@ -113,27 +101,38 @@ def word_weights(model, tokenizer, text):
     )
 
 
-def cases_of(model, tokenizer, document):
-    """Returns a `Case` for each relation in a document."""
-    weights = word_weights(model, tokenizer, document.english)
-    weights = weights.reshape(-1, *weights.shape[2:])  # [layers · heads, words, words]
-    return [
-        Case(
-            relation.kind,
-            relation.end - relation.start,
-            weights.shape[-1],
-            weights[:, relation.start, relation.end],
-            weights[:, relation.start].argmax(axis=-1) == relation.end,
-        )
-        for relation in document.relations
-    ]
+def cases_of(model, tokenizer, documents):
+    """Returns all relations in documents, {field: array with an entry for each relation}.
+
+    "half" is 0 or 1, the half of the documents; "kind" the kind of the relation; "distance" the
+    index of the word at its end minus that of the word at its start; "words" the number of words
+    that the heads can attend to. "shares" are the weights of all heads on the word at the end,
+    `[relations, layers · heads]`; "is_largest" whether this weight is the head's largest.
+    """
+    cases = []
+    for index, document in enumerate(documents):
+        weights = word_weights(model, tokenizer, document.english)
+        weights = weights.reshape(-1, *weights.shape[2:])  # [layers · heads, words, words]
+        for kind, start, end in document.relations:
+            attended = weights[:, start]
+            largest = attended.argmax(axis=-1) == end
+            cases.append((index % 2, kind, end - start, len(weights[0]), attended[:, end], largest))
+    fields = ("half", "kind", "distance", "words", "shares", "is_largest")
+    return dict(zip(fields, map(np.array, zip(*cases, strict=True)), strict=True))
+
+
+def chosen_cases(cases, half, kind, at_least=1):
+    """Returns the relations of a kind in a half, which have a minimum distance in words."""
+    is_chosen = (cases["half"] == half) & (cases["kind"] == kind)
+    is_chosen &= np.abs(cases["distance"]) >= at_least
+    return {field: values[is_chosen] for field, values in cases.items()}
 
 
 def measured(cases, untrained, heads, kind, at_least):
     """Returns the best head for a kind of relation, and the baselines.
 
     Args:
-        cases: a list of `Case`s for each document.
+        cases: relations as by `cases_of`.
         untrained: the same from a model with random weights.
         heads: number of heads of a layer.
         kind: kind of the relations.
@@ -146,45 +145,33 @@ def measured(cases, untrained, heads, kind, at_least):
         weight is at the best "offset", "untrained" that of the best head of `untrained`. "shares"
         has the share of every head.
     """
-
-    def halves(of_documents):
-        for half in (of_documents[::2], of_documents[1::2]):
-            yield [
-                case
-                for case in itertools.chain(*half)
-                if case.kind == kind and abs(case.distance) >= at_least
-            ]
-
-    def mean(cases, field):
-        return np.mean([getattr(case, field) for case in cases], axis=0)
-
-    first, second = halves(cases)
-    head = int(mean(first, "shares").argmax())
-    offsets = [case.distance for case in first]
+    first, second = (chosen_cases(cases, half, kind, at_least) for half in (0, 1))
+    random_first, random_second = (chosen_cases(untrained, half, kind, at_least) for half in (0, 1))
+    head, random_head = (each["shares"].mean(axis=0).argmax() for each in (first, random_first))
+    offsets = first["distance"].tolist()
     offset = max(sorted(set(offsets)), key=offsets.count)
-    random_first, random_second = halves(untrained)
-    random_head = int(mean(random_first, "shares").argmax())
+    shares = second["shares"].mean(axis=0)
     return {
-        "cases": len(second),
-        "distance": float(np.mean([abs(case.distance) for case in second])),
-        "chance": float(np.mean([1 / case.words for case in second])),
+        "cases": len(second["words"]),
+        "distance": float(np.abs(second["distance"]).mean()),
+        "chance": float((1 / second["words"]).mean()),
         "offset": offset,
-        "fixed": float(np.mean([case.distance == offset for case in second])),
-        "untrained": float(mean(random_second, "shares")[random_head]),
-        "head": list(divmod(head, heads)),
-        "share": float(mean(second, "shares")[head]),
-        "largest": float(mean(second, "is_largest")[head]),
-        "shares": mean(second, "shares").tolist(),
+        "fixed": float((second["distance"] == offset).mean()),
+        "untrained": float(random_second["shares"].mean(axis=0)[random_head]),
+        "head": list(divmod(int(head), heads)),
+        "share": float(shares[head]),
+        "largest": float(second["is_largest"].mean(axis=0)[head]),
+        "shares": shares.tolist(),
     }
 
 
 def by_distance(cases, kind, head, heads, fewest=8):
     """Returns {distance: mean weight of a head}, for distances of at least `fewest` cases."""
-    index, shares = head[0] * heads + head[1], {}
-    for case in cases:
-        if case.kind == kind:
-            shares.setdefault(abs(case.distance), []).append(float(case.shares[index]))
-    return {n: float(np.mean(shares[n])) for n in sorted(shares) if len(shares[n]) >= fewest}
+    second = chosen_cases(cases, 1, kind)
+    distances = np.abs(second["distance"])
+    shares = second["shares"][:, head[0] * heads + head[1]].astype("float64")
+    counts = zip(*np.unique(distances, return_counts=True), strict=True)
+    return {int(n): float(shares[distances == n].mean()) for n, count in counts if count >= fewest}
 
 
 def chosen_pronouns(run, weights, model, documents):

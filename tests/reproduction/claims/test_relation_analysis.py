@@ -5,25 +5,25 @@ import pytest
 
 from pipelines.toy.documents import Document, Pronoun
 from t2t_keras.reproduction.claims import relation_analysis
-from t2t_keras.reproduction.claims.relation_analysis import (
-    Case,
-    by_distance,
-    chosen_pronouns,
-    measured,
-)
+from t2t_keras.reproduction.claims.relation_analysis import by_distance, chosen_pronouns, measured
 from t2t_keras.runs.run import Run
 
 
-def case(shares, distance=-2, kind="subject", words=10):
-    shares = np.array(shares)
-    return Case(kind, distance, words, shares, shares > 0.5)
+def cases(*given):
+    """Returns relations, which are tuples of half, kind, distance and shares."""
+    halves, kinds, distances, shares = map(np.array, zip(*given, strict=True))
+    return {
+        **{"half": halves, "kind": kinds, "distance": distances, "words": np.full(len(given), 10)},
+        **{"shares": shares, "is_largest": shares > 0.5},
+    }
 
 
 def test_heads_and_distances_chosen_on_one_half_are_measured_on_the_other():
     """Head 3 is best on the first half, head 0 on the second."""
-    first, second = case([0.1, 0.0, 0.2, 0.9]), case([0.8, 0.0, 0.1, 0.3], distance=-5)
-    random = case([0.1] * 4)
-    found = measured([[first], [second]], [[random], [random]], 2, "subject", 1)
+    first = (0, "subject", -2, [0.1, 0.0, 0.2, 0.9])
+    second = (1, "subject", -5, [0.8, 0.0, 0.1, 0.3])
+    random = cases((0, "subject", -2, [0.1] * 4), (1, "subject", -2, [0.1] * 4))
+    found = measured(cases(first, second), random, 2, "subject", 1)
     assert found["head"] == [1, 1]
     assert found["share"] == pytest.approx(0.3) and found["largest"] == 0
     assert (found["offset"], found["fixed"]) == (-2, 0)
@@ -32,14 +32,22 @@ def test_heads_and_distances_chosen_on_one_half_are_measured_on_the_other():
 
 
 def test_other_kinds_and_near_words_do_not_count():
-    cases = [[case([1.0, 0.0]), case([0.0, 1.0], distance=6), case([1.0, 0.0], kind="object")]] * 2
-    found = measured(cases, cases, 2, "subject", 4)
+    given = [
+        (half, *relation)
+        for half in (0, 1)
+        for relation in (
+            *(("subject", -2, [1.0, 0.0]), ("subject", 6, [0.0, 1.0])),
+            ("object", -2, [1.0, 0.0]),
+        )
+    ]
+    found = measured(cases(*given), cases(*given), 2, "subject", 4)
     assert (found["cases"], found["head"], found["offset"]) == (1, [0, 1], 6)
 
 
 def test_shares_by_distance_need_several_cases():
-    cases = [case([0.2], distance=1)] * 8 + [case([0.4], distance=-1), case([1.0], distance=3)]
-    assert by_distance(cases, "subject", [0, 0], 1) == {1: pytest.approx(2 / 9)}
+    given = [(1, "subject", 1, [0.2])] * 8
+    given += [(1, "subject", -1, [0.4]), (1, "subject", 3, [1.0]), (0, "subject", 1, [1.0])]
+    assert by_distance(cases(*given), "subject", [0, 0], 1) == {1: pytest.approx(2 / 9)}
 
 
 @pytest.mark.long
