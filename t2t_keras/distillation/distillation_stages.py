@@ -28,7 +28,7 @@ from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.training.run_start import check_folder
-from t2t_keras.stages.begun import check_begun
+from t2t_keras.stages.once import check_begun
 from t2t_keras.stages.stages import StageFailed, Stages
 
 DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT

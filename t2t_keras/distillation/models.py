@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipelines.atomic_files import json_digest, read_json
 from pipelines.text.sources import digest_of
-from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.tags import chosen_tag
 from t2t_keras.runs.exports.fitting import fitting, requested
 from t2t_keras.runs.run_folder import RunFolder
@@ -24,8 +23,8 @@ class GivenModel:
         flag: name of the argument or flag that names it, for messages.
     """
 
-    def __init__(self, folder, flag=""):
-        self.name, self.flag = folder, flag
+    def __init__(self, folder, flag="The model"):
+        self.name = folder
         self.is_export = is_export(folder)
         self.folder = newest_in(folder) if self.is_export else Path(folder)
         if not self.is_export and not RunFolder(folder).config_file.exists():
@@ -37,9 +36,6 @@ class GivenModel:
     @property
     def vocabulary(self):
         return self.folder / "vocabulary"
-
-    def tokenizer(self):
-        return load_tokenizer(self.vocabulary)
 
     def languages(self):
         """Returns the recorded `Languages`, or None."""

@@ -44,27 +44,26 @@ def translated_texts(plan, inputs):
     """
     folder, longest = plan.texts_folder, plan.experiment.data.cleaning.max_characters
     texts, translated = folder / "texts", folder / "translated"
-    given = [inputs.texts["text of --data"], longest]
-    stages = {}
+    stages = {
+        name: Stages(folder, NAME)
+        for name, given in (("real", plan.data), ("mono", plan.mono))
+        if given
+    }
+    normalization, known = Normalization(), None
     if plan.data:
-        stages["real"] = Stages(folder, NAME)
-        stages["real"].call_once(
-            stage="texts-real",
-            function=lambda: write_real(texts, plan.data, longest),
-            creates=texts / "real.json",
-            depends_on=given,
-        )
-    if plan.mono:
-        normalization, known = Normalization(), None
-        if plan.data:
-            normalization = load_tokenizer(Path(plan.data) / "vocabulary").normalization
-            known = texts / "real.txt"
-        stages["mono"] = Stages(folder, NAME)
-        stages["mono"].call_once(
-            stage="texts-mono",
-            function=lambda: write_mono(texts, plan.mono, normalization, longest, known),
-            creates=texts / "mono.json",
-            depends_on=[*given, inputs.texts["text of --mono"]],
+        normalization = load_tokenizer(Path(plan.data) / "vocabulary").normalization
+        known = texts / "real.txt"
+    write = {
+        "real": lambda: write_real(texts, plan.data, longest),
+        "mono": lambda: write_mono(texts, plan.mono, normalization, longest, known),
+    }
+    for name, each in stages.items():
+        mono = [inputs.texts["text of --mono"]] * (name == "mono")
+        each.call_once(
+            stage=f"texts-{name}",
+            function=write[name],
+            creates=texts / f"{name}.json",
+            depends_on=[inputs.texts["text of --data"], longest, *mono],
         )
     lines = {name: read_json(texts / f"{name}.json").get("written", 0) for name in stages}
     if not any(lines.values()):

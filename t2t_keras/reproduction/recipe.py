@@ -53,8 +53,9 @@ class Recipe(NamedTuple):
 
     def prepare_flags(self):
         """Returns the flags of t2t-prepare, which must be the same for rows that share a text."""
-        overrides = override_flags(load_experiment("base"), self.experiment)
-        return ["--config=base", *(o for o in overrides if o.startswith("--config.data."))]
+        changed = changes(load_experiment("base"), self.experiment)
+        data = {name: value for name, value in changed.items() if name.startswith("data.")}
+        return ["--config=base", *(f"--config.{name}={value}" for name, value in data.items())]
 
     def without_vocabulary(self):
         """Returns the recipe for a text with an existing vocabulary, which has its own settings."""
@@ -199,11 +200,6 @@ def set_value(experiment, path, value):
     for part in parts:
         settings = getattr(settings, part)
     setattr(settings, field, value)
-
-
-def override_flags(before, after):
-    """Returns the flags that change the settings of `before` to the settings of `after`."""
-    return [f"--config.{name}={value}" for name, value in changes(before, after).items()]
 
 
 def changes(before, after):

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from pipelines.atomic_files import locked_folder, read_json
+from pipelines.atomic_files import read_json
 from pipelines.exit_codes import DIVERGED
 from pipelines.text.sources import digest_of
 from t2t_keras.parameters import parameter_counts
 from t2t_keras.runs.run import Run
-from t2t_keras.stages.begun import check_begun
+from t2t_keras.stages.once import check_begun
 from t2t_keras.stages.stages import StageFailed
 
 
@@ -21,14 +21,6 @@ class ChosenWeights(NamedTuple):
 
     name: str  # value of --weights
     text: str  # description for the table's notes
-
-
-@contextlib.contextmanager
-def output_folder(plan):
-    """Locks the plan's output folder and yields its path."""
-    leave_gpus()
-    with locked_folder(plan.folder):
-        yield plan.folder
 
 
 def leave_gpus():

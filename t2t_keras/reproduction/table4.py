@@ -14,7 +14,7 @@ If more than a fifth of a treebank would be excluded, an error is raised.
 import dataclasses
 from typing import NamedTuple
 
-from pipelines.atomic_files import digest
+from pipelines.atomic_files import digest, locked_folder
 from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of
 from pipelines.text.treebank import read_trees, write_mixed
@@ -25,8 +25,8 @@ from t2t_keras.reproduction.run_stages import (
     check_same,
     default_weights,
     existing_run,
+    leave_gpus,
     millions_of,
-    output_folder,
     pairs_of,
     steps_of,
     train,
@@ -85,7 +85,9 @@ def reproduce(plan):
     recipe = reduced_recipe(plan, config, AVERAGED)
     first = first_recipe(plan, recipe)
     golds = {name: gold_trees(name, files) for name, files in treebanks.items()}
-    with output_folder(plan) as folder:
+    leave_gpus()
+    folder = plan.folder
+    with locked_folder(folder):
         trees, mix = training_trees(plan, folder)
         if run:
             check_trained_on(plan, run, trees)
@@ -106,11 +108,6 @@ def reproduce(plan):
             for search in searches
         ]
         return write_results(plan, folder, results, first, recipe, run, weights, mix)
-
-
-def mode(plan):
-    """Returns the name of the paper's training mode."""
-    return "semi-supervised" if plan.automatic else "gold trees only"
 
 
 def gold_trees(name, files):
@@ -231,7 +228,7 @@ def write_results(plan, folder, results, first, recipe, run, weights, mix):
     rows = [
         {
             "parser": "ours",
-            "mode": mode(plan),
+            "mode": "semi-supervised" if plan.automatic else "gold trees only",
             "settings": "reduced" if reductions else "the paper's",
             "scored on": each.test,
             "outputs": OUTPUTS[each.constrain],

@@ -90,11 +90,15 @@ def panels(results):
 
 
 def points(result, field):
-    """Returns {x: `field`} for every head; the heads of a sub-layer are side by side."""
-    columns = {sublayer: index for index, sublayer in enumerate(sublayers(result))}
+    """Returns {x: `field`} for every head."""
     heads = max(head["head"] for head in result["heads"]) + 1
+    return side_by_side([head[field] for head in result["heads"]], heads)
+
+
+def side_by_side(values, heads, width=WIDTH):
+    """Returns {x: value} for heads, layer by layer; skips None. Heads of a layer share a tick."""
     return {
-        columns[head["sublayer"]] + WIDTH * ((head["head"] + 0.5) / heads - 0.5): head[field]
-        for head in result["heads"]
-        if head[field] is not None
+        index // heads + width * ((index % heads + 0.5) / heads - 0.5): value
+        for index, value in enumerate(values)
+        if value is not None
     }

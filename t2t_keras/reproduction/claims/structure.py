@@ -4,8 +4,10 @@ The model translates documents of the toy grammar. German pronouns have the gend
 earlier sentence, so the model has to find the antecedent of "it". The grammar knows all links.
 """
 
+import functools
+
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.heads import title_of
+from t2t_keras.reproduction.claims.heads import side_by_side, title_of
 from t2t_keras.reproduction.claims.relation_analysis import (
     DOCUMENTS,
     DRAWN,
@@ -26,8 +28,8 @@ LONGER = 4  # steps relative to the other experiments, because documents are har
 LOWER_RATE = 5 / 12  # learning rate relative to the other experiments, whose models are shallower
 TRAINED = 40  # maximum of the minimum number of words of a training document
 SHORTEST = 8  # minimum number of words of a training document
-MAX_LENGTH = 128  # maximum tokens of a training document; a few are longer and left out
 WIDTH = 0.7  # width of a layer's group of heads in a panel, in units of the x axis
+MAX_LENGTH = 128  # maximum tokens of a training document; a few are longer and left out
 
 
 def finding(toy_runs):
@@ -118,12 +120,7 @@ def panels(result):
     def ticks(names):
         return {index: title_of(name) for index, name in enumerate(names)}
 
-    def by_head(shares):
-        return {
-            index // heads + WIDTH * ((index % heads + 0.5) / heads - 0.5): share
-            for index, share in enumerate(shares)
-        }
-
+    by_head = functools.partial(side_by_side, heads=heads, width=WIDTH)
     near = {name: key[0] for name, key in ROWS.items() if key[1] == 1}
     right = [share for shares in without.values() for share in shares]
     return [

@@ -6,7 +6,6 @@ from t2t_keras.experiment import differences, load_experiment
 from t2t_keras.models import architecture_of
 from t2t_keras.reproduction import Plan
 from t2t_keras.reproduction.claims.toy_runs import ToyRuns, curve, last
-from t2t_keras.stages.once import once
 
 
 def test_overrides_apply_to_all_variants_but_leave_their_difference():
@@ -52,14 +51,3 @@ def test_a_curve_has_a_score_of_zero_but_no_missing_values():
         {"step": 4, "bleu": 5.0},
     ]
     assert curve(run, "bleu") == {1: 0.0, 4: 5.0}
-
-
-def test_a_measurement_is_repeated_only_for_a_different_key(tmp_path):
-    path, results = tmp_path / "kept.json", iter([[1], [2]])
-
-    def measured(key):
-        return once(path, key, lambda: next(results))
-
-    assert measured({"n": [1, 2]}) == [1]
-    assert measured({"n": [1, 2]}) == [1]
-    assert measured({"n": [1]}) == [2]

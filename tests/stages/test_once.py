@@ -2,7 +2,7 @@
 
 import pytest
 
-from t2t_keras.stages.begun import check_begun
+from t2t_keras.stages.once import check_begun, once
 
 
 def test_settings_may_change_until_a_run_has_begun(tmp_path):
@@ -19,3 +19,14 @@ def test_settings_may_change_until_a_run_has_begun(tmp_path):
         with pytest.raises(ValueError, match=message):
             check({"steps": 10, "text": "1" * 31}, tmp_path / run)
     check({"steps": 20, "rates": (1, 2)}, tmp_path / "second")
+
+
+def test_a_measurement_is_repeated_only_for_a_different_key(tmp_path):
+    path, results = tmp_path / "kept.json", iter([[1], [2]])
+
+    def measured(key):
+        return once(path, key, lambda: next(results))
+
+    assert measured({"n": [1, 2]}) == [1]
+    assert measured({"n": [1, 2]}) == [1]
+    assert measured({"n": [1]}) == [2]
