@@ -57,11 +57,8 @@ class Bracketing(NamedTuple):
     f1 = property(lambda self: percentage(2 * self.matched, self.gold + self.parsed))
     complete_match = property(lambda self: percentage(self.complete, self.sentences))
     tagging_accuracy = property(lambda self: percentage(self.tagged, self.words))
-
-    @property
-    def average_crossing(self):
-        """Mean number of crossing brackets in sentences that have a parse."""
-        return percentage(self.crossing, self.sentences - self.failed) / 100
+    # Mean number of crossing brackets in sentences that have a parse.
+    average_crossing = property(lambda self: self.crossing / max(1, self.sentences - self.failed))
 
 
 def percentage(part, whole):

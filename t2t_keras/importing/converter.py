@@ -91,7 +91,7 @@ class Converter:
     def numbers(self, stack):
         """Returns the numbers of a stack's blocks."""
         form = re.escape(self.names.block.format(stack=stack, number="#")).replace(r"\#", r"(\d+)")
-        found = (re.match(f"{form}[/._]", name) for name in self.tensors.names())
+        found = (re.match(f"{form}[/._]", name) for name in self.tensors)
         last = max((int(match[1]) for match in found if match), default=-1)
         if last < self.names.first:
             raise ValueError(f"{self.tensors.origin} is not a Transformer: it has no {stack}")

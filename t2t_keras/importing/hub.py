@@ -103,12 +103,7 @@ def model_in(sizes, format, folder, address):
         )
     if names:
         return format, names
-    inner = sorted({name.rpartition("/")[0] for name in sizes if "/" in name})
-    advice = inner and (
-        f". If a model is in {' or '.join(inner[:3])}: hf download "
-        f"{address.removeprefix(PREFIX)} --local-dir FOLDER, and import the folder in it"
-    )
-    raise ValueError(f"{address} holds {nothing_known(sizes, format)}{advice or ''}")
+    raise ValueError(f"{address} holds {nothing_known(sizes, format)}")
 
 
 def needed_files(sizes, format):

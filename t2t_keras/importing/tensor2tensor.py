@@ -147,7 +147,7 @@ class Tensor2TensorFolder:
     def matrices(self):
         """Returns the matrices of source, target and output. Equal matrices are the same object."""
         found = {}  # {(modality, kind): number of its shards}
-        for name in self.tensors.names():
+        for name in self.tensors:
             if match := SHARD.fullmatch(name):
                 place = match.group(1, 2)
                 found[place] = found.get(place, 0) + 1
