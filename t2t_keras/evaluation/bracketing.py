@@ -147,19 +147,15 @@ def brackets_of(tree, flags):
         end = start
         for child in tree.children:
             end = walk(child, end)
-        label = label_of(tree)
+        # Without function tags, unless nothing else is left.
+        label = re.split("[-=]", tree.label)[0] or tree.label
+        label = EQUAL.get(label, label)
         if end > start and label not in IGNORED_LABELS:
             brackets.append((label, start, end))
         return end
 
     walk(tree, 0)
     return brackets
-
-
-def label_of(tree):
-    """Returns the label without function tags, or the whole label if nothing else is left."""
-    label = re.split("[-=]", tree.label)[0] or tree.label
-    return EQUAL.get(label, label)
 
 
 def crossing(expected, found):

@@ -35,26 +35,21 @@ REQUIRED = {
     "ulr": (False,),
     "right-left": (False,),
 }
+NAMES = Names(
+    block="{stack}_l{number}",
+    attentions=("self", "context"),
+    projections=tuple(f"{{block}}_{{attention}}_{{part}}{letter}" for letter in "qkvo"),
+    network=("{block}_ffn_{part}1", "{block}_ffn_{part}2"),
+    norms=(
+        "{block}_{attention}_Wo_ln_{part}{place}",
+        "{block}_ffn_ffn_ln_{part}{place}",
+        "{stack}_top_ln_{part}",
+    ),
+    dense=("W", "b"),
+    norm=("scale", "bias"),
+    first=1,
+)
 OUTPUTS = "decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"  # the second in early versions
-
-
-def names_of(pre_norm):
-    """Returns the `Names` of the tensors of a model."""
-    suffix = "_pre" if pre_norm else ""
-    return Names(
-        block="{stack}_l{number}",
-        attentions=("self", "context"),
-        projections=tuple(f"{{block}}_{{attention}}_{{part}}{letter}" for letter in "qkvo"),
-        network=("{block}_ffn_{part}1", "{block}_ffn_{part}2"),
-        norms=(
-            f"{{block}}_{{attention}}_Wo_ln_{{part}}{suffix}",
-            f"{{block}}_ffn_ffn_ln_{{part}}{suffix}",
-            "{stack}_top_ln_{part}",
-        ),
-        dense=("W", "b"),
-        norm=("scale", "bias"),
-        first=1,
-    )
 
 
 def read(folder, model=None):
@@ -145,7 +140,8 @@ class MarianFolder:
         source, target, output = matrices
         texts, notes = self.vocabularies(source, target)
         no_bias = self.flag("transformer-no-bias") or self.flag("transformer-no-affine")
-        converter = Converter(self.tensors, names_of(self.pre_norm), optional=no_bias)
+        place = "_pre" if self.pre_norm else ""
+        converter = Converter(self.tensors, NAMES, optional=no_bias, place=place)
         tied = settings.checked(check_list, "transformer-tied-layers", [])
         heads = settings.checked(check_integer, "transformer-heads", 8)
         converter.blocks(target.shape[1], heads, self.pre_norm, numbers=tied)

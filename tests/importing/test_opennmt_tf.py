@@ -12,7 +12,6 @@ from support.importing.opennmt_tf_folder import (
     weights_of,
     write,
 )
-from support.importing.small_sentencepiece import unigram_model
 
 from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.opennmt_tf import read
@@ -133,13 +132,6 @@ def test_formats_of_checkpoints_are_told_apart_by_the_names_of_files(tmp_path):
         path.touch()
         assert recognized(tmp_path) == format
         path.unlink()
-
-
-def test_a_sentencepiece_model_beside_the_vocabulary_splits_the_text(tmp_path):
-    folder = write(tmp_path, arrays())
-    (folder / "source.spm").write_bytes(unigram_model(80))
-    imported = read(folder)
-    assert (imported.source.kind, imported.target.kind) == ("sentencepiece", "tokens")
 
 
 def test_an_unknown_token_in_the_vocabulary_is_not_the_last_row(tmp_path):
