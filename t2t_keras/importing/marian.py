@@ -83,13 +83,20 @@ class MarianFolder:
         self.refuse_foreign()
 
     def decoder_settings(self):
-        found = sorted(self.folder.glob("*decoder.yml"))
-        found = [path for path in found if path.name == "decoder.yml"] or found
+        if not (path := self.only("decoder.yml", self.folder.glob("*decoder.yml"))):
+            return Settings({}, "decoder.yml")
+        return read_yaml(path.read_bytes(), path)
+
+    def only(self, name, paths):
+        """Returns the path with this name, the only path, or None if there is none."""
+        found = sorted(paths)
+        found = [path for path in found if path.name == name] or found
         if len(found) > 1:
-            names = ", ".join(path.name for path in found)
-            raise ValueError(f"{self.folder} must have one file decoder.yml. It has: {names}")
-        text = found[0].read_bytes() if found else b""
-        return read_yaml(text, found[0] if found else "decoder.yml")
+            raise ValueError(
+                f"{self.folder} must have one file {name}. It has: "
+                f"{', '.join(path.name for path in found)}"
+            )
+        return found[0] if found else None
 
     def model_path(self):
         named = strings(self.decoder, "models")
@@ -100,14 +107,10 @@ class MarianFolder:
             )
         if named:
             return self.file(named[0])
-        found = [p for p in self.folder.glob("*.npz") if not p.name.endswith(".optimizer.npz")]
-        found = [path for path in found if path.name == "model.npz"] or found
-        if len(found) != 1:
-            raise ValueError(
-                f"{self.folder} must have one .npz file, one with the name model.npz, or a "
-                f"decoder.yml that names one. It has: {', '.join(p.name for p in found) or 'none'}"
-            )
-        return found[0]
+        paths = (p for p in self.folder.glob("*.npz") if not p.name.endswith(".optimizer.npz"))
+        if not (path := self.only("model.npz", paths)):
+            raise ValueError(f"{self.folder} has no .npz file, which is part of a model of Marian")
+        return path
 
     def file(self, name):
         """Returns the path of a file that decoder.yml names. It must be in this folder."""

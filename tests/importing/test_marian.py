@@ -185,7 +185,7 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         ({"files": {"vocab.yml": None}}, "It has: none"),
         ({"files": {"decoder.yml": "models: [a.npz, b.npz]"}}, "an ensemble"),
         ({"files": {"decoder.yml": "models: [a.npz]"}}, "names a.npz, and .*a.npz does not exist"),
-        ({"files": {"model.npz": None, "a.npz": "", "b.npz": ""}}, "must have one .npz file"),
+        ({"files": {"model.npz": None, "a.npz": "", "b.npz": ""}}, "must have one file model.npz"),
         ({"files": {"model.npz": "not an archive"}}, "is not a whole .npz file"),
     ],
 )
