@@ -91,11 +91,7 @@ def reference_lists(references):
 
 
 def paired_bleu(systems, references, samples=SAMPLES):
-    """Returns the BLEU of several systems on the same lines.
-
-    All scores except the first have a p-value, from a paired bootstrap test against the first
-    system.
-    """
+    """Returns the `Score`s of BLEU of several systems, see `paired_scores`."""
     return paired_scores({"BLEU": sacrebleu.BLEU()}, systems, references, samples)["BLEU"]
 
 

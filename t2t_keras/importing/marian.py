@@ -233,9 +233,7 @@ def read_yaml(text, origin):
 def strings(settings, name):
     """Returns a setting as a list of strings: none, one or several."""
     value = settings.get(name, [])
-    value = value if isinstance(value, list) else [value]
-    check_list(name, value)
-    return [str(each) for each in value if each]
+    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
 
 
 def check_list(name, value):
