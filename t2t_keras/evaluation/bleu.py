@@ -30,30 +30,21 @@ class Score(NamedTuple):
 
 
 def bleu(hypotheses, references, samples=0):
-    """Returns cased BLEU with one reference per line and 13a tokenization.
-
-    Args:
-        hypotheses, references: lists of texts.
-        samples: number of bootstrap samples for the interval. If 0, there is no interval.
-    """
+    """Returns the `Score` of cased BLEU with 13a tokenization, see `scored`."""
     return scored("BLEU", sacrebleu.BLEU(), hypotheses, references, samples)
 
 
 def chrf(hypotheses, references, samples=0):
-    """Returns chrF2, an F-score of character n-grams, which needs no tokenization.
-
-    Args:
-        hypotheses, references: lists of texts.
-        samples: number of bootstrap samples for the interval. If 0, there is no interval.
-    """
+    """Returns the `Score` of chrF2, an F-score of character n-grams, see `scored`."""
     return scored("chrF", FloatChrf(), hypotheses, references, samples)
 
 
 def metrics_of(settings):
     """Returns {displayed name: metric with sacreBLEU's interface} of a `MetricSettings`."""
-    chosen, metrics = [name for name in METRICS if name in settings.metrics], {}
-    for name in chosen:
-        metric = METRICS[name]
+    metrics = {}
+    for name, metric in METRICS.items():
+        if name not in settings.metrics:
+            continue
         if not isinstance(metric, Metric):
             raise ValueError(
                 f"METRICS[{name!r}] must be line_metric(…), corpus_metric(…) or Metric(…). "
@@ -77,7 +68,14 @@ def sentence_bleu(hypotheses, references):
 
 
 def scored(name, metric, hypotheses, references, samples=0):
-    """Returns the `Score` of a sacreBLEU metric."""
+    """Returns the `Score` of a sacreBLEU metric.
+
+    Args:
+        name: displayed name.
+        metric: the metric.
+        hypotheses, references: lists of texts; for several references, see the module.
+        samples: number of bootstrap samples for the interval. If 0, there is no interval.
+    """
     check_lines(hypotheses, references)
     result = metric.corpus_score(
         list(hypotheses), reference_lists(references), n_bootstrap=samples or 1
@@ -93,12 +91,7 @@ def reference_lists(references):
 
 
 def paired_bleu(systems, references, samples=SAMPLES):
-    """Returns the BLEU of several systems on the same lines.
-
-    All scores except the first have a p-value, from a paired bootstrap test against the first
-    system.
-
-    """
+    """Returns the `Score`s of BLEU of several systems, see `paired_scores`."""
     return paired_scores({"BLEU": sacrebleu.BLEU()}, systems, references, samples)["BLEU"]
 
 
@@ -122,9 +115,8 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     }
     systems = others, hypotheses
     tested = paired_scores(paired, systems, references, samples) if paired else {}
-    for name, metric in metrics.items():
-        if name not in tested:
-            tested[name] = [scored(name, metric, lines, references) for lines in systems]
+    for name in metrics.keys() - paired.keys():
+        tested[name] = [scored(name, metrics[name], lines, references) for lines in systems]
     theirs, ours = zip(*(tested[name] for name in metrics), strict=True)
     return list(ours), list(theirs)
 
@@ -132,7 +124,9 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
 def paired_scores(metrics, systems, references, samples):
     """Returns {displayed name: the `Score`s of several systems}.
 
-    The p-values are of a paired bootstrap test against the first system, which has none.
+    The p-values are of a paired bootstrap test against the first system, which has none. sacreBLEU
+    counts the samples in which the systems differ more than on the whole test set. If the systems
+    are equal in every sample, the count is 0, and it reports p ≈ 0; here, p is 1 for equal scores.
     """
     for hypotheses in systems:
         check_lines(hypotheses, references)
@@ -142,25 +136,15 @@ def paired_scores(metrics, systems, references, samples):
     )()
     del results["System"]
     scores = {}
-    for name, signature, of_systems in zip(
-        metrics, signatures.values(), results.values(), strict=True
-    ):
-        first, *others = (
-            Score(name, each.score, str(signature), len(systems[0]), each.ci, each.p_value)
-            for each in of_systems
-        )
-        scores[name] = [first, *(with_tie(each, first) for each in others)]
+    parts = zip(metrics, signatures.values(), results.values(), strict=True)
+    for name, signature, of_systems in parts:
+        scores[name] = []
+        for each in of_systems:
+            equal = math.isclose(each.score, of_systems[0].score, abs_tol=1e-9)
+            p_value = 1.0 if scores[name] and equal else each.p_value
+            facts = name, each.score, str(signature), len(systems[0]), each.ci, p_value
+            scores[name].append(Score(*facts))
     return scores
-
-
-def with_tie(score, first):
-    """Returns `score`, with p = 1 if it equals `first`.
-
-    sacreBLEU counts the samples in which the systems differ more than on the whole test set. If
-    the systems are equal in every sample, the count is 0, and sacreBLEU reports p ≈ 0.
-    """
-    equal = math.isclose(score.score, first.score, abs_tol=1e-9)
-    return score._replace(p_value=1.0) if equal else score
 
 
 def check_lines(hypotheses, references):

@@ -57,11 +57,8 @@ class Bracketing(NamedTuple):
     f1 = property(lambda self: percentage(2 * self.matched, self.gold + self.parsed))
     complete_match = property(lambda self: percentage(self.complete, self.sentences))
     tagging_accuracy = property(lambda self: percentage(self.tagged, self.words))
-
-    @property
-    def average_crossing(self):
-        """Mean number of crossing brackets in sentences that have a parse."""
-        return percentage(self.crossing, self.sentences - self.failed) / 100
+    # Mean number of crossing brackets in sentences that have a parse.
+    average_crossing = property(lambda self: self.crossing / max(1, self.sentences - self.failed))
 
 
 def percentage(part, whole):
@@ -150,19 +147,15 @@ def brackets_of(tree, flags):
         end = start
         for child in tree.children:
             end = walk(child, end)
-        label = label_of(tree)
+        # Without function tags, unless nothing else is left.
+        label = re.split("[-=]", tree.label)[0] or tree.label
+        label = EQUAL.get(label, label)
         if end > start and label not in IGNORED_LABELS:
             brackets.append((label, start, end))
         return end
 
     walk(tree, 0)
     return brackets
-
-
-def label_of(tree):
-    """Returns the label without function tags, or the whole label if nothing else is left."""
-    label = re.split("[-=]", tree.label)[0] or tree.label
-    return EQUAL.get(label, label)
 
 
 def crossing(expected, found):

@@ -126,17 +126,9 @@ def signature_of(metric):
 
 
 def called(metric, where, function, *arguments, several=False):
-    """Calls a user's function, whose errors become a `ValueError` of one line.
+    """Returns a list of the number, or of the `several` numbers, that a user's function returns.
 
-    Args:
-        metric: the metric.
-        where: place for the message.
-        function: the function.
-        *arguments: its arguments.
-        several: whether it returns several numbers.
-
-    Returns:
-        A list of the numbers, which must be finite.
+    They must be finite. Errors become a `ValueError` of one line, with `where` for the place.
     """
     try:
         value = function(*arguments)

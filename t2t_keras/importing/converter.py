@@ -24,7 +24,8 @@ class Names(NamedTuple):
         projections: names of query, key, value and output, with {block}, {attention} and {part}.
         network: names of the inner and the outer layer, with {block} and {part}.
         norms: names of the norms of attention, with {block}, {attention} and {part}; of the
-            network, with {block} and {part}; and of a pre-norm stack, with {stack} and {part}.
+            network, with {block} and {part}; and of a pre-norm stack, with {stack} and {part}. The
+            first two may have {place}, which depends on `pre_norm`.
         dense: {part} of a kernel and of a bias.
         norm: {part} of gamma and of beta.
         transposed: whether kernels are [out, in]. Ours are [in, out].
@@ -49,10 +50,11 @@ class Converter:
         tensors: the `Tensors` of the other system.
         names: their `Names`.
         optional: whether biases are zeros, and norms the identity, if their tensors are absent.
+        place: see `Names.norms`.
     """
 
-    def __init__(self, tensors, names, optional=False):
-        self.tensors, self.names, self.optional = tensors, names, optional
+    def __init__(self, tensors, names, optional=False, place=""):
+        self.tensors, self.names, self.optional, self.place = tensors, names, optional, place
         self.weights, self.settings = {}, {"dropout": 0.1, "output_bias": True}
 
     def blocks(self, d_model, heads, pre_norm, attention_bias=True, numbers=None):
@@ -91,7 +93,7 @@ class Converter:
     def numbers(self, stack):
         """Returns the numbers of a stack's blocks."""
         form = re.escape(self.names.block.format(stack=stack, number="#")).replace(r"\#", r"(\d+)")
-        found = (re.match(f"{form}[/._]", name) for name in self.tensors.names())
+        found = (re.match(f"{form}[/._]", name) for name in self.tensors)
         last = max((int(match[1]) for match in found if match), default=-1)
         if last < self.names.first:
             raise ValueError(f"{self.tensors.origin} is not a Transformer: it has no {stack}")
@@ -130,8 +132,9 @@ class Converter:
             self.weights[f"{path}/bias"] = self.vector(offset, tensor.shape[1], zeros)
         return tensor.shape[1]
 
-    def norm(self, path, name, **place):
-        gamma, beta = (name.format(part=part, **place) for part in self.names.norm)
+    def norm(self, path, name, **names):
+        names["place"] = self.place
+        gamma, beta = (name.format(part=part, **names) for part in self.names.norm)
         self.weights[f"{path}/gamma"] = self.vector(gamma, self.d_model, ones)
         self.weights[f"{path}/beta"] = self.vector(beta, self.d_model, zeros)
 

@@ -46,8 +46,16 @@ class Vocabularies:
             for end, token in (("begin", "bos"), ("end", "eos"))
         )
         if not (self.source_end or package or self.own or "source_end" in given):
+            # The converter for Hugging Face's models never writes add_source_eos, because their
+            # tokenizers add the end. A decoder that starts from zeros is Marian's.
             self.source_end = zeros_first
-            self.note_missing_end()
+            self.notes.append(
+                "add_source_eos is not set, but the source has an end, as in every model of "
+                "Marian; for a model that was trained without it, import with --nosource_end"
+                if zeros_first
+                else "the source has no end, as add_source_eos is not set; for a model that was "
+                "trained with it, such as one of Hugging Face, import with --source_end"
+            )
         self.special = {
             name: settings.get(name, attributes.get(name)) or default
             for name, default in DEFAULT_TOKENS.items()
@@ -69,21 +77,6 @@ class Vocabularies:
         value = self.settings.get(name, self.attributes.get(attribute, False))
         require(self.folder, name, value, (True, False))
         return bool(value)
-
-    def note_missing_end(self):
-        """Notes that the folder does not request an end token after the source.
-
-        The setting may be missing by mistake: the converter for Hugging Face's models never writes
-        add_source_eos, because the tokenizers of these models add the end token. A decoder that
-        starts from zeros is a model of Marian, which always has an end token.
-        """
-        self.notes.append(
-            "add_source_eos is not set, but the source has an end, as in every model of Marian; "
-            "for a model that was trained without it, import with --nosource_end"
-            if self.source_end
-            else "the source has no end, as add_source_eos is not set; for a model that was "
-            "trained with it, such as one of Hugging Face, import with --source_end"
-        )
 
     def tokens_of(self, side, size):
         """Returns one side's tokens, ordered by id."""

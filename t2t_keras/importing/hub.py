@@ -19,7 +19,6 @@ from t2t_keras.importing.formats import FORMATS, Format, nothing_known
 
 PREFIX = "hf:"
 ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)
-FORM = "hf:ORG/NAME or hf:ORG/NAME@REVISION"
 RUN = "run"  # a run of this package, as t2t-export --format=hub writes it
 FILES_OF_RUN = (
     *("config.json", "alignment.json", "metrics.jsonl", "imports/*.py"),
@@ -79,7 +78,8 @@ def parse_address(text):
     found = ADDRESS.fullmatch(text.removeprefix(PREFIX))
     parts = re.split("[/@]", text.removeprefix(PREFIX))
     if not found or any(part.strip(".") == "" or ".." in part for part in parts):
-        raise ValueError(f"a model of the Hugging Face Hub is given as {FORM}. Received: {text}")
+        form = "hf:ORG/NAME or hf:ORG/NAME@REVISION"
+        raise ValueError(f"a model of the Hugging Face Hub is given as {form}. Received: {text}")
     return found.groups()
 
 
@@ -88,12 +88,8 @@ def model_in(sizes, format, folder, address):
 
     `folder` has its config.json, if there is one.
     """
-    for name in CANDIDATES if format is None else [format]:
-        if names := needed_files(sizes, name):
-            format = name
-            break
-    else:
-        names = []
+    found = ((name, needed_files(sizes, name)) for name in ([format] if format else CANDIDATES))
+    format, names = next((each for each in found if each[1]), (format, []))
     settings = read_json_file(folder / "config.json", {})
     kind = settings.get("model_type", "marian")
     if kind != "marian" and (format == "hugging_face" or not names):
@@ -103,12 +99,7 @@ def model_in(sizes, format, folder, address):
         )
     if names:
         return format, names
-    inner = sorted({name.rpartition("/")[0] for name in sizes if "/" in name})
-    advice = inner and (
-        f". If a model is in {' or '.join(inner[:3])}: hf download "
-        f"{address.removeprefix(PREFIX)} --local-dir FOLDER, and import the folder in it"
-    )
-    raise ValueError(f"{address} holds {nothing_known(sizes, format)}{advice or ''}")
+    raise ValueError(f"{address} holds {nothing_known(sizes, format)}")
 
 
 def needed_files(sizes, format):

@@ -28,9 +28,7 @@ class Imported:
     source: Pieces
     target: Pieces  # the same object if the vocabulary is shared
     search: dict = dataclasses.field(default_factory=dict)  # changes to the `SearchConfig`
-    own_vocabulary: Any = (
-        None  # folder with our vocabulary files, if this package exported the model
-    )
+    own_vocabulary: Any = None  # folder with our vocabulary files, if we exported the model
     notes: list = dataclasses.field(default_factory=list)  # for the user
     languages: Any = None  # codes of the source and target language
     origin: dict = dataclasses.field(default_factory=dict)  # of the model, in JSON types

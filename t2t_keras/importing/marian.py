@@ -35,26 +35,21 @@ REQUIRED = {
     "ulr": (False,),
     "right-left": (False,),
 }
+NAMES = Names(
+    block="{stack}_l{number}",
+    attentions=("self", "context"),
+    projections=tuple(f"{{block}}_{{attention}}_{{part}}{letter}" for letter in "qkvo"),
+    network=("{block}_ffn_{part}1", "{block}_ffn_{part}2"),
+    norms=(
+        "{block}_{attention}_Wo_ln_{part}{place}",
+        "{block}_ffn_ffn_ln_{part}{place}",
+        "{stack}_top_ln_{part}",
+    ),
+    dense=("W", "b"),
+    norm=("scale", "bias"),
+    first=1,
+)
 OUTPUTS = "decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"  # the second in early versions
-
-
-def names_of(pre_norm):
-    """Returns the `Names` of the tensors of a model."""
-    suffix = "_pre" if pre_norm else ""
-    return Names(
-        block="{stack}_l{number}",
-        attentions=("self", "context"),
-        projections=tuple(f"{{block}}_{{attention}}_{{part}}{letter}" for letter in "qkvo"),
-        network=("{block}_ffn_{part}1", "{block}_ffn_{part}2"),
-        norms=(
-            f"{{block}}_{{attention}}_Wo_ln_{{part}}{suffix}",
-            f"{{block}}_ffn_ffn_ln_{{part}}{suffix}",
-            "{stack}_top_ln_{part}",
-        ),
-        dense=("W", "b"),
-        norm=("scale", "bias"),
-        first=1,
-    )
 
 
 def read(folder, model=None):
@@ -88,13 +83,20 @@ class MarianFolder:
         self.refuse_foreign()
 
     def decoder_settings(self):
-        found = sorted(self.folder.glob("*decoder.yml"))
-        found = [path for path in found if path.name == "decoder.yml"] or found
+        if not (path := self.only("decoder.yml", self.folder.glob("*decoder.yml"))):
+            return Settings({}, "decoder.yml")
+        return read_yaml(path.read_bytes(), path)
+
+    def only(self, name, paths):
+        """Returns the path with this name, the only path, or None if there is none."""
+        found = sorted(paths)
+        found = [path for path in found if path.name == name] or found
         if len(found) > 1:
-            names = ", ".join(path.name for path in found)
-            raise ValueError(f"{self.folder} must have one file decoder.yml. It has: {names}")
-        text = found[0].read_bytes() if found else b""
-        return read_yaml(text, found[0] if found else "decoder.yml")
+            raise ValueError(
+                f"{self.folder} must have one file {name}. It has: "
+                f"{', '.join(path.name for path in found)}"
+            )
+        return found[0] if found else None
 
     def model_path(self):
         named = strings(self.decoder, "models")
@@ -105,14 +107,10 @@ class MarianFolder:
             )
         if named:
             return self.file(named[0])
-        found = [p for p in self.folder.glob("*.npz") if not p.name.endswith(".optimizer.npz")]
-        found = [path for path in found if path.name == "model.npz"] or found
-        if len(found) != 1:
-            raise ValueError(
-                f"{self.folder} must have one .npz file, one with the name model.npz, or a "
-                f"decoder.yml that names one. It has: {', '.join(p.name for p in found) or 'none'}"
-            )
-        return found[0]
+        paths = (p for p in self.folder.glob("*.npz") if not p.name.endswith(".optimizer.npz"))
+        if not (path := self.only("model.npz", paths)):
+            raise ValueError(f"{self.folder} has no .npz file, which is part of a model of Marian")
+        return path
 
     def file(self, name):
         """Returns the path of a file that decoder.yml names. It must be in this folder."""
@@ -145,7 +143,8 @@ class MarianFolder:
         source, target, output = matrices
         texts, notes = self.vocabularies(source, target)
         no_bias = self.flag("transformer-no-bias") or self.flag("transformer-no-affine")
-        converter = Converter(self.tensors, names_of(self.pre_norm), optional=no_bias)
+        place = "_pre" if self.pre_norm else ""
+        converter = Converter(self.tensors, NAMES, optional=no_bias, place=place)
         tied = settings.checked(check_list, "transformer-tied-layers", [])
         heads = settings.checked(check_integer, "transformer-heads", 8)
         converter.blocks(target.shape[1], heads, self.pre_norm, numbers=tied)
@@ -234,9 +233,7 @@ def read_yaml(text, origin):
 def strings(settings, name):
     """Returns a setting as a list of strings: none, one or several."""
     value = settings.get(name, [])
-    value = value if isinstance(value, list) else [value]
-    check_list(name, value)
-    return [str(each) for each in value if each]
+    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
 
 
 def check_list(name, value):

@@ -21,7 +21,6 @@ SUFFIXES = (".spm", ".yml", ".yaml", ".json", ".txt")
 # (current name, old name) of the special tokens; old vocabularies give them ids 0 and 1.
 END = ("</s>", "eos")
 UNKNOWN = ("<unk>", "UNK")
-LARGEST = 10_000_000  # exclusive limit for ids, far beyond any vocabulary
 
 
 class Vocabulary(NamedTuple):
@@ -50,8 +49,12 @@ def read_vocabulary(path):
             f"{path} is not a vocabulary that is imported: its name must end with one of "
             f"{', '.join(SUFFIXES)}"
         )
-    if path.suffix == ".spm":
-        return of_sentencepiece(path)
+    if path.suffix == ".spm":  # Marian uses the ids unchanged
+        model, processor = read_sentencepiece(path)
+        if processor.eos_id() < 0 or processor.unk_id() < 0:
+            raise ValueError(f"{path} has no pieces for the end of a text and for unknown pieces")
+        names = {id: processor.id_to_piece(id) for id in range(processor.get_piece_size())}
+        return Vocabulary(names, processor.eos_id(), processor.unk_id(), model)
     lines = read_lines(path)
     if path.suffix == ".txt":
         return checked(zip(lines, itertools.count(), strict=False), path)
@@ -98,7 +101,7 @@ def checked(pairs, path):
     """Returns the `Vocabulary` of pairs of a token and its id. Neither may occur twice."""
     ids, names = {}, {}
     for token, id in pairs:
-        if type(id) is not int or not 0 <= id < LARGEST:
+        if type(id) is not int or id < 0:
             raise ValueError(f"{path}: the id of {token!r} must be a whole number. Received: {id}")
         if token in ids or id in names:
             raise ValueError(
@@ -121,12 +124,3 @@ def checked(pairs, path):
         return ids[tokens[0]]
 
     return Vocabulary(names, special(0, END), special(1, UNKNOWN))
-
-
-def of_sentencepiece(path):
-    """Returns the `Vocabulary` of a SentencePiece model, whose ids Marian uses unchanged."""
-    model, processor = read_sentencepiece(path)
-    if processor.eos_id() < 0 or processor.unk_id() < 0:
-        raise ValueError(f"{path} has no pieces for the end of a text and for unknown pieces")
-    names = {id: processor.id_to_piece(id) for id in range(processor.get_piece_size())}
-    return Vocabulary(names, processor.eos_id(), processor.unk_id(), model)

@@ -41,23 +41,20 @@ ACTIVATIONS = {
 }
 
 
-def names_of(pre_norm):
-    """Returns the `Names` of the tensors of a model."""
-    place = "input_layer_norm" if pre_norm else "output_layer_norm"
-    return Names(
-        block="model/{stack}/layers/{number}",
-        attentions=("self_attention", "attention/0"),
-        projections=tuple(
-            f"{{block}}/{{attention}}/layer/linear_{part}/{{part}}"
-            for part in ("queries", "keys", "values", "output")
-        ),
-        network=("{block}/ffn/layer/inner/{part}", "{block}/ffn/layer/outer/{part}"),
-        norms=(
-            f"{{block}}/{{attention}}/{place}/{{part}}",
-            f"{{block}}/ffn/{place}/{{part}}",
-            "model/{stack}/layer_norm/{part}",
-        ),
-    )
+NAMES = Names(
+    block="model/{stack}/layers/{number}",
+    attentions=("self_attention", "attention/0"),
+    projections=tuple(
+        f"{{block}}/{{attention}}/layer/linear_{part}/{{part}}"
+        for part in ("queries", "keys", "values", "output")
+    ),
+    network=("{block}/ffn/layer/inner/{part}", "{block}/ffn/layer/outer/{part}"),
+    norms=(
+        "{block}/{attention}/{place}_layer_norm/{part}",
+        "{block}/ffn/{place}_layer_norm/{part}",
+        "model/{stack}/layer_norm/{part}",
+    ),
+)
 
 
 def read(folder, num_heads=None, source_begin=False, source_end=False):
@@ -100,7 +97,8 @@ class OpenNMTTFFolder:
         texts = self.vocabularies(source.shape[0], target.shape[0])
         texts[0].begin = source_begin
         has_bias = f"{FIRST}/linear_queries/bias" in self.tensors
-        converter = Converter(self.tensors, names_of(self.pre_norm))
+        place = "input" if self.pre_norm else "output"
+        converter = Converter(self.tensors, NAMES, place=place)
         heads = self.heads(num_heads)
         converter.blocks(d_model, heads, self.pre_norm, attention_bias=has_bias)
         output = find(f"{OUTPUT}/kernel", d_model, target.shape[0])

@@ -23,7 +23,7 @@ def source_of(path, format, unpacked):
     """
     path = Path(path)
     if path.is_dir():
-        return around(path, format)
+        return *around(path, format), {}
     if not path.is_file():
         reason = "is no folder and no file" if path.exists() else "does not exist"
         raise ValueError(f"{path} {reason}. Give the folder or the file of a model")
@@ -33,8 +33,8 @@ def source_of(path, format, unpacked):
         return path.parent, format or "marian", options
     for implied, row in FORMATS.items():
         if name in row.files:
-            folder, format, options = around(path.parent, format)
-            return folder, format or implied, options
+            folder, format = around(path.parent, format)
+            return folder, format or implied, {}
     if name.endswith(ARCHIVES):
         unpack(path, unpacked)
         return model_folder(unpacked, path, format), format, {}
@@ -47,15 +47,11 @@ def source_of(path, format, unpacked):
 
 
 def around(folder, format):
-    """Does the same as `source_of` for a folder, which may be the `model` in an Argos package."""
-    outer = folder.absolute().parent
-    if (
-        folder.absolute().name == MODEL
-        and format in (None, "argos")
-        and FORMATS["argos"].fits(outer)
-    ):
-        return outer, "argos", {}
-    return folder, format, {}
+    """Returns folder and format; of the `model` in an Argos package, those of the package."""
+    outer, is_open = folder.absolute().parent, format in (None, "argos")
+    if is_open and folder.absolute().name == MODEL and FORMATS["argos"].fits(outer):
+        return outer, "argos"
+    return folder, format
 
 
 def model_folder(unpacked, archive, format):

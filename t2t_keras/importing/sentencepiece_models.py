@@ -37,24 +37,11 @@ def sentencepiece_fields(folder, side, pieces):
     return {}
 
 
-def compared(model, pieces):
-    """Returns the numbers of pieces of a SentencePiece model, of a side's tokens, and in common.
-
-    Special pieces and tokens are not counted.
-    """
-    processor = processor_of(model)
-    special = processor.is_control, processor.is_unknown, processor.is_unused
-    ids = range(processor.get_piece_size())
-    known = {processor.id_to_piece(i) for i in ids if not any(test(i) for test in special)}
-    tokens = set(pieces[SPECIAL:])
-    return len(known), len(tokens), len(known & tokens)
-
-
 def compare_pieces(imported, folder):
     """Rejects an `Imported` model whose SentencePiece model is a different model's.
 
-    At least half of its pieces must be tokens, or half of the tokens pieces. If only some pieces
-    are missing from the vocabulary, adds a note.
+    At least half of its pieces must be tokens, or half of the tokens pieces; special pieces and
+    tokens are not counted. If only some pieces are missing from the vocabulary, adds a note.
     """
     sides = {"source": imported.source, "target": imported.target}
     if imported.source is imported.target:
@@ -62,15 +49,21 @@ def compare_pieces(imported, folder):
     for name, side in sides.items():
         if not side.model:
             continue
-        known, tokens, common = compared(side.model, side.pieces)
-        if 2 * common < max(1, min(known, tokens)):
+        processor = processor_of(side.model)
+        special = processor.is_control, processor.is_unknown, processor.is_unused
+        ids = range(processor.get_piece_size())
+        known = {processor.id_to_piece(i) for i in ids if not any(test(i) for test in special)}
+        tokens = set(side.pieces[SPECIAL:])
+        common, missing = len(known & tokens), len(known - tokens)
+        if 2 * common < max(1, min(len(known), len(tokens))):
             raise ValueError(
-                f"{folder}: of the {known:,} pieces of the SentencePiece model and the {tokens:,} "
-                f"tokens of the vocabulary, {common:,} are the same ({name}). They do not belong "
-                "together: give the SentencePiece model that this model was trained with"
+                f"{folder}: of the {len(known):,} pieces of the SentencePiece model and the "
+                f"{len(tokens):,} tokens of the vocabulary, {common:,} are the same ({name}). They "
+                "do not belong together: give the SentencePiece model that this model was trained "
+                "with"
             )
-        if known > common:
+        if missing:
             imported.notes.append(
-                f"{name}: {known - common:,} of the {known:,} pieces of the SentencePiece model "
+                f"{name}: {missing:,} of the {len(known):,} pieces of the SentencePiece model "
                 "are not in the vocabulary; text that is split into them becomes unknown tokens"
             )

@@ -36,6 +36,21 @@ WEIGHT = re.compile(
     r"(?:^|/)((?:encoder|decoder|symbol_modality_\w+)/.*|target_space_embedding/kernel"
     r"|(?:inputs|targets)_positional_embedding)$"
 )
+NAMES = Names(
+    block="{stack}/layer_{number}",
+    attentions=("self_attention", "encdec_attention"),
+    projections=tuple(
+        f"{{block}}/{{attention}}/multihead_attention/{part}/{{part}}"
+        for part in ("q", "k", "v", "output_transform")
+    ),
+    network=("{block}/ffn/conv1/{part}", "{block}/ffn/conv2/{part}"),
+    norms=(
+        "{block}/{attention}/layer_{place}/layer_norm/layer_norm_{part}",
+        "{block}/ffn/layer_{place}/layer_norm/layer_norm_{part}",
+        "{stack}/layer_prepostprocess/layer_norm/layer_norm_{part}",
+    ),
+    norm=("scale", "bias"),
+)
 SHARD = re.compile(r"(symbol_modality_\w+)/(shared|input_emb|target_emb|softmax)/weights_(\d+)")
 
 
@@ -49,27 +64,6 @@ def read(folder, target_space=0):
             contain it: the problem's class in tensor2tensor defines it. Its default there is 0.
     """
     return Tensor2TensorFolder(folder).imported(target_space)
-
-
-def names_of(pre_norm):
-    """Returns the `Names` of the tensors of a model."""
-    place = "layer_prepostprocess" if pre_norm else "layer_postprocess"
-    norm = "layer_norm/layer_norm_{part}"
-    return Names(
-        block="{stack}/layer_{number}",
-        attentions=("self_attention", "encdec_attention"),
-        projections=tuple(
-            f"{{block}}/{{attention}}/multihead_attention/{part}/{{part}}"
-            for part in ("q", "k", "v", "output_transform")
-        ),
-        network=("{block}/ffn/conv1/{part}", "{block}/ffn/conv2/{part}"),
-        norms=(
-            f"{{block}}/{{attention}}/{place}/{norm}",
-            f"{{block}}/ffn/{place}/{norm}",
-            f"{{stack}}/layer_prepostprocess/{norm}",
-        ),
-        norm=("scale", "bias"),
-    )
 
 
 class Tensor2TensorFolder:
@@ -129,7 +123,8 @@ class Tensor2TensorFolder:
             raise ValueError(
                 f"{self.folder} has no target spaces. Received: target_space={target_space}"
             )
-        converter = Converter(self.tensors, names_of(self.pre_norm))
+        place = "prepostprocess" if self.pre_norm else "postprocess"
+        converter = Converter(self.tensors, NAMES, place=place)
         converter.blocks(d_model, hparams.get("num_heads"), self.pre_norm, attention_bias=False)
         converter.embeddings((embedded, target, output), texts)
         tables = [f"{side}_positional_embedding" for side in ("inputs", "targets")]
@@ -147,7 +142,7 @@ class Tensor2TensorFolder:
     def matrices(self):
         """Returns the matrices of source, target and output. Equal matrices are the same object."""
         found = {}  # {(modality, kind): number of its shards}
-        for name in self.tensors.names():
+        for name in self.tensors:
             if match := SHARD.fullmatch(name):
                 place = match.group(1, 2)
                 found[place] = found.get(place, 0) + 1

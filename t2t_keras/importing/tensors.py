@@ -86,8 +86,8 @@ class Tensors:
     def __contains__(self, name):
         return name in self.tensors
 
-    def names(self):
-        return list(self.tensors)
+    def __iter__(self):
+        return iter(self.tensors)
 
     def take(self, name, *shape):
         """Returns a tensor of a shape, in which None is any size, and marks it as used."""

@@ -125,11 +125,7 @@ class ByteNet(Rival):
         def blocks(stack, layers, causal):
             return [
                 DilatedBlock(
-                    config.units,
-                    config.kernel,
-                    config.dilation(i),
-                    causal,
-                    config.dropout,
+                    *(config.units, config.kernel, config.dilation(i), causal, config.dropout),
                     dtype=dtype,
                     name=f"{stack}_{i}",
                 )

@@ -8,6 +8,12 @@ from t2t_keras.layers.masks import reach
 from t2t_keras.rivals.histories import History
 
 
+def scaled_linear(units, gain=1.0, **options):
+    """Returns a `Dense` layer that initially multiplies the variance of its inputs by `gain`."""
+    initializer = keras.initializers.VarianceScaling(gain, "fan_in", "untruncated_normal")
+    return keras.layers.Dense(units, kernel_initializer=initializer, **options)
+
+
 class Convolution(OutputShapes, keras.layers.Layer):
     """Multiplies each position's window, the concatenated vectors around it, by a matrix.
 
@@ -39,14 +45,7 @@ class Convolution(OutputShapes, keras.layers.Layer):
         super().__init__(**kwargs)
         self.supports_masking = True
         self.kernel, self.dilation, self.causal = kernel, dilation, causal
-        self.product = keras.layers.Dense(
-            units,
-            kernel_initializer=keras.initializers.VarianceScaling(
-                gain, "fan_in", "untruncated_normal"
-            ),
-            dtype=self.dtype_policy,
-            name="product",
-        )
+        self.product = scaled_linear(units, gain, dtype=self.dtype_policy, name="product")
 
     def build(self, x_shape, mask_shape=None):
         self.product.build((*x_shape[:-1], self.kernel * x_shape[-1]))

@@ -12,17 +12,11 @@ from keras import ops
 from pipelines.checks import check, setting
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
-from t2t_keras.rivals.convolution import Convolution
+from t2t_keras.rivals.convolution import Convolution, scaled_linear
 from t2t_keras.rivals.rival import Rival, RivalConfig, attend
 from t2t_keras.sequence_model import check_ids
 
 ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
-
-
-def scaled_linear(units, **options):
-    """Returns a `Dense` layer that initially preserves the variance of its inputs."""
-    initializer = keras.initializers.VarianceScaling(1.0, "fan_in", "untruncated_normal")
-    return keras.layers.Dense(units, kernel_initializer=initializer, **options)
 
 
 @dataclasses.dataclass
@@ -236,18 +230,7 @@ class ConvS2S(Rival):
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""
         check_ids("source", source)
-        return self.encoded(self.embed_source(source, training), source, training)
-
-    def encoded(self, embedded, source, training=None):
-        mask = self.source_mask(source)
-        x = self.encoder_input(embedded)
-        for layer in self.encoder:
-            x = layer.joined(x, layer(x, mask=mask, training=training))
-        return self.encoder_output(x)
-
-    def embed_source(self, source, training=None):
-        x = self.source_positions(self.source_embedding(source))
-        return self.dropout(x, training=training)
+        return self.remember(source, training)[0]
 
     def embed(self, target, start=0, training=None):
         x = self.target_positions(self.embedding(target), start=start)
@@ -259,8 +242,12 @@ class ConvS2S(Rival):
         The values are scaled by √m, because a mean over m tokens divides the variance by m.
         """
         mask = self.source_mask(source)
-        embedded = self.embed_source(source, training)
-        keys = self.encoded(embedded, source, training)
+        x = self.source_positions(self.source_embedding(source))
+        embedded = self.dropout(x, training=training)
+        x = self.encoder_input(embedded)
+        for layer in self.encoder:
+            x = layer.joined(x, layer(x, mask=mask, training=training))
+        keys = self.encoder_output(x)
         tokens = ops.sum(ops.cast(mask, keys.dtype), axis=1)
         values = (keys + embedded) * ROOT_HALF * ops.sqrt(tokens)[:, None, None]
         return keys, values, mask

@@ -162,14 +162,15 @@ class GNMT(Rival):
         below = self.forward, x
         x = ops.concatenate([self.forward(x), self.backward(x, lengths)], axis=-1)
         for i, layer in enumerate(self.encoder, 1):
-            read = joined(self.dropout(x, training=training), self.forwarded(*below))
+            parts = self.dropout(x, training=training), *self.forwarded(*below)
+            read = ops.concatenate(parts, axis=-1)
             x = self.after_layer("encoder", i, self.summed(i, x, layer(read)), mask, training)
             below = layer, read
         return x
 
     def forwarded(self, layer, x):
-        """Returns the vectors that a layer with input x forwards to the layer above, or None."""
-        return layer.half_of_product(x) if self.config.fast_forward else None
+        """Returns a list of the vectors that a layer with input x forwards to the layer above."""
+        return [layer.half_of_product(x)] if self.config.fast_forward else []
 
     def summed(self, index, x, y):
         """Returns the output y of a layer, plus its input x if the connection is residual."""
@@ -188,7 +189,8 @@ class GNMT(Rival):
         context, weights = self.attention(x, *memory)
         x = self.after_layer("decoder", 0, x, mask, training)
         for i, layer in enumerate(others, 1):
-            read = joined(self.dropout(x, training=training), context, self.forwarded(*below))
+            parts = self.dropout(x, training=training), context, *self.forwarded(*below)
+            read = ops.concatenate(parts, axis=-1)
             y = self.summed(i, x, layer(read, step=step))
             x = self.after_layer("decoder", i, y, mask, training)
             below = layer, read
@@ -198,8 +200,3 @@ class GNMT(Rival):
     def after_layer(self, stack, index, x, mask, training):
         """Returns the input of the next layer of a stack. `MoE` inserts its experts here."""
         return x
-
-
-def joined(*vectors):
-    """Concatenates vectors; skips None."""
-    return ops.concatenate([each for each in vectors if each is not None], axis=-1)

@@ -8,13 +8,7 @@ from pipelines.checks import setting
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.rivals.histories import Step
-from t2t_keras.sequence_model import (
-    ModelConfig,
-    SequenceModel,
-    beams_of,
-    check_ids,
-    check_inputs,
-)
+from t2t_keras.sequence_model import ModelConfig, SequenceModel, beams_of, check_ids, check_inputs
 
 LOWEST = -1e9
 

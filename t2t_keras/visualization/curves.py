@@ -24,17 +24,12 @@ def curves(path, runs):
         runs: {name of the run: (evaluations, intervals)}, lists of dicts as in `metrics.jsonl` and
             `training.jsonl`. Missing metrics are not drawn. Each named held-out set gets a line.
     """
-    panels = curve_panels(runs)
-    draw_panels(path, panels, (5.5, 3.4), columns=2, faint="training")
-
-
-def curve_panels(runs):
     held_out, trained = {}, {}
     for run, (evaluations, trained[run]) in runs.items():
         held_out[run] = [without_sets(each) for each in evaluations]
         for name in names_in(evaluations):
             held_out[f"{run}: {name}"] = of_set(evaluations, name)
-    return [
+    panels = [
         Panel(
             title,
             values(held_out if of_evaluations else trained, of_evaluations or of_intervals),
@@ -44,6 +39,7 @@ def curve_panels(runs):
         )
         for title, (of_evaluations, of_intervals) in PANELS.items()
     ]
+    draw_panels(path, panels, (5.5, 3.4), columns=2, faint="training")
 
 
 def values(records, field):

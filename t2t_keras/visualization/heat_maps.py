@@ -62,14 +62,11 @@ def heat_maps(path, weights, queries, keys, title):
             ax.tick_params(length=0, pad=2)
             ax.spines[:].set_color(LIGHT_GRAY)
         x, y = left + across * step[0], TITLE + HEAD_TITLE
-        add_legend(figure, picture, axes(x, y, COLOR_BAR, min(height, 3)))
-
-
-def add_legend(figure, picture, ax):
-    bar = figure.colorbar(picture, cax=ax)
-    bar.set_ticks([0, 0.05, 0.25, 0.5, 1], labels=["0", "5 %", "25 %", "50 %", "100 %"])
-    ax.tick_params(labelsize=8, labelcolor=GRAY, length=0)
-    bar.outline.set_visible(False)
+        ax = axes(x, y, COLOR_BAR, min(height, 3))
+        bar = figure.colorbar(picture, cax=ax)
+        bar.set_ticks([0, 0.05, 0.25, 0.5, 1], labels=["0", "5 %", "25 %", "50 %", "100 %"])
+        ax.tick_params(labelsize=8, labelcolor=GRAY, length=0)
+        bar.outline.set_visible(False)
 
 
 def shortened(word):

@@ -40,39 +40,30 @@ def page(sub_layers, sentence, translation):
         kind = data["kinds"].setdefault(name, {"title": TITLES[name], **words, "layers": []})
         # Integers in thousandths take a third of the space.
         kind["layers"].append(np.rint(np.asarray(heads.weights) * 1000).astype(int).tolist())
-    body = filled(HERE / "attention.html", data=script_safe(data))
-    parts = {"style": read("attention.css"), "script": read("attention.js") + SHOW_ATTENTION}
-    return filled(HERE / "page.html", title="<title>Attention</title>", body=body, **parts)
+    body = assembled(HERE / "attention.html", data=script_safe(data))
+    parts = {"title": "<title>Attention</title>", "script": read("attention.js") + SHOW_ATTENTION}
+    return assembled(HERE / "page.html", body=body, **parts)
 
 
 def report_page(title, body):
     """Returns the HTML of a report with the elements `title` and `body`."""
     style = read("attention.css") + read("report.css")
     parts = {"title": title, "style": style, "script": UNFOLD_FOR_PRINTING}
-    return filled(HERE / "page.html", body=body, **parts)
-
-
-def assembled(template, **parts):
-    """Fills a page template, including the style and script that draw attention.
-
-    Args:
-        template: path of the template. The style and the script replace `{{style}}` and
-            `{{script}}`.
-        **parts: other texts, see `filled`.
-    """
-    return filled(template, style=read("attention.css"), script=read("attention.js"), **parts)
+    return assembled(HERE / "page.html", body=body, **parts)
 
 
 def read(name):
     return (HERE / name).read_text(encoding="utf-8")
 
 
-def filled(template, **parts):
+def assembled(template, **parts):
     """Returns the text of a template in which each part replaces its name in double braces.
 
-    All names are replaced at once, so a part may contain names in braces.
+    Unless given, `style` and `script` are those that draw attention. All names are replaced at
+    once, so a part may contain names in braces.
     """
     text = template.read_text(encoding="utf-8")
+    parts = {"style": read("attention.css"), "script": read("attention.js")} | parts
     return re.sub(r"\{\{(\w+)\}\}", lambda name: parts[name[1]], text)
 
 

@@ -126,7 +126,7 @@ T5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"]}
     [
         ({"config.json": T5, "model.safetensors": ""}, "a model of Hugging Face's type 't5'. Only"),
         ({"tf_model.h5": "", "a.txt": ""}, r"no model of a known .* Its files are: a\.txt, tf_mod"),
-        ({"onnx/model.bin": ""}, r"onnx/model\.bin\. If a model is in onnx: hf download org/model"),
+        ({"onnx/model.bin": ""}, r"no model of a known .* Its files are: onnx/model\.bin"),
     ],
 )
 def test_a_repository_without_a_model_is_refused_before_its_weights_are_sent(

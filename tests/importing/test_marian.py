@@ -147,7 +147,12 @@ def test_a_sentencepiece_vocabulary_has_the_ids_of_its_pieces(tmp_path):
     np.testing.assert_array_equal(matrix[[2, 3, 6]], model["Wemb"][[2, 3, 4]])
 
 
-MODEL = arrays()
+def zeros(*shape):
+    return np.zeros(shape, "float32")
+
+
+MODEL, INNER = arrays(), "encoder_l1_ffn_W1"
+NARROW = {INNER: zeros(8, 4), "encoder_l1_ffn_b1": zeros(1, 4), "encoder_l1_ffn_W2": zeros(4, 8)}
 SINGLE = [  # settings with one or few values in the paper's model
     *("type", "lemma-dim-emb", "ulr", "right-left", "transformer-decoder-autoreg"),
     *("transformer-postprocess-emb", "transformer-ffn-activation", "transformer-ffn-depth"),
@@ -165,6 +170,11 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         ({"settings": {"dim-vocabs": "[11, 11, 11]"}}, "several sources"),
         ({"settings": {"tied-embeddings-all": "perhaps"}}, "embeddings-all` must be True or False"),
         ({"settings": SEPARATE}, "no tensor encoder_Wemb"),
+        ({"settings": {"transformer-heads": 3}}, r"a divisor of .*, 8 and 8\. .*num_heads=3"),
+        ({"model": MODEL | {INNER: zeros(7, 12)}}, rf"{INNER} must have the shape \(8, any\)"),
+        ({"model": MODEL | {"encoder_l1_ffn_b1": zeros(1, 11)}}, r"b1 must have the shape \(12\)"),
+        ({"model": MODEL | {"decoder_l1_adapter": zeros(2)}}, "so it is .*: decoder_l1_adapter"),
+        ({"model": MODEL | NARROW}, r"the same widths .* \(4, 8, 8\), \(12, 8, 8\)"),
         ({"model": MODEL | {"Wemb": np.array([{}])}}, "Wemb.npy holds object"),
         ({"files": {"vocab.de.yml": "a: 0"}}, "vocab.source.yml.* has: vocab.de.yml, vocab.yml"),
         ({"files": {"vocab.yml": "a: 5"}}, "check that it belongs to the model"),
@@ -175,7 +185,7 @@ MANY = "".join(f"'{i}': {i}\n" for i in range(12)) + "</s>: 12\n<unk>: 13"
         ({"files": {"vocab.yml": None}}, "It has: none"),
         ({"files": {"decoder.yml": "models: [a.npz, b.npz]"}}, "an ensemble"),
         ({"files": {"decoder.yml": "models: [a.npz]"}}, "names a.npz, and .*a.npz does not exist"),
-        ({"files": {"model.npz": None, "a.npz": "", "b.npz": ""}}, "must have one .npz file"),
+        ({"files": {"model.npz": None, "a.npz": "", "b.npz": ""}}, "must have one file model.npz"),
         ({"files": {"model.npz": "not an archive"}}, "is not a whole .npz file"),
     ],
 )

@@ -12,7 +12,6 @@ from support.importing.opennmt_tf_folder import (
     weights_of,
     write,
 )
-from support.importing.small_sentencepiece import unigram_model
 
 from t2t_keras.importing.formats import recognized
 from t2t_keras.importing.opennmt_tf import read
@@ -35,7 +34,9 @@ def test_two_vocabularies(tmp_path, tied):
 @pytest.mark.parametrize("tied", [False, True])
 def test_one_matrix_and_vocabulary(tmp_path, tied):
     model = arrays(tied=tied)
-    imported = read(write(tmp_path, model))
+    folder = write(tmp_path, model)
+    assert recognized(folder) == "opennmt_tf"
+    imported = read(folder)
     check_model(imported, weights_of(model), CONFIG | {"tie_output": tied})
     assert imported.source is imported.target
     assert imported.search == {"alpha": 0.0}
@@ -125,21 +126,6 @@ def test_heads_and_activations_that_are_not_clear_are_refused(
 ):
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path, arrays(), description=description), num_heads=given)
-
-
-def test_formats_of_checkpoints_are_told_apart_by_the_names_of_files(tmp_path):
-    for name, format in {"ckpt-5": "opennmt_tf", "model.ckpt-5": "tensor2tensor"}.items():
-        path = tmp_path / f"{name}.index"
-        path.touch()
-        assert recognized(tmp_path) == format
-        path.unlink()
-
-
-def test_a_sentencepiece_model_beside_the_vocabulary_splits_the_text(tmp_path):
-    folder = write(tmp_path, arrays())
-    (folder / "source.spm").write_bytes(unigram_model(80))
-    imported = read(folder)
-    assert (imported.source.kind, imported.target.kind) == ("sentencepiece", "tokens")
 
 
 def test_an_unknown_token_in_the_vocabulary_is_not_the_last_row(tmp_path):

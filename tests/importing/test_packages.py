@@ -101,22 +101,16 @@ def test_zip_files_without_one_model_are_refused(tmp_path, entries, message):
         source_of(path, None, tmp_path / "unpacked")
 
 
-def test_entries_outside_the_folder_are_unpacked_inside_and_links_as_files(tmp_path):
+def test_entries_are_unpacked_inside_the_folder_links_as_files_and_those_of_macos_not(tmp_path):
     info = zipfile.ZipInfo("m/link")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
-    entries = ("../../model.bin", b"x"), ("/m/a", b"x"), (info, "/etc/passwd")
-    path = zip_file(tmp_path / "a.zip", *entries)
+    names = "../../model.bin", "/m/a", info, "__MACOSX/m/._model.npz", "m/.DS_Store"
+    path = zip_file(tmp_path / "a.zip", *((name, "/etc/passwd") for name in names))
     assert found(path, tmp_path) == (".", None, {})
     assert {each.name for each in tmp_path.iterdir()} == {"a.zip", "unpacked"}
-    assert not (tmp_path / "unpacked" / "m" / "link").is_symlink()
-
-
-def test_files_of_macos_are_not_unpacked(tmp_path):
-    names = ("m/model.bin", "__MACOSX/m/._model.npz", "m/.DS_Store")
-    path = zip_file(tmp_path / "a.zip", *((name, b"12345") for name in names))
-    assert found(path, tmp_path) == ("m", None, {})
-    unpacked = [each.name for each in (tmp_path / "unpacked").rglob("*")]
-    assert sorted(unpacked) == ["m", "model.bin"]
+    unpacked = {each.name: each for each in (tmp_path / "unpacked").rglob("*")}
+    assert unpacked.keys() == {"model.bin", "m", "a", "link"}
+    assert not unpacked["link"].is_symlink()
 
 
 def test_other_files_are_refused_with_advice(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 from support.importing.small_sentencepiece import pieces_of, unigram_model
 
 from t2t_keras.importing.imported import Imported, Pieces
-from t2t_keras.importing.sentencepiece_models import compare_pieces, compared
+from t2t_keras.importing.sentencepiece_models import compare_pieces
 
 MODEL = unigram_model(160)
 KNOWN = [piece for piece in pieces_of(MODEL) if piece not in ("<unk>", "<s>", "</s>")]
@@ -36,7 +36,6 @@ def test_missing_pieces_are_noted_for_each_side(sides, notes):
 
 def test_few_pieces_in_common_are_refused_with_the_numbers():
     model = imported(KNOWN, [*KNOWN[:78], *WORDS])
-    assert compared(MODEL, model.target.pieces) == (157, 2078, 78)
     message = r"of the 157 pieces .* and the 2,078 tokens .*, 78 are the same \(target\)"
     with pytest.raises(ValueError, match=message):
         compare_pieces(model, "folder")

@@ -165,6 +165,8 @@ SHARED = f"{MODALITY}/shared/weights_3"
         *(({"hparams": {name: "other"}}, f"{name}='other'. Models") for name in SINGLE),
         ({"hparams": {"layer_preprocess_sequence": "none"}}, "must be 'n' and 'da'"),
         ({"hparams": POST}, "must be 'n' and 'da'"),
+        ({"hparams": {"num_heads": 2.0}}, r"a divisor of .*, 6 and 10\. .*num_heads=2\.0"),
+        (changed(MODEL, f"{BODY}/inputs_positional_embedding", 9, D), "same number .* 9 and 0"),
         (without(MODEL, SHARED), "no tensor .*shared/weights_3"),
         (changed(MODEL, f"{MODALITY}/softmax/weights_0", 1, D), r"softmax .* shape \(17, 8\)"),
         (changed(MODEL, f"other/{CONVOLUTION}/bias", 12), "occurs twice in .*, in several"),

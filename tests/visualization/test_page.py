@@ -14,7 +14,7 @@ from support.models.attention_weights import (
 )
 
 from t2t_keras.visualization.heads import heads_of
-from t2t_keras.visualization.page import filled, page
+from t2t_keras.visualization.page import assembled, page
 
 
 def data_of(html):
@@ -23,7 +23,7 @@ def data_of(html):
 
 def test_names_in_braces_inside_a_part_are_not_replaced(tmp_path):
     (tmp_path / "template").write_text("{{a}} {{b}} {{a}}")
-    assert filled(tmp_path / "template", a="{{b}}", b="{{a}}\\1") == "{{b}} {{a}}\\1 {{b}}"
+    assert assembled(tmp_path / "template", a="{{b}}", b="{{a}}\\1") == "{{b}} {{a}}\\1 {{b}}"
 
 
 def test_the_page_contains_the_weights_in_thousandths():

@@ -1,5 +1,8 @@
 """tensor2tensor's files next to a checkpoint: settings and sub-words."""
 
+import contextlib
+import json
+
 from t2t_keras.checks import check_integer
 from t2t_keras.importing.accompanying_files import read_json_file, read_lines
 
@@ -11,7 +14,6 @@ HEADS = {
     **dict.fromkeys(("small", "tiny"), 4),
     "test": 2,
 }
-WORDS = {"true": True, "false": False, "True": True, "False": False}
 
 
 def read_hparams(folder):
@@ -33,8 +35,10 @@ def read_hparams(folder):
         )
     overrides = {}
     for setting in filter(None, flags.get("hparams", "").split(",")):
-        name, _, value = setting.partition("=")
-        overrides[name.strip()] = parsed(value.strip())
+        name, _, value = map(str.strip, setting.partition("="))
+        overrides[name] = value
+        with contextlib.suppress(ValueError):  # a number or a boolean
+            overrides[name] = json.loads(value.lower())
     name = flags.get("hparams_set", "")
     heads = HEADS.get(name.removeprefix("transformer_"))
     if heads is None and "num_heads" not in overrides:
@@ -52,16 +56,6 @@ def read_flags(path):
     lines = path.read_text("utf-8", "replace").split("\n")
     pairs = (line.strip().removeprefix("--").partition("=") for line in lines)
     return {name: value for name, sign, value in pairs if sign}
-
-
-def parsed(value):
-    """Returns the value of a setting in flags.txt: a number, a boolean or a string."""
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            pass
-    return WORDS.get(value, value)
 
 
 def read_vocabularies(folder, source_rows, target_rows, divisor):

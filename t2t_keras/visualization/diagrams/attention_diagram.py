@@ -25,8 +25,7 @@ TITLES = {
 def draw_attention(canvas, left, height, attention):
     """Draws one head, and beside it all heads, on a canvas of a height."""
     title = TITLES.get(attention.attention, attention.attention)
-    boxes = len(boxes_of(attention)) + 1
-    bottom = (height - boxes * (LOW + GAP) - 1.6) / 2
+    bottom = (height - (len(boxes_of(attention)) + 1) * (LOW + GAP) - 1.6) / 2
     top = draw_head(canvas, left + HEAD, bottom, attention)
     top = max(top, draw_heads(canvas, left + HEADS, bottom, attention, title))
     for x, text in ((HEAD, title), (HEADS, "Multi-Head Attention")):
@@ -54,8 +53,7 @@ def draw_head(canvas, x, bottom, attention):
         if index:
             canvas.arrow((left, y), (left, y + GAP))
         y = canvas.box(left, y + GAP, title, colors.get(title, "linear"), width=SMALL)
-    values = y + GAP
-    middle = (left + right) / 2
+    values, middle = y + GAP, (left + right) / 2
     canvas.arrow((left, y), (left, values))
     canvas.arrow((right, bottom + 0.33), (right, values))
     top = canvas.box(middle, values, "MatMul", "linear", width=right - left + 0.8)

@@ -59,17 +59,9 @@ class Canvas:
         return y + height
 
     def rounded(self, x, y, width, height, color, zorder=0.5, edge="#5b6068"):
-        shape = FancyBboxPatch(
-            (x, y),
-            width,
-            height,
-            boxstyle="round,pad=0,rounding_size=0.07",
-            facecolor=color,
-            edgecolor=edge,
-            linewidth=0.9,
-            zorder=zorder,
-        )
-        self.ax.add_patch(shape)
+        style = {"facecolor": color, "edgecolor": edge, "linewidth": 0.9, "zorder": zorder}
+        corners = "round,pad=0,rounding_size=0.07"
+        self.ax.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=corners, **style))
 
     def text(self, x, y, text, size, **style):
         style = {"ha": "center", "va": "center", "zorder": 5, "parse_math": False, **style}
@@ -83,12 +75,8 @@ class Canvas:
         """Draws a line through (x, y) points that ends in an arrowhead."""
         self.line(*points)
         style = {"arrowstyle": "-|>,head_width=0.18,head_length=0.32", "linewidth": 1.1}
-        self.ax.annotate(
-            "",
-            points[-1],
-            points[-2],
-            arrowprops={**style, "color": LINE["color"], "shrinkA": 0, "shrinkB": 0},
-        )
+        style |= {"color": LINE["color"], "shrinkA": 0, "shrinkB": 0}
+        self.ax.annotate("", points[-1], points[-2], arrowprops=style)
 
     def sum(self, x, y):
         """Draws a plus in a circle."""

@@ -5,7 +5,6 @@ missing residual connections, the kind of positions and of scores.
 """
 
 import itertools
-from typing import NamedTuple
 
 from t2t_keras.layers import (
     DecoderBlock,
@@ -40,18 +39,6 @@ SHARED = {
     2: "two matrices for source, target and output",
     3: "a matrix each for source, target and output",
 }
-
-
-class SubLayer(NamedTuple):
-    """A sub-layer of a block, with the residual connection and the norm around it.
-
-    Args:
-        kind: "attention", "cross-attention", "feed-forward", or "other" for a layer of one's own.
-        boxes: list of (kind or "norm", title, details) from bottom to top.
-    """
-
-    kind: str
-    boxes: list
 
 
 def model_diagram(path, model):
@@ -95,12 +82,16 @@ def residuals(block):
 
 
 def groups_of(stack):
-    """Returns (number of equal blocks in a row, list of their `SubLayer`s) for each such row."""
-    blocks = [list(map(sublayer_of, residuals(block))) for block in stack.blocks]
+    """Returns (number of equal blocks in a row, `boxes_around` their sub-layers) for each row."""
+    blocks = [list(map(boxes_around, residuals(block))) for block in stack.blocks]
     return [(len(list(equal)), sublayers) for sublayers, equal in itertools.groupby(blocks)]
 
 
-def sublayer_of(residual):
+def boxes_around(residual):
+    """Returns (kind, title, details) of a sub-layer and of its norms, from bottom to top.
+
+    The kind is a key of `COLORS`: "norm", or "other" for a layer of one's own.
+    """
     layer = residual.sublayer
     kind, title, details = "other", type(layer).__name__, ""
     if isinstance(layer, MultiHeadAttention):
@@ -117,13 +108,12 @@ def sublayer_of(residual):
         details = f"d_ff = {layer.d_ff:,}, {name}"
         if type(layer) is FeedForward:
             title = "Feed Forward"
-    norm = ["Norm"] * (residual.norm is not None)
-    add = ["Add"] * bool(residual.residual)
-    before, after = [], [" & ".join(add + norm)] if add + norm else []
+    add, norm = "Add" * bool(residual.residual), "Norm" * (residual.norm is not None)
+    before, after = "", " & ".join(filter(None, (add, norm)))
     if residual.pre_norm:
         before, after = norm, add
-    around = [[("norm", each, "") for each in titles] for titles in (before, after)]
-    return SubLayer(kind, [*around[0], (kind, title, details), *around[1]])
+    boxes = ("norm", before, ""), (kind, title, details), ("norm", after, "")
+    return [box for box in boxes if box[1]]
 
 
 def notes_of(model):
@@ -159,8 +149,8 @@ def draw_stack(canvas, x, side, stack, positions, embedding, text):
         bottom = y + GAP / 2
         canvas.line((x, y), (x, bottom + PAD))
         y = bottom + PAD
-        for each in sublayers:
-            y = draw_sublayer(canvas, x, y, side, each, cross)
+        for boxes in sublayers:
+            y = draw_sublayer(canvas, x, y, side, boxes, cross)
         canvas.line((x, y), (x, y + PAD))
         y += PAD
         left = x - BOX / 2 - (SKIP + 0.14 if side < 0 else 0.18)
@@ -184,28 +174,23 @@ def draw_positions(canvas, x, y, side, name):
     return middle + 0.1
 
 
-def draw_sublayer(canvas, x, y, side, sublayer, cross):
+def draw_sublayer(canvas, x, y, side, boxes, cross):
     """Draws a sub-layer with its norm and residual connection. Returns the y of its top.
 
     The places where cross-attention takes the encoder's output are added to `cross`.
     """
     start = y + 0.1
-    for kind, title, details in sublayer.boxes:
-        if kind == "norm":
-            canvas.arrow((x, y), (x, y + GAP))
-            if title.startswith("Add"):
-                turn, middle = x + side * (BOX / 2 + SKIP), y + GAP + LOW / 2
-                edge = x + side * BOX / 2
-                canvas.arrow((x, start), (turn, start), (turn, middle), (edge, middle))
-            y = canvas.box(x, y + GAP, title, "norm")
-        else:
-            y = draw_inputs(canvas, x, y, kind, cross)
-            y = canvas.box(x, y, title, kind, details)
+    for kind, title, details in boxes:
+        y = draw_inputs(canvas, x, y, kind, cross)
+        if kind == "norm" and title.startswith("Add"):
+            turn, edge, middle = x + side * (BOX / 2 + SKIP), x + side * BOX / 2, y + LOW / 2
+            canvas.arrow((x, start), (turn, start), (turn, middle), (edge, middle))
+        y = canvas.box(x, y, title, kind, details)
     return y
 
 
 def draw_inputs(canvas, x, y, kind, cross):
-    """Draws the arrows into a sub-layer. Returns the y of the box's bottom."""
+    """Draws the arrows into a box. Returns the y of its bottom."""
     if not kind.endswith("attention"):
         canvas.arrow((x, y), (x, y + GAP))
         return y + GAP

@@ -36,13 +36,13 @@ def model_of(*blocks, **settings):
 def titles(stack):
     """Returns [number of blocks, title of a box, …] for each row of equal blocks."""
     return [
-        [count, *(title for layer in layers for _, title, _ in layer.boxes)]
+        [count, *(title for boxes in layers for _, title, _ in boxes)]
         for count, layers in groups_of(stack)
     ]
 
 
 def details(stack):
-    return [box[2] for layer in groups_of(stack)[0][1] for box in layer.boxes if box[2]]
+    return [text for boxes in groups_of(stack)[0][1] for *_, text in boxes if text]
 
 
 @pytest.mark.long
@@ -62,7 +62,7 @@ def test_the_papers_model():
     assert titles(model.decoder) == [
         [2, masked, ADD_NORM, ATTENTION, ADD_NORM, NETWORK, ADD_NORM],
     ]
-    kinds = [layer.kind for layer in groups_of(model.decoder)[0][1]]
+    kinds = [boxes[0][0] for boxes in groups_of(model.decoder)[0][1]]
     assert kinds == ["attention", "cross-attention", "feed-forward"]
     assert details(model.encoder) == ["h = 2, d_k = d_v = 8", "d_ff = 32, relu"]
     attention = boxes_of(first_attention(model.encoder))
