@@ -64,7 +64,6 @@ def test_targets_are_filled_and_the_settings_name_the_kinds(address):
     ("fields", "status", "message"),
     [
         ({"name": "a.exe", "data": b"MZ"}, 400, "no suffix of a known kind"),
-        ({"data": b"<a>"}, 400, "a.xlf cannot be translated: it is not a valid .xlf file"),
         ({"data": b" " * 100_001}, 413, "--max_file_bytes"),
         ({"name": "a.txt", "data": b"A dog.\n\n" * 21}, 413, "has 21 segments; at most 20"),
         ({"target": "fr"}, 400, "fr is not supported"),
