@@ -21,7 +21,7 @@ WARM_UP = 3  # sentences that are translated before the timed ones
 
 
 class TimedSystem:
-    """A system in a process of its own, which runs this file. Requests and answers are JSON lines.
+    """A system in a process of its own, which runs this file. It reads and writes JSON lines.
 
     Args:
         folders, to: the folders to translate with, and the tag or target language, or None.
@@ -33,7 +33,7 @@ class TimedSystem:
         self.name, self.log = " ".join(folders), log.name
         self.process = subprocess.Popen(
             # With -P, files in the user's folder cannot shadow modules.
-            [sys.executable, "-P", "-m", __name__, json.dumps([folders, to, cores])],
+            [sys.executable, "-P", "-m", __name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
@@ -45,6 +45,7 @@ class TimedSystem:
             },
             start_new_session=True,  # Ctrl-C reaches only the parent, which ends this process
         )
+        self.process.stdin.write(f"{json.dumps([folders, to, cores])}\n")
         self.seconds([], None)  # loading one after the other takes the least memory
 
     def seconds(self, texts, beam):
@@ -134,4 +135,4 @@ if __name__ == "__main__":
     # Libraries may write to standard output, which is only for answers.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
-        serve(loaded(*json.loads(sys.argv[1])), sys.stdin, answers)
+        serve(loaded(*json.loads(sys.stdin.readline())), sys.stdin, answers)
