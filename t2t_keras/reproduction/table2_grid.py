@@ -35,6 +35,10 @@ def choices_of(plan, rows):
     """
     if not (plan.learning_rates or plan.layers):
         return {row: {} for row in rows}
+    if plan.evaluate_only:
+        raise ValueError(
+            "--evaluate_only trains nothing. Leave out it, or --learning_rates and --layers"
+        )
     layers = [entry.split("/") for entry in plan.layers or [""] * len(rows)]
     if len(layers) != len(rows):
         raise ValueError(

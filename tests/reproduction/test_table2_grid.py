@@ -87,6 +87,7 @@ def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path, monkeyp
     ("changes", "message"),
     [
         ({"layers": ["2/4"]}, "an entry for each of ende_base, ende_moe.*Received: --layers=2/4"),
+        ({"evaluate_only": True}, "--evaluate_only trains nothing"),
         ({"learning_rates": ["fast"]}, "--learning_rates must be numbers .*Received: fast 2"),
         ({"layers": ["2/4", "2+x"]}, "--layers numbers such as .*Received: 1e-3 2\\+x"),
         ({"overrides": {"training.warmup_steps": 3000}}, "would end within the warm-up"),
