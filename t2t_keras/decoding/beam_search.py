@@ -134,6 +134,9 @@ class BeamSearch:
     def step(self, state):
         """Returns the state after one more token."""
         beam = self.config.beam
+        if self.config.stopping != "exact":  # a finished search would go on in company
+            scores = ops.where(self.unfinished(state)[:, None], state.live.scores, IMPOSSIBLE)
+            state = state._replace(live=state.live._replace(scores=scores))
         position, limits, live, finished, visible, *_ = state
         slots = ops.arange(ops.shape(visible)[2], dtype="int32")
         own = slots % beam == ops.arange(beam, dtype="int32")[:, None]

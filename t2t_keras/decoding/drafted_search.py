@@ -15,10 +15,10 @@ as much as a step of the model, this is
 
     (1 − aᵏ⁺¹) / ((1 − a) (1 + k c))
 
-times as fast as greedy search. `Draft` estimates a and c, and chooses the best k.
+times as fast as greedy search. `Draft` chooses the best k for the agreement seen so far in the
+sentence. It measures no time, so that a sentence always has the same proposals. With int8 weights,
+a step for several tokens may be rounded differently, which changes a few translations.
 """
-
-import time
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.rows import BEGIN, END, Hypotheses, length_penalty
 from t2t_keras.ops import on_numpy
 
-SLOWLY = 0.95  # share of the earlier estimate in a new one
-FORGOTTEN = 0.999  # the same for the cost, in a step without proposals
+PRIOR = 0.8  # a at the start of a sentence
+SLOWLY = 0.9  # share of the earlier estimate of a, after one more token
+CHEAPEST = 0.1  # least estimate of c
 
 
 class Draft:
@@ -36,33 +37,32 @@ class Draft:
     Args:
         model: the small model, see `drafted_search`.
         most: maximum number of proposals for one step.
+        size: size of the small model, relative to the model that checks.
+        longest: maximum length of a sequence of the small model. None: no maximum.
     """
 
-    def __init__(self, model, most):
-        self.model, self.most = model, most
+    def __init__(self, model, most, size=0.0, longest=None):
+        self.model, self.most, self.longest = model, most, longest
+        self.cost = max(size, CHEAPEST)  # c
         self.proposed = self.accepted = 0
-        self.agreement, self.cost = 0.8, 0.2  # estimates of a and c
 
     def __str__(self):
-        share = f"{self.accepted / max(self.proposed, 1):.0%} of {self.proposed:,}"
+        if not self.proposed:
+            return "the draft proposed no tokens: it is used for few lines at a time, see --lines"
+        share = f"{self.accepted / self.proposed:.0%} of {self.proposed:,}"
         return f"the model accepted {share} tokens that the draft proposed"
 
-    def count(self):
+    def count(self, agreement):
         """Returns k, the number of proposals with which the search is expected to be fastest."""
         k = np.arange(self.most + 1)
-        return int(np.argmax((1 - self.agreement ** (k + 1)) / (1 + k * self.cost)))
+        return int(np.argmax((1 - agreement ** (k + 1)) / (1 + k * self.cost)))
 
-    def learn(self, proposed, accepted, own_seconds, seconds):
-        """Takes the results of one step into account; the draft took `own_seconds` for it."""
-        if not proposed:  # a draft that is too slow is tried again some time
-            self.cost *= FORGOTTEN
-            return
+    def learn(self, agreement, proposed, accepted):
+        """Counts the proposals of one step; returns the new estimate of a."""
         self.proposed, self.accepted = self.proposed + proposed, self.accepted + accepted
         seen = min(accepted + 1, proposed)  # proposals after the first wrong one prove nothing
         share = SLOWLY**seen
-        self.agreement = share * self.agreement + (1 - share) * min(accepted / seen, 0.99)
-        cost = own_seconds / proposed / seconds
-        self.cost = SLOWLY * self.cost + (1 - SLOWLY) * min(cost, 1)
+        return share * agreement + (1 - share) * min(accepted / max(seen, 1), 0.99)
 
 
 def drafted(model, draft, config, source, longest=None):
@@ -88,18 +88,17 @@ def drafted_search(model, draft, config, source, longest=None):
     limit = limit if longest is None else min(limit, longest)
     read = model.reader(source, limit, draft.most + 1)
     propose = draft.model.reader(source, limit, 1)
-    tokens, score, known = [BEGIN], np.float32(0), 0  # tokens that the draft has read
+    tokens, score, agreement = [BEGIN], np.float32(0), PRIOR
+    known = 0  # tokens that the draft has read
     while len(tokens) <= limit and tokens[-1] != END:
         position, proposals = len(tokens) - 1, []
-        start = time.perf_counter()
-        for _ in range(min(draft.count(), limit - len(tokens))):
+        for _ in range(min(draft.count(agreement), limit - len(tokens))):
             for token in (tokens + proposals)[known:]:
                 _, (best,) = propose([token], known)
                 known += 1
             proposals.append(int(best))
             if best == END:
                 break
-        middle = time.perf_counter()
         log_p, ids = read([tokens[-1], *proposals], position)
         ids = ids.tolist()
         agreed = 0
@@ -112,7 +111,7 @@ def drafted_search(model, draft, config, source, longest=None):
             score += each
         tokens += new
         known = min(known, position + 1 + agreed)
-        draft.learn(len(proposals), agreed, middle - start, time.perf_counter() - middle)
+        agreement = draft.learn(agreement, len(proposals), agreed)
     found = tokens[1:]
     with on_numpy():
         score = score / length_penalty(np.array([len(found)]), config)

@@ -89,8 +89,10 @@ def engine_of_runs(folders, to, trust, weights):
 
 def with_draft(engine, folder, trust=False):
     """Returns an engine after `Engine.use_draft` of the run or export in a folder."""
+    engine.check_reading()
     dtype = engine.dtype if engine.kind == "litert" and not is_export(folder) else None
     draft = open_engine([folder], engine.kind, dtype, trust=trust)
+    draft.check_reading()
     if draft.tokenizer.contents() != engine.tokenizer.contents():
         raise ValueError(
             f"{folder} cannot be a draft of {engine.name}, because their vocabularies differ. A "

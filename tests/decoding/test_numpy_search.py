@@ -89,6 +89,19 @@ def test_it_finds_what_the_search_with_keras_finds(settings, extras):
     np.testing.assert_allclose(found.scores, array(scores), atol=1e-4)
 
 
+@pytest.mark.parametrize("stopping", ["first", "patience"])
+def test_a_search_that_stops_early_stops_in_company_too(stopping):
+    config = SearchConfig(beam=3, n_best=3, extra_length=14, stopping=stopping)
+    for seed in range(8):
+        model = CachedModel(seed)
+        alone = [numpy_search(method_of(model, config), row[None], LONGEST) for row in SOURCE]
+        together = numpy_search(method_of(model, config), SOURCE, LONGEST)
+        with_keras = search(model, SOURCE, LONGEST, config)
+        for found in (together.scores, array(with_keras.scores)):
+            expected = np.concatenate([each.scores for each in alone])
+            np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
 class Counting(TableModel):
     """Counts the sentences of each step."""
 

@@ -79,8 +79,8 @@ def measure(folder, _, student, steps, lines):
 
     def translate(proposals):
         seen = []  # (proposed, accepted) of each step
-        engine.draft, draft.count = draft if proposals else None, lambda: proposals
-        draft.learn = lambda *numbers: seen.append(numbers[:2])
+        engine.draft, draft.count = draft if proposals else None, lambda _: proposals
+        draft.learn = lambda _, *numbers: seen.append(numbers)
         found[proposals] = [translator.translations([line])[0][0] for line in lines], seen
 
     calls = {count: functools.partial(translate, count) for count in range(STEPS)}

@@ -57,6 +57,8 @@ def write_portable(run, model, config, dtype, folder):
 def write_ctranslate2(run, model, config, dtype, folder):
     """Writes a model for CTranslate2."""
     check(config.method == "beam", "method", config.method, "'beam': CTranslate2 has no other")
+    stopping = config.stopping
+    check(stopping != "first", "stopping", stopping, "'exact' or 'patience', which CTranslate2 has")
     tokenizer = run.tokenizer()
     source, target = tokenizer.source, tokenizer.target
     if source.start:

@@ -6,19 +6,13 @@ from pathlib import Path
 from absl import logging
 
 from pipelines.tokenizers import load_tokenizer
+from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
+from t2t_keras.export.formats import STEPS
 from t2t_keras.translating.exports import RECORD, unusable, verified_record
 from t2t_keras.translating.languages import languages_of
 
 FEW_ROWS = 4  # maximum rows for which a draft proposes tokens
-
-
-def not_a_draft(draft, engine):
-    """Returns the message about an engine that cannot be the draft of another one."""
-    return (
-        f"{draft.name} cannot be a draft of {engine.name}. Both must be runs or exports for LiteRT "
-        "of single Transformers with unrestricted self-attention in the decoder"
-    )
 
 
 class Unsupported(ValueError):
@@ -46,6 +40,8 @@ class Engine:
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
         has_attention: whether the model has attention to the source, which aligns words.
+        reading: object with the method `reader` of `drafted_search`, or None.
+        size: size of the weights, compared with those of a draft.
         draft: the `Draft` that proposes tokens to greedy search, or None.
         substitute: function that returns an engine of the same model for searches that this one
             does not support, or None.
@@ -54,7 +50,7 @@ class Engine:
     kind, dtype, alignment = "tensorflow", "float32", None
     offers, most = tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
-    substitute = other = draft = None
+    substitute = other = draft = reading = None
     has_attention = True
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
@@ -104,7 +100,33 @@ class Engine:
 
     def use_draft(self, other):
         """Makes greedy search of few rows faster, with tokens that another engine proposes."""
-        raise ValueError(not_a_draft(other, self))
+        size = other.size / self.size
+        self.draft = Draft(other.reading, STEPS - 1, size, other.longest)
+
+    def check_reading(self):
+        """Rejects an engine that can neither have a draft nor be one."""
+        if self.reading is None:
+            raise ValueError(
+                f"--draft does not work with {self.name}. It is for runs and exports for LiteRT of "
+                "single Transformers with unrestricted self-attention in the decoder"
+            )
+
+    def proposes(self, rows):
+        """Returns whether the draft proposes tokens for `Rows`."""
+        config, last = self.config, rows.source.shape[1] + self.config.extra_length + STEPS
+        is_greedy = config.method == "beam" and config.beam == 1 and not config.constrained
+        return (
+            self.draft is not None
+            and is_greedy
+            and rows.prefix is rows.phrases is None
+            and len(rows.source) <= FEW_ROWS
+            # Positions up to the last may be read.
+            and all(n is None or last <= n for n in (self.longest, self.draft.longest))
+        )
+
+    def drafted(self, rows):
+        """Returns the `Hypotheses` of `Rows`, found with the draft."""
+        return drafted(self.reading, self.draft, self.config, rows.source, self.longest)
 
     def languages(self):
         """Returns the `Languages` of the model, or None if its folder does not record them."""

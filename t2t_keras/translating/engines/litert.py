@@ -12,7 +12,6 @@ import numpy as np
 from t2t_keras.decoding.alignment import AlignmentHead, chosen
 from t2t_keras.decoding.batches import stacked
 from t2t_keras.decoding.beam_search import BeamSearch
-from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.lone_search import WIDEST, lone_search
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
@@ -20,9 +19,9 @@ from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import METHODS, method_of, needs_draws
 from t2t_keras.decoding.search_config import ROW_OPTIONS
-from t2t_keras.export.formats import LITERT_MODEL, STEPS
+from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
-from t2t_keras.translating.engines.engine import FEW_ROWS, Engine, Unsupported, not_a_draft
+from t2t_keras.translating.engines.engine import Engine, Unsupported
 from t2t_keras.translating.engines.litert_model import loaded_models
 from t2t_keras.translating.exports import RECORD, unusable
 from t2t_keras.translating.required_phrases import REQUIRED_LONGEST
@@ -54,6 +53,7 @@ class LiteRTEngine(Engine):
                 "--method=beam"
             )
         path = self.folder / LITERT_MODEL
+        self.size = path.stat().st_size
         self.models = loaded_models(path, self.layout, self.longest, threads)
         self.threads = ThreadPoolExecutor(len(self.models), thread_name_prefix="search")
         self.lock = threading.Lock()  # a program has one set of inputs
@@ -64,10 +64,9 @@ class LiteRTEngine(Engine):
         if self.has_attention:
             self.alignment.check_counts(*self.attention_sizes()["cross"])
 
-    def use_draft(self, other):
-        if not (self.models[0].reads_ahead and other.models[0].reads_ahead):
-            raise ValueError(not_a_draft(other, self))
-        self.draft = Draft(other.models[0], STEPS - 1)
+    @property
+    def reading(self):
+        return self.models[0] if self.models[0].reads_ahead else None
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
@@ -99,19 +98,9 @@ class LiteRTEngine(Engine):
         ]
         with self.lock:
             if self.proposes(rows):
-                model, config = self.models[0], self.config
-                return drafted(model, self.draft, config, rows.source, self.longest)
+                return self.drafted(rows)
             found = [*self.threads.map(self.searched, self.models, parts)]
         return Hypotheses(*(interleaved(each) for each in zip(*found, strict=True)))
-
-    def proposes(self, rows):
-        """Returns whether the draft proposes tokens for these rows."""
-        config, width = self.config, rows.source.shape[1]
-        last = width + config.extra_length + STEPS  # a position that may be read
-        is_short = self.longest is None or last <= self.longest
-        is_plain = rows.prefix is None and rows.phrases is None and not config.constrained
-        is_greedy = config.method == "beam" and config.beam == 1 and is_plain
-        return bool(self.draft) and is_greedy and is_short and len(rows.source) <= FEW_ROWS
 
     def searched(self, model, rows):
         """Returns the `Hypotheses` of rows that one model finds."""

@@ -9,16 +9,14 @@ import tensorflow as tf
 
 from t2t_keras.decoding.alignment import attention_between
 from t2t_keras.decoding.constraints import IMPOSSIBLE
-from t2t_keras.decoding.drafted_search import Draft, drafted
 from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSearch
 from t2t_keras.decoding.rows import BEGIN
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.scoring import log_probabilities
 from t2t_keras.decoding.search import advance, method_of, needs_draws
-from t2t_keras.export.formats import STEPS
 from t2t_keras.export.search_in_stages import search_in_stages
 from t2t_keras.training.hardware.devices import choose_xla, prepare_devices
-from t2t_keras.translating.engines.engine import FEW_ROWS, Engine, not_a_draft
+from t2t_keras.translating.engines.engine import Engine
 
 IDS = tf.TensorSpec([None, None], tf.int32)
 SEARCHES = 4  # maximum number of searches with changed settings whose graphs are kept
@@ -80,18 +78,17 @@ class ModelEngine(Engine):
         method = ConstrainedBeamSearch(self.model, self.config, follows)
         return graph_search(self.model, self.config, method)
 
-    def use_draft(self, other):
-        models = self.model, other.model
-        if not all(getattr(model, "steps_at_once", False) for model in models):
-            raise ValueError(not_a_draft(other, self))
-        self.reader, reader = map(GraphReader, models)
-        self.draft = Draft(reader, STEPS - 1)
+    @functools.cached_property
+    def reading(self):
+        return GraphReader(self.model) if getattr(self.model, "steps_at_once", False) else None
+
+    @property
+    def size(self):
+        return self.model.count_params()
 
     def search(self, rows):
-        config, is_greedy = self.config, self.config == self.config.greedy()
-        is_plain = rows.prefix is rows.phrases is None and not config.constrained
-        if self.draft and is_greedy and is_plain and len(rows.source) <= FEW_ROWS:
-            return drafted(self.reader, self.draft, config, rows.source, self.longest)
+        if self.proposes(rows):
+            return self.drafted(rows)
         return (self.ordinary if rows.phrases is None else self.for_phrases)(rows)
 
     def log_p(self, source, target):

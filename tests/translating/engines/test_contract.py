@@ -10,6 +10,7 @@ from support.text.generated_markup import Generated
 
 from pipelines.markup.marked_text import Document
 from pipelines.toy.grammar import pairs
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.runs import load_translator as load_runs
 from t2t_keras.serving.apis.tensorflow_serving_signatures import PAIRS, signatures_of
 from t2t_keras.serving.model import ServedModel
@@ -93,6 +94,14 @@ def test_with_a_draft_greedy_search_finds_the_same(sharp_run, exported, engine):
     check_equal(found, expected, 1e-4)
     draft = translator.engine.draft
     assert draft.accepted == draft.proposed > 20
+    draft.longest = 9  # a longer line would not fit into the draft
+    engine = translator.engine.with_search(translator.engine.config.changed(beam=1))
+    rows = Rows(np.array([[5, 6, 2]], "int32"), [0])
+    assert not engine.proposes(rows)
+    engine.draft.longest = 1000
+    assert engine.proposes(rows)
+    sampling = engine.config.changed(method="sample")
+    assert not engine.with_search(sampling).proposes(rows)
 
 
 def check_equal(found, expected, tolerance):
