@@ -48,7 +48,7 @@ class Draft:
 
     def __str__(self):
         if not self.proposed:
-            return "the draft proposed no tokens: it is used for few lines at a time, see --lines"
+            return "the draft proposed no tokens: it had too many lines at a time, or is too large"
         share = f"{self.accepted / self.proposed:.0%} of {self.proposed:,}"
         return f"the model accepted {share} tokens that the draft proposed"
 

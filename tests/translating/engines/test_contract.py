@@ -90,6 +90,7 @@ def test_with_a_draft_greedy_search_finds_the_same(sharp_run, exported, engine):
     ]
     expected = load_runs(folder, engine=engine).translations(requests)
     translator = load_runs(folder, engine=engine, draft=folder)
+    translator.engine.draft.cost = 0.1  # not as large as the model
     found = [translator.translations([each])[0] for each in requests]
     check_equal(found, expected, 1e-4)
     draft = translator.engine.draft
