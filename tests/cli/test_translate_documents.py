@@ -20,7 +20,7 @@ QUICK = ["--beam=2", "--extra_length=3"]
 def documents(tmp_path):
     folder = tmp_path / "in"
     (folder / "deep").mkdir(parents=True)
-    for name in ("ui.xlf", "film.srt", "deep/page.md", "table.csv"):
+    for name in ("ui.xlf", "film.srt", "deep/page.markdown", "table.csv"):
         (folder / name).write_bytes(sample(f".{name.partition('.')[2]}"))
     (folder / "picture.png").write_bytes(b"PNG")
     return folder
@@ -40,9 +40,9 @@ def test_a_folder_becomes_a_folder_with_a_report_and_a_file_a_file(run, document
     flags = [f"--document={documents}", f"--output={out}", "--json", "--column=text"]
     reports = list(map(json.loads, translate(run, *flags).splitlines()))
     found = contents(out)
-    assert [*found] == ["deep/page.md", "film.srt", "table.csv", "ui.xlf"]
+    assert [*found] == ["deep/page.markdown", "film.srt", "table.csv", "ui.xlf"]
     assert [report["document"].rpartition("/")[2] for report in reports] == [
-        *("page.md", "film.srt", "table.csv", "ui.xlf")
+        *("page.markdown", "film.srt", "table.csv", "ui.xlf")
     ]
     assert reports[-1]["segments"] == 4 and reports[-1]["skipped"]["translated already"] == 1
     assert found["ui.xlf"].count(b"<target") == 5 and b"00:00:03,500" in found["film.srt"]

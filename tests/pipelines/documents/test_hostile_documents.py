@@ -118,7 +118,7 @@ def test_encodings_are_kept_and_unknown_ones_are_utf_8():
         assert "GRÖSSE".encode(encoding) in translated(".xlf", data)
 
 
-@pytest.mark.parametrize("suffix", [".po", ".srt", ".md", ".json", ".xlf", ".csv"])
+@pytest.mark.parametrize("suffix", [".po", ".srt", ".markdown", ".json", ".xlf", ".csv"])
 def test_line_ends_of_windows_stay(suffix):
     data = sample(suffix).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
     written = translated(suffix, data)
