@@ -99,7 +99,8 @@ class LiteRTEngine(Engine):
         with self.lock:
             if self.proposes(rows):
                 return self.drafted(rows)
-            found = [*self.threads.map(self.searched, self.models, parts)]
+            run = map if count == 1 else self.threads.map
+            found = [*run(self.searched, self.models, parts)]
         return Hypotheses(*(interleaved(each) for each in zip(*found, strict=True)))
 
     def searched(self, model, rows):
