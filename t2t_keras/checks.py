@@ -4,15 +4,8 @@ import functools
 
 from pipelines.checks import check, check_value, nearest
 
-__all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_needs"]
-__all__ += [
-    "check_not_negative",
-    "check_positive",
-    "check_rate",
-    "check_sequence",
-    "check_value",
-    "nearest",
-]
+__all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_needs", "check_rate"]
+__all__ += ["check_not_negative", "check_positive", "check_sequence", "check_value", "nearest"]
 
 
 def check_integer(name, value, at_least=1):
@@ -44,7 +37,7 @@ def check_needs(config, *needs):
     """Raises `ValueError` for the first setting that is given without what it needs.
 
     Args:
-        config: object with the settings, each of which has a flag.
+        config: object with the settings. Each setting has a flag with the same name.
         *needs: triples of whether the need is met, the name of the setting, and what it needs.
     """
     for is_met, name, need in needs:

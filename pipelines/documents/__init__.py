@@ -43,7 +43,8 @@ SUFFIXES = {  # {suffix: (class, function)}
     for suffixes, read in kinds.items()
     for suffix in suffixes.split()
 }
-# Errors for damaged files, of the libraries that read them.
+# Errors for damaged files, of the libraries that read them. `NotImplementedError` is zipfile's for
+# an unknown compression.
 DAMAGED = (
     *(ValueError, RecursionError, EOFError, OSError, NotImplementedError),
     *(zipfile.BadZipFile, zlib.error, expat.ExpatError),

@@ -90,9 +90,17 @@ def engine_of_runs(folders, to, trust, weights):
 def with_draft(engine, folder, trust=False):
     """Returns an engine after `Engine.use_draft` of the run or export in a folder."""
     engine.check_reading()
-    dtype = engine.dtype if engine.kind == "litert" and not is_export(folder) else None
-    draft = open_engine([folder], engine.kind, dtype, trust=trust)
+    if is_export(folder):
+        draft = open_engine([folder])
+    else:
+        dtype = engine.dtype if engine.kind == "litert" else None
+        draft = open_engine([folder], engine.kind, dtype, trust=trust)
     draft.check_reading()
+    if draft.kind != engine.kind:
+        raise ValueError(
+            f"{folder} cannot be a draft of {engine.name}: one is computed by {draft.kind}, the "
+            f"other by {engine.kind}. Give a run or export of the same kind"
+        )
     if draft.tokenizer.contents() != engine.tokenizer.contents():
         raise ValueError(
             f"{folder} cannot be a draft of {engine.name}, because their vocabularies differ. A "

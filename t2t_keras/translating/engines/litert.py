@@ -184,7 +184,7 @@ class LiteRTEngine(Engine):
 
 
 def interleaved(parts):
-    """Stacks the rows of parts, of which each has every n-th row."""
+    """Stacks the rows of n parts. Part i has the rows i, i + n, i + 2 n, …"""
     if len(parts) == 1:
         return parts[0]
     rows = [None] * sum(map(len, parts))
