@@ -134,9 +134,10 @@ class Experiment:
         model = self.new_model()
         freeze(model, training.freeze)
         options = {
-            "metrics": [Perplexity(), TokenAccuracy(in_training=False)],
+            "weighted_metrics": [Perplexity(), TokenAccuracy(in_training=False)],
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
         }
+        options["guided_alignment"] = training.guided_alignment
         optimizer = self.optimizer(model)
         if not on_tensorflow:
             optimizer.global_clipnorm = training.clip_norm or optimizer.global_clipnorm

@@ -47,8 +47,11 @@ class TokenLoss(keras.losses.Loss):
     means as `loss`; `Perplexity` is exact over all tokens.
 
     A subclass defines `call`. It may override `weights_and_count`, which training obeys, or
-    `__call__`, with which training is Keras' own step.
+    `__call__`, with which training is Keras' own step. `columns` names columns of the data that
+    `call` takes as further arguments; in evaluations, which have none, they are None.
     """
+
+    columns = ()
 
     def __init__(self, name=None):
         super().__init__(name=name, reduction="sum")
@@ -62,9 +65,9 @@ class TokenLoss(keras.losses.Loss):
         """
         raise NotImplementedError("A TokenLoss defines `call(labels, logits)`")
 
-    def losses(self, labels, logits):
+    def losses(self, labels, logits, **columns):
         """Returns the loss and the negative log-likelihood of each position."""
-        return self.call(labels, logits), token_cross_entropy(labels, logits)
+        return self.call(labels, logits, **columns), token_cross_entropy(labels, logits)
 
     def weights_and_count(self, labels, sample_weight=None):
         """Returns the weight of each position and the divisor of the loss.
@@ -74,7 +77,7 @@ class TokenLoss(keras.losses.Loss):
         weights = token_weights(labels, sample_weight)
         return weights, ops.sum(weights)
 
-    def sums(self, outputs, labels, sample_weight=None, count_right=False):
+    def sums(self, outputs, labels, sample_weight=None, count_right=False, **columns):
         """Returns the `TokenSums` of a batch.
 
         Args:
@@ -82,10 +85,11 @@ class TokenLoss(keras.losses.Loss):
             labels: `[batch, length]`.
             sample_weight: see `token_weights`.
             count_right: whether to count the tokens whose label has the largest logit.
+            **columns: the arrays of `self.columns`.
         """
         logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
         check_labels(labels, logits)
-        losses, unsmoothed = self.losses(labels, logits)
+        losses, unsmoothed = self.losses(labels, logits, **columns)
         check_losses(losses, labels)
         weights, count = self.weights_and_count(labels, sample_weight)
         total = weighted_sum(losses, weights)

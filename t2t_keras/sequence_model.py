@@ -12,6 +12,7 @@ from keras import ops
 
 from pipelines.checks import validate
 from t2t_keras.checks import check, check_integer
+from t2t_keras.guided_alignment import COLUMN, decode_and_align
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers, quick_collections
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.masks import padding_mask
@@ -158,7 +159,10 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
         # model, so the layers would not inherit it.
         source, target = check_inputs(inputs)
-        x = self.decode(source, target, training)
+        if training and self.guided_alignment and COLUMN in inputs:
+            x = decode_and_align(self, inputs)
+        else:
+            x = self.decode(source, target, training)
         return self.output_embedding.project(x) if project else x
 
     def source_mask(self, source):
@@ -166,6 +170,8 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         mask = padding_mask(source)
         return mask if self.config.source_end else mask & ops.not_equal(source, END)
 
+    columns = ()  # names of the columns among the inputs in training
+    guided_alignment = 0.0  # weight of the loss of guided alignment; an option of `compile`
     steps_at_once = False  # whether `decode_step` takes several successive tokens
 
     @property

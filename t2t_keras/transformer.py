@@ -99,11 +99,14 @@ class Transformer(SequenceModel):
             layer.build(vectors)
         self.decoder.build(vectors, vectors)
 
-    def decode(self, source, target, training=None):
+    def decode(self, source, target, training=None, return_weights=False):
         encoded = self.encode(source, training)
         x = self.embed_target(target, training=training)
         # The target needs no mask: its padding comes after every real token.
-        return self.decoder(x, encoded, memory_mask=self.source_mask(source), training=training)
+        mask = self.source_mask(source)
+        return self.decoder(
+            x, encoded, memory_mask=mask, return_weights=return_weights, training=training
+        )
 
     def encode(self, source, training=None):
         """Encodes source ids `[batch, length]` as vectors `[batch, length, d_model]`."""

@@ -20,6 +20,7 @@ FLOORS = [
     {"quiet_loading"},
     {"decoding_cache"},
     {"layers"},
+    {"guided_alignment"},
     {"transformer_config", "sequence_model"},
     {"transformer", *LOSSES, "metrics", "schedules"},
     {"rivals"},

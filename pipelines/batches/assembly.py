@@ -16,7 +16,7 @@ import numpy as np
 from pipelines.special_ids import BEGIN, END
 
 
-def assemble(store, examples, width, rows, encodings=(0, 0)):
+def assemble(store, examples, width, rows, encodings=(0, 0), columns=None):
     """Returns one batch. Sentences that exceed `width` are truncated, but keep their end id.
 
     Args:
@@ -25,6 +25,8 @@ def assemble(store, examples, width, rows, encodings=(0, 0)):
         width: number of positions per row.
         rows: number of rows. The rows after the examples are padding.
         encodings: indices of the source and target encodings, `[2]` or `[examples, 2]`.
+        columns: a `BatchColumns`, whose arrays are added to the inputs, or None. The column
+            "weights" is also the batch's third part, as Keras' sample weights.
     """
     padding = [(0, rows - len(examples)), (0, 0)]
     source_encodings, target_encodings = np.broadcast_to(encodings, (len(examples), 2)).T
@@ -33,7 +35,11 @@ def assemble(store, examples, width, rows, encodings=(0, 0)):
     target = np.roll(tokens, 1, axis=1)
     target[:, 0] = BEGIN  # replaces the last column, which `roll` moved to the front
     source, target, labels = (np.pad(ids, padding) for ids in (source, target, with_end(tokens)))
-    return {"source": source, "target": target}, labels
+    inputs = {"source": source, "target": target}
+    if columns is None:
+        return inputs, labels
+    arrays = columns.of(examples, source, labels)
+    return inputs | arrays, labels, *(arrays[name] for name in ("weights",) if name in arrays)
 
 
 def with_end(ids):
@@ -43,7 +49,7 @@ def with_end(ids):
     return ids
 
 
-def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
+def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1, columns=None):
     """Yields NumPy batches from `start_step` on.
 
     Args:
@@ -56,6 +62,7 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
             share of consecutive rows of every batch.
         replicas: number of parts into which the worker's share is split. Each part is yielded as a
             separate batch.
+        columns: see `assemble`.
 
     All shares have the same number of rows, so the last one may end with rows of padding.
     """
@@ -67,4 +74,4 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
         share = -(-rows // (workers * replicas))
         for part in range(worker * replicas, (worker + 1) * replicas):
             own = slice(part * share, (part + 1) * share)
-            yield assemble(store, examples[own], width, share, encodings[own])
+            yield assemble(store, examples[own], width, share, encodings[own], columns)

@@ -2,22 +2,24 @@
 
 import tensorflow as tf
 
-from pipelines.batches.assembly import batches
+from pipelines.batches.assembly import assemble, batches
 
 PREFETCHED = 8  # batches of each replica that are made ahead of the training
 
 
-def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1):
+def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas=1, columns=None):
     """Returns `batches` as a `tf.data.Dataset` that prefetches. Its cardinality is known.
 
     In a single process, `strategy.experimental_distribute_dataset` can split the batches among the
     replicas. With several processes, TensorFlow would split each worker's rows again and treat each
     piece as a step. `TrainingData.distributed` is correct in both cases.
     """
-    ids = tf.TensorSpec([None, None], tf.int32)
+    example = assemble(store, plan.examples[:1], width=2, rows=1, columns=columns)
     generated = tf.data.Dataset.from_generator(
-        lambda: batches(store, plan, start_step, steps, worker, workers, replicas),
-        output_signature=({"source": ids, "target": ids}, ids),
+        lambda: batches(store, plan, start_step, steps, worker, workers, replicas, columns),
+        output_signature=tf.nest.map_structure(
+            lambda array: tf.TensorSpec([None] * array.ndim, array.dtype), example
+        ),
     )
     left = tf.data.INFINITE_CARDINALITY
     if steps is not None or plan.seed is None:
@@ -38,6 +40,7 @@ class TrainingData:
     Args:
         store: an `IdStore`.
         plan: a `BatchPlan`.
+        columns: a `BatchColumns`, or None.
 
     Attributes:
         tokens: function of a step that returns the number of non-padding tokens in its batch.
@@ -45,8 +48,8 @@ class TrainingData:
         corpora: {corpus: number of pairs}. Empty for a single corpus.
     """
 
-    def __init__(self, store, plan):
-        self.store, self.plan = store, plan
+    def __init__(self, store, plan, columns=None):
+        self.store, self.plan, self.columns = store, plan, columns
         self.tokens, self.steps_per_epoch = plan.tokens, plan.steps
         self.corpora = self.counts(plan.examples)
 
@@ -59,7 +62,7 @@ class TrainingData:
         def of_worker(context):
             workers = context.num_input_pipelines
             share = context.input_pipeline_id, workers, strategy.num_replicas_in_sync // workers
-            return dataset(self.store, self.plan, start_step, steps, *share)
+            return dataset(self.store, self.plan, start_step, steps, *share, self.columns)
 
         return strategy.distribute_datasets_from_function(of_worker)
 

@@ -3,7 +3,8 @@
 A store is a folder of shards. A shard is a folder with two arrays: the concatenated ids of all its
 sentences, sources first, and the position at which each sentence ends. The ids are mapped into
 memory, and a batch is gathered with a few array operations, without parsing. A third file contains
-digests of the arrays, which are verified when the shard is opened.
+digests of the arrays, which are verified when the shard is opened. A column, see `columns.py`, is
+two more arrays: its values, and the position at which those of each pair end.
 
 A shard may have several encodings of its sentences. The first one is without dropout.
 
@@ -20,6 +21,7 @@ from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_
 
 SIDES = ("source", "target")
 ARRAYS = ("ids.npy", "ends.npy")
+COLUMN = ("column-{}.npy", "column-{}-ends.npy")  # the arrays of a column
 DIGESTS = "digests.json"
 
 
@@ -31,12 +33,15 @@ class Shard:
         ends: `[2 · encodings, pairs + 1]`. Row 2e is for the sources in encoding e, row 2e + 1 for
             the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
 
+        columns: {name: (values, ends `[pairs + 1]`)}.
+
     Attributes:
         encodings: number of encodings.
     """
 
-    def __init__(self, ids, ends):
+    def __init__(self, ids, ends, columns=None):
         self.ids, self.ends, self.encodings = ids, ends, len(ends) // 2
+        self.columns = columns or {}
 
     def __len__(self):
         return self.ends.shape[1] - 1
@@ -70,13 +75,12 @@ class Shard:
             digests = read_json(folder / DIGESTS)
             if digests is None:
                 raise FileNotFoundError(f"there is no {DIGESTS}")
-            for name in ARRAYS:
+            for name in {*ARRAYS, *digests}:
                 if file_digest(folder / name) != digests.get(name):
                     raise ValueError(f"{name} does not match its digest")
-            # An empty array cannot be mapped. Its file contains only a header of 128 bytes.
-            mode = "r" if (folder / "ids.npy").stat().st_size > 128 else None
-            ends = np.load(folder / "ends.npy")
-            ids = np.load(folder / "ids.npy", mmap_mode=mode)
+            ids, ends = (mapped(folder / name) for name in ARRAYS)
+            names = [name[7:-9] for name in digests if name.endswith("-ends.npy")]
+            columns = {n: tuple(mapped(folder / f.format(n)) for f in COLUMN) for n in names}
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.EMFILE:
                 raise  # too many open files; the shard itself is fine
@@ -84,14 +88,17 @@ class Shard:
                 f"{folder} is missing or damaged ({error}). Delete it and run the t2t-prepare "
                 "command once more: it creates only this shard again"
             ) from error
-        return cls(ids, ends)
+        return cls(ids, ends, columns)
 
     def write(self, folder):
         """Writes the shard to a folder atomically."""
         with atomic_folder(folder) as unfinished:
-            np.save(unfinished / "ids.npy", compact(self.ids))
-            np.save(unfinished / "ends.npy", self.ends)
-            digests = {name: file_digest(unfinished / name) for name in ARRAYS}
+            arrays = dict(zip(ARRAYS, (compact(self.ids), self.ends), strict=True))
+            for name, column in self.columns.items():
+                arrays |= zip((file.format(name) for file in COLUMN), column, strict=True)
+            for name, array in arrays.items():
+                np.save(unfinished / name, array)
+            digests = {name: file_digest(unfinished / name) for name in arrays}
             write_json(unfinished / DIGESTS, digests)
 
 
@@ -171,6 +178,25 @@ class IdStore:
             rows[in_shard] = block
         return rows
 
+    def column(self, name, examples):
+        """Returns the values of some pairs in a column, padded with NaN, `[examples, longest]`."""
+        examples = np.asarray(examples, int)
+        shard_indices = np.searchsorted(self.first, examples, side="right") - 1
+        found = []
+        for shard, first in zip(shard_indices, examples - self.first[shard_indices], strict=True):
+            values, ends = self.shards[shard].columns.get(name, ((), [0] * (first + 2)))
+            found.append(values[ends[first] : ends[first + 1]])
+        rows = np.full((len(found), max(map(len, found), default=0)), np.nan)
+        for row, values in zip(rows, found, strict=True):
+            row[: len(values)] = values
+        return rows
+
+
+def ragged(arrays):
+    """Returns arrays as one, and the position at which each ends."""
+    ends = np.cumsum([0, *map(len, arrays)], dtype="int64")
+    return np.concatenate([*arrays, *([np.zeros(0)] if not arrays else [])]), ends
+
 
 def finished_store(folder):
     """Lists the shards of a folder in its store.json, and returns the `IdStore`."""
@@ -182,6 +208,12 @@ def finished_store(folder):
 def shards_in(folder):
     """Returns the names of the finished shards in a folder, in order."""
     return sorted(p.name for p in Path(folder).glob("shard-*") if p.suffix != ".unfinished")
+
+
+def mapped(path):
+    """Returns an array in a file, mapped into memory."""
+    # An empty array cannot be mapped. Its file contains only a header of 128 bytes.
+    return np.load(path, mmap_mode="r" if path.stat().st_size > 128 else None)
 
 
 def compact(ids):

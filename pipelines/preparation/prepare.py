@@ -31,7 +31,7 @@ from pipelines.atomic_files import (
     write_text,
 )
 from pipelines.batches.encoding import encode
-from pipelines.batches.id_store import SIDES, IdStore, finished_store, shards_in
+from pipelines.batches.id_store import SIDES, IdStore, finished_store, ragged, shards_in
 from pipelines.checks import SourceError
 from pipelines.data_config import DataConfig
 from pipelines.languages.language_codes import normalized
@@ -46,7 +46,14 @@ from pipelines.preparation.report import (
 )
 from pipelines.progress import Progress
 from pipelines.text import cleaned_text
-from pipelines.text.cleaned_text import facts_of, lines_of, parts_in, sampled_lines, write_part
+from pipelines.text.cleaned_text import (
+    column_file,
+    facts_of,
+    lines_of,
+    parts_in,
+    sampled_lines,
+    write_part,
+)
 from pipelines.text.cleaning import Cleaning, judged, without_duplicates
 from pipelines.text.cleaning_rules import RULES
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
@@ -68,7 +75,7 @@ class InThisProcess:
         with Progress("reading and cleaning", unit="pairs") as progress:
             for index, first in enumerate(verdicts):
                 part = itertools.chain([first], itertools.islice(verdicts, cleaned_text.PART - 1))
-                write_part(part, folder, index, progress)
+                write_part(part, folder, index, kinds_of(source), progress)
 
     def encode(self, parts, encode_part):
         """Calls `encode_part` with each folder of a part and a `Progress`."""
@@ -260,7 +267,8 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
     missing = [part for part in parts_in(cleaned) if not shard_of(part).exists()]
-    encode_one = functools.partial(encode_part, tag=origin["tag"], encodings=config.encodings)
+    settings = {"tag": origin["tag"], "encodings": config.encodings}
+    encode_one = functools.partial(encode_part, **settings, columns=kinds_of(source))
     steps.encode(missing, encode_one)
     store, tokenizer = finished_store(folder), load_tokenizer(folder / "vocabulary")
     warnings = list(text_warnings(counts, first, cleaned))
@@ -272,12 +280,24 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
     shutil.rmtree(cleaned)
 
 
-def encode_part(part, progress=None, *, tag, encodings):
-    """Encodes the cleaned text in the folder of a part, and writes its shard."""
+def kinds_of(source):
+    """Returns {name: kind} of the columns of a source."""
+    return getattr(source, "kinds", {})
+
+
+def encode_part(part, progress=None, *, tag, encodings, columns):
+    """Encodes the cleaned text in the folder of a part, and writes its shard.
+
+    `columns` are {name: kind}.
+    """
     tokenizer = tagged(load_tokenizer(part.parent.parent / "vocabulary"), tag)
     texts = [lines_of(part / side) for side in SIDES]
     index = int(part.name.removeprefix("part-"))
-    encode(texts, tokenizer, encodings, index, progress).write(shard_of(part))
+    shard = encode(texts, tokenizer, encodings, index, progress)
+    for name, kind in columns.items():
+        lines = (part / column_file(name)).read_bytes().split(b"\n")[:-1]
+        shard.columns[name] = ragged(kind.encode(lines, tokenizer))
+    shard.write(shard_of(part))
 
 
 def shard_of(part):

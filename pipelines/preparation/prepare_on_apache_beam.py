@@ -35,6 +35,7 @@ class OnApacheBeam:
         kept. So a first pass over all chunks finds the positions of the pairs to keep.
         """
         chunks, pairs, load_plugins = [], iter(source), self.load_plugins
+        columns = [*getattr(source, "kinds", ())]
         while chunk := list(itertools.islice(pairs, cleaned_text.PART)):
             chunks.append(folder / f"chunk-{len(chunks):06}")
             chunks[-1].write_bytes(pickle.dumps(chunk))
@@ -54,7 +55,8 @@ class OnApacheBeam:
         def write(index, group):
             first = set(group["first"])
             found = verdicts(index, *group["chunk"])
-            write_part((each.unless(at not in first) for at, each in found), folder, index)
+            kept = (each.unless(at not in first) for at, each in found)
+            write_part(kept, folder, index, columns)
 
         with beam.Pipeline(options=self.options) as pipeline:
             indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()

@@ -1,10 +1,11 @@
 """The cleaned text, stored as plain lines in parts until all of it is encoded.
 
-    cleaned/part-000000/source, target, counts.json
+    cleaned/part-000000/source, target, column-NAME, counts.json
 
 Each part holds the pairs kept out of `PART` pairs read. It becomes one shard of the id store.
 """
 
+import contextlib
 import hashlib
 import itertools
 from collections import Counter
@@ -20,20 +21,22 @@ EXAMPLES = 10  # dropped pairs stored for each rule
 LONGEST = 300  # characters of a text that are stored
 
 
-def write_part(verdicts, cleaned, index, progress=None):
+def write_part(verdicts, cleaned, index, columns=(), progress=None):
     """Writes the kept pairs of a part in the folder `cleaned`, and facts about all of its pairs.
 
     Args:
         verdicts: the `Judged`s of the next `PART` pairs.
+        columns: the names of the columns.
         progress: a `Progress` that counts the pairs read, or None.
     """
     counts, words, characters = Counter(read=0, kept=0), Counter(), Counter()
     examples, first = DroppedExamples(), {}
     with (
         atomic_folder(cleaned / f"part-{index:06}") as unfinished,
-        open(unfinished / "source", "w", encoding="utf-8", newline="\n") as source,
-        open(unfinished / "target", "w", encoding="utf-8", newline="\n") as target,
+        contextlib.ExitStack() as stack,
     ):
+        names = "source", "target", *map(column_file, columns)
+        source, target, *others = (stack.enter_context(open(unfinished / n, "wb")) for n in names)
         files = {"source": source, "target": target}
         for number, each in enumerate(verdicts, index * PART + 1):
             counts["read"] += 1
@@ -47,11 +50,17 @@ def write_part(verdicts, cleaned, index, progress=None):
                 continue
             counts.update(["kept", *each.changes])
             for (side, file), text in zip(files.items(), each.texts, strict=True):
-                file.write(text + "\n")
+                file.write(text.encode() + b"\n")
                 words[side] += count_words(text)
                 characters[side] += len(text)
+            for file, line in zip(others, each.pair[3] if others else (), strict=True):
+                file.write(line + b"\n")
         facts = {"pairs": counts, "words": words, "characters": characters}
         write_json(unfinished / "counts.json", facts | {"examples": examples, "first": first})
+
+
+def column_file(name):
+    return f"column-{name}"
 
 
 def facts_of(cleaned):

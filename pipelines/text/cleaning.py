@@ -101,13 +101,13 @@ def without_duplicates(verdicts):
 
 
 def judge(pair, rules, normalization, number=1):
-    """Returns the `Judged` of (source, target) or (source, target, whether the score is high)."""
+    """Returns the `Judged` of a pair: (source, target), then perhaps more, see `ColumnedPairs`."""
     try:
         decoded, is_utf8 = [side.decode() for side in pair[:2]], True
     except UnicodeDecodeError:
         decoded, is_utf8 = [side.decode("utf-8", "replace") for side in pair[:2]], False
     texts = normalization(decoded[0]), normalization(decoded[1])
-    properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:])
+    properties = Pair(*texts, *sorted(map(len, texts)), is_utf8, *pair[2:3])
     try:
         for name, drops, setting in rules:
             is_dropped = drops(properties, setting)

@@ -33,6 +33,7 @@ from pipelines.languages.language_codes import normalized
 from pipelines.preparation.source_table import SOURCES
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
+from pipelines.text.columns import COLUMNS
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
@@ -105,6 +106,12 @@ BEST = flags.DEFINE_float(
     "best", None, "Share of the pairs to keep, those with the highest --scores, such as 0.8."
 )
 MIN_SCORE = flags.DEFINE_float("min_score", None, "Minimum score of a pair in --scores.")
+COLUMN = define_list(
+    "column",
+    [],
+    "Values beside the pairs, NAME=FILE, line by line: weights, a number for each pair; "
+    "alignments, links of words such as 0-0 1-2; or a column of a plug-in file.",
+)
 OUTPUT = flags.DEFINE_string("output", None, "Output folder, new or to resume. Required.")
 BEAM = flags.DEFINE_bool(
     "beam", False, "Run as an Apache Beam pipeline; needs pip install 't2t-keras[beam]'."
@@ -129,7 +136,7 @@ not_with(TOY_DOCUMENTS, LANGUAGES)
 not_with(TREEBANK, LANGUAGES)
 only_with([TREEBANK], LEAVES)
 only_with([SOURCE, PAIRS, TFDS], STRICT_RULES)
-only_with([SOURCE, PAIRS], SCORES)
+only_with([SOURCE, PAIRS], SCORES, COLUMN)
 only_with([SCORES], BEST, MIN_SCORE)
 only_with([BEAM], BEAM_OPTIONS)
 
@@ -189,7 +196,9 @@ def used_plugins():
     name, colon, _ = (SOURCE.value or "").partition(":")
     sources = [name] if colon and not TARGET.value else []
     rules = CONFIG.value.data.cleaning.own_settings()
-    return [*dict.fromkeys([*cleaning_rules.RULES.plugins(rules), *SOURCES.plugins(sources)])]
+    columns = COLUMNS.plugins(given_columns())
+    used = [*cleaning_rules.RULES.plugins(rules), *SOURCES.plugins(sources), *columns]
+    return [*dict.fromkeys(used)]
 
 
 def add_strict_rules(cleaning):
@@ -212,6 +221,17 @@ def given_languages():
             f"--languages: give the codes of source and target, such as en,de ({error})"
         ) from error
     return source, target
+
+
+def given_columns():
+    """Returns {name: files} of --column."""
+    columns = dict(each.partition("=")[::2] for each in COLUMN.value)
+    if not all(columns.values()) or len(columns) < len(COLUMN.value):
+        raise ValueError(
+            "--column must be NAME=FILE, with each name once, such as --column=weights=train.txt. "
+            f"Received: --column={','.join(COLUMN.value)}"
+        )
+    return columns
 
 
 def check_source():
@@ -240,6 +260,7 @@ def check_settings():
 def find_source(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
     from pipelines.preparation.source_table import SOURCES, own_source
+    from pipelines.text.columns import ColumnedPairs
     from pipelines.text.sources import ScoredPairs, TextFiles
 
     if TARGET.value:
@@ -255,5 +276,5 @@ def find_source(folder):
         options = {each.name: each.value for each in others}
         source = SOURCES[flag.name](flag.value, **options)
     if SCORES.value:
-        return ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
-    return source
+        source = ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
+    return ColumnedPairs(source, columns) if (columns := given_columns()) else source

@@ -3,6 +3,7 @@
 import dataclasses
 
 from t2t_keras.decoding.rows import BEGIN
+from t2t_keras.guided_alignment import aligning_layer
 from t2t_keras.ops import ops
 
 # {kind of attention: name of its sub-layer in a model; {} is the index of the layer}
@@ -18,8 +19,7 @@ class AlignmentHead:
     """Selects the cross-attention weights that align words. Layers and heads are counted from 0.
 
     Args:
-        layer: index of the decoder layer. None: the penultimate layer, which aligns words better
-            than its neighbors (Garg et al. 2019, arXiv 1909.02074), or the only layer.
+        layer: index of the decoder layer. None: `aligning_layer`.
         head: index of the attention head. None: the mean of all heads.
         shifted: align a token by the step that takes it as input, not by the step that predicts
             it (Chen et al. 2020, arXiv 2004.14837).
@@ -31,7 +31,7 @@ class AlignmentHead:
 
     def layer_of(self, layers):
         """Returns the index of the layer in a model with `layers` decoder layers."""
-        return max(layers - 2, 0) if self.layer is None else self.layer
+        return aligning_layer(layers) if self.layer is None else self.layer
 
     def check(self, config):
         """Rejects a layer or head that a model does not have."""

@@ -32,6 +32,8 @@ class TrainingConfig:
             the paper.
         r_drop: α of R-Drop, which computes every batch twice and adds the divergence of both
             predictions to the loss. 0: off, as in the paper.
+        guided_alignment: weight of guided alignment, which trains an attention head towards the
+            data's column "alignments". 0: off, as in the paper; Garg et al. (2019) used 0.05.
         freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
             "source_embedding", "output_embedding", "source_positions", "target_positions".
         precision: "float32" or "mixed_bfloat16".
@@ -69,6 +71,7 @@ class TrainingConfig:
     accumulate: int = setting(1, at_least=1)
     clip_norm: float = setting(0.0, at_least=0)
     r_drop: float = setting(0.0, at_least=0)
+    guided_alignment: float = setting(0.0, at_least=0)
     freeze: tuple[str, ...] = ()
     precision: str = setting("float32", choices=("float32", "mixed_bfloat16"))
     tf32: bool = False

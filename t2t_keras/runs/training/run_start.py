@@ -1,16 +1,19 @@
 """Begins a training: creates the run's folder, or checks that an existing run may be resumed."""
 
+import dataclasses
 import shutil
 
 from absl import logging
 
 from pipelines.atomic_files import write_json
 from pipelines.tokenizers import save_tokenizer
+from t2t_keras.decoding.alignment import AlignmentHead
 from t2t_keras.experiment import differences
+from t2t_keras.guided_alignment import HEAD
 from t2t_keras.runs.config_file import made_from, read_config
 from t2t_keras.runs.plugins.plugin_files import FOLDER
 from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, copy_plugins
-from t2t_keras.runs.run_folder import RunFolder
+from t2t_keras.runs.run_folder import ALIGNMENT, RunFolder
 from t2t_keras.runs.settings_file import check_same_model, write_settings
 from t2t_keras.training.hardware.hardware_description import hardware_text, this_hardware
 
@@ -44,6 +47,8 @@ def begin(run, experiment, tokenizer, command=(), init=None, held_out=None):
         if init:
             base = made_from(read_config(RunFolder(init).config_file))
             facts = {"init": str(init), "base": base}
+    if experiment.training.guided_alignment and not (run.folder / ALIGNMENT).exists():
+        write_json(run.folder / ALIGNMENT, {"head": dataclasses.asdict(AlignmentHead(head=HEAD))})
     if imports := copy_plugins(run, experiment, plugins):
         facts["imports"] = imports
     write_settings(run.config_file, experiment, command, held_out=held_out or {}, **facts)
@@ -63,7 +68,7 @@ def check_folder(run):
     # A process that was killed while it created the run may have left unfinished files, and
     # t2t-distill has its own folder in the run.
     names = {path.name for path in run.folder.iterdir() if path.suffix != ".unfinished"}
-    if others := names - {".lock", "vocabulary", FOLDER, "distillation"}:
+    if others := names - {".lock", "vocabulary", ALIGNMENT, FOLDER, "distillation"}:
         raise ValueError(
             f"{run.folder} is not a run: it has no config.json, but other files "
             f"({', '.join(sorted(others)[:3])}). Give the name of a new folder"

@@ -14,12 +14,14 @@ from keras.callbacks import LambdaCallback
 
 from pipelines.atomic_files import digest
 from pipelines.batches.batch_plan import BatchPlan
+from pipelines.batches.columns import BatchColumns
 from pipelines.batches.corpora import read_corpora
 from pipelines.batches.dataset import TrainingData
 from pipelines.batches.encoding import encoded
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
+from t2t_keras.guided_alignment import COLUMN as ALIGNMENTS
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding
 from t2t_keras.runs.run import Run
@@ -180,7 +182,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
 
         trainer = Trainer(
             model,
-            TrainingData(store, plan),
+            TrainingData(store, plan, columns_for(model, store, tokenizer)),
             experiment.training,
             run.folder,
             held_out=held_out_sets(experiment, texts, held_out_tags, tokenizer, model),
@@ -198,6 +200,17 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             "All machines need the same folder under the same name"
         )
     return trainer
+
+
+def columns_for(model, store, tokenizer):
+    """Returns the `BatchColumns` that a compiled model and its loss take, or None.
+
+    The loss of a pair is always weighted if the data has weights.
+    """
+    names = [*model.columns, *getattr(model.loss, "columns", ())]
+    names += [ALIGNMENTS] * bool(model.guided_alignment)
+    names += ["weights"] * any("weights" in shard.columns for shard in store.shards)
+    return BatchColumns(store, dict.fromkeys(names), tokenizer) if names else None
 
 
 def check_machines(machines, experiment, tokenizer):

@@ -10,7 +10,7 @@ import warnings
 
 import keras
 
-from t2t_keras.checks import check_integer, check_not_negative
+from t2t_keras.checks import check, check_integer, check_not_negative
 from t2t_keras.losses import NoTokenLoss, token_loss
 from t2t_keras.sequence_model import SequenceModel
 
@@ -23,7 +23,9 @@ class CompileOptions:
     has_loss_weights = False
     compile_options = {}
 
-    def compile(self, *args, accumulate=1, clip_norm=None, r_drop=0.0, **kwargs):
+    def compile(
+        self, *args, accumulate=1, clip_norm=None, r_drop=0.0, guided_alignment=0.0, **kwargs
+    ):
         """Configures training like Keras' `compile`, with a few more options.
 
         A loss that gives one value for each token becomes its mean over real tokens. On TensorFlow,
@@ -34,11 +36,16 @@ class CompileOptions:
             *args, **kwargs: see `keras.Model.compile`.
             accumulate: number of parts into which a replica splits its rows. The parts are
                 computed one after another, so that a large batch needs less memory. The result is
-                the same as for the whole batch. Only on TensorFlow, like the other options.
+                the same as for the whole batch. Only on TensorFlow, like the next two options.
             clip_norm: maximum global norm of the gradients of the whole batch. Larger gradients are
                 scaled down. None or 0: no limit.
             r_drop: α of R-Drop, see r_drop.py. 0: one pass over each batch.
+            guided_alignment: weight of the loss in guided_alignment.py. 0: not used.
         """
+        check_not_negative("guided_alignment", guided_alignment)
+        can_align = "return_weights" in inspect.signature(self.decode).parameters
+        allowed = f"0 for a {type(self).__name__}, which has no attention heads to guide"
+        check(can_align or not guided_alignment, "guided_alignment", guided_alignment, allowed)
         check_integer("accumulate", accumulate)
         check_not_negative("r_drop", r_drop)
         check_not_negative("clip_norm", 0 if clip_norm is None else clip_norm)
@@ -49,12 +56,14 @@ class CompileOptions:
             options["loss"] = self.mean_over_tokens(options["loss"])
         super().compile(*given.args[1:], **given.kwargs)
         self.accumulate, self.clip_norm, self.r_drop = accumulate, clip_norm or None, r_drop
+        self.guided_alignment = guided_alignment
         if keras.config.backend() != "tensorflow":
             self.refuse_unused_options()
         self.compile_options = {
             "accumulate": accumulate,
             "clip_norm": self.clip_norm,
             "r_drop": r_drop,
+            "guided_alignment": guided_alignment,
         }
 
     def mean_over_tokens(self, loss):

@@ -6,6 +6,7 @@ from keras import ops
 from t2t_keras.losses import TokenSums
 from t2t_keras.training.step.compile_options import CompileOptions
 from t2t_keras.training.step.token_sums import (
+    columns_of,
     counts_right,
     has_sums,
     metrics_of_sums,
@@ -46,7 +47,8 @@ class TrainingStep(CompileOptions):
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
             outputs = outputs_without_logits(self, x, training)
-            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics))
+            columns = columns_of(self.loss, x)
+            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics), **columns)
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
         loss = scaled = ops.divide_no_nan(sums.loss, sums.count)
         if training:

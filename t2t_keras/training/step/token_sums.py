@@ -32,6 +32,11 @@ def outputs_without_logits(model, inputs, training):
     return Unprojected(x, model.output_embedding, training, half_product)
 
 
+def columns_of(loss, inputs):
+    """Returns {name: array} of the columns that a loss takes. None: the batch does not have it."""
+    return {name: inputs.get(name) for name in getattr(loss, "columns", ())}
+
+
 def metrics_of_sums(model, sample_weight, training=False):
     """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None.
 
@@ -42,7 +47,8 @@ def metrics_of_sums(model, sample_weight, training=False):
         if not hasattr(metric, "metrics"):
             continue  # the loss or a metric that a layer updates
         # Keras gives the sample weights to `weighted_metrics`, but not to `metrics`.
-        if sample_weight is not None or not metric.built:
+        is_weighted = sample_weight is None or not metric._user_metrics
+        if not (metric.built and is_weighted):
             return None
         metrics += metric.metrics
     if not all(type(metric) in (Perplexity, TokenAccuracy) for metric in metrics):
