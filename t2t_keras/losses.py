@@ -89,6 +89,7 @@ class TokenLoss(keras.losses.Loss):
         """
         logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
         check_labels(labels, logits)
+        columns = dict.fromkeys(self.columns) | columns
         losses, unsmoothed = self.losses(labels, logits, **columns)
         check_losses(losses, labels)
         weights, count = self.weights_and_count(labels, sample_weight)
@@ -152,15 +153,15 @@ class LabelSmoothedCrossEntropy(TokenLoss):
         """Returns the loss of each position, `[batch, length]`, including padding."""
         return token_cross_entropy(y_true, y_pred, self.label_smoothing)
 
-    def losses(self, labels, logits):
+    def losses(self, labels, logits, **columns):
         if type(self).call is not LabelSmoothedCrossEntropy.call:
-            return super().losses(labels, logits)
+            return super().losses(labels, logits, **columns)
         return token_losses(labels, logits, self.label_smoothing)
 
-    def sums(self, outputs, labels, sample_weight=None, count_right=False):
+    def sums(self, outputs, labels, sample_weight=None, count_right=False, **columns):
         in_chunks = isinstance(outputs, Unprojected) and type(outputs.layer) is SharedEmbedding
         if not in_chunks or type(self) is not LabelSmoothedCrossEntropy:
-            return super().sums(outputs, labels, sample_weight, count_right)
+            return super().sums(outputs, labels, sample_weight, count_right, **columns)
         weights = token_weights(labels, sample_weight)
         sums = chunked_sums(outputs, labels, weights, self.label_smoothing, count_right)
         loss, unsmoothed, *right = (ops.cast(each, "float32") for each in sums)

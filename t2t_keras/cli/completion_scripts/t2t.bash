@@ -216,6 +216,7 @@ _t2t_words() {
         beam
         beam_options=
         best=
+        column=@file
         config=@config
         data_dir=@folder
         imports=@file
@@ -501,6 +502,7 @@ _t2t_settings='
         config.training.accumulate=
         config.training.clip_norm=
         config.training.r_drop=
+        config.training.guided_alignment=
         config.training.freeze=
         config.training.precision=float32|mixed_bfloat16
         config.training.tf32=True|False

@@ -65,6 +65,7 @@ _t2t_settings() {
         '--config.training.accumulate:number of parts into which a device splits its rows, to fit its memory'
         '--config.training.clip_norm:maximum norm of the gradients; larger ones are scaled down'
         '--config.training.r_drop:α of R-Drop, which computes every batch twice and adds the divergence of both predictions to the loss'
+        '--config.training.guided_alignment:weight of guided alignment, which trains an attention head towards the data'\''s column "alignments"'
         '--config.training.freeze:names of layers that are not trained: "encoder", "decoder", "embedding", "source_embedding", "output_embedding", "source_positions", "target_positions"'
         '--config.training.precision:"float32" or "mixed_bfloat16"'
         '--config.training.tf32:whether NVIDIA GPUs may round the operands of float32 products to 10 bits, which is faster'
@@ -379,6 +380,7 @@ _t2t() {
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
         '--beam_options=[Comma-separated pipeline options for --beam, such as --runner=NAME]:beam_options: ' \
         '--best=[Share of the pairs to keep, those with the highest --scores, such as 0.8]:best: ' \
+        '--column=[Values beside the pairs, NAME=FILE, line by line: weights, a number for each pair; alignments, links of words such as 0-0 1-2; or a column of a plug-in file]:column:_files' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
