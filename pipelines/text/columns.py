@@ -124,11 +124,8 @@ class Alignments:
                 raise ValueError("must be links such as 0-0 1-2")
             links += map(int, found.groups())
         for side, text, indices in zip(("source", "target"), pair or (), (0, 1), strict=False):
-            count, last = (
-                len(text.decode(errors="replace").split()),
-                max(links[indices::2], default=-1),
-            )
-            if last >= count:
+            count = len(text.decode(errors="replace").split())
+            if (last := max(links[indices::2], default=-1)) >= count:
                 raise ValueError(
                     f"links word {last} of the {side}, which has {count} words, counted from 0"
                 )
