@@ -64,8 +64,10 @@ def make_report(store, tokenizer, counts, batches):
             figures["pieces_a_word_with_dropout"] = float(dropped) / max(figures["words"], 1)
     histogram = np.bincount(np.minimum(store.lengths[0].max(axis=1) // 10, 20), minlength=21)
     encodings = {"encodings": store.encodings} if store.encodings > 1 else {}
+    columns = sorted({name for shard in store.shards for name in shard.columns})
     return {
         **encodings,
+        **({"columns": columns} if columns else {}),
         "counts": counts,
         "vocabulary": {"kind": tokenizer.target.kind, "size": tokenizer.target.size},
         "sides": sides,
@@ -116,6 +118,8 @@ def report_text(report):
             for side, figures in sides.items()
         )
         lines.append(f"encodings   {number} per sentence, {number - 1} with BPE dropout: {dropout}")
+    if columns := report.get("columns"):
+        lines.append(f"columns     {', '.join(columns)}")
     lines += ["", "pairs by number of pieces on the longer side"]
     for tens, count in enumerate(report["histogram"]):
         label = f"{10 * tens}–{10 * tens + 9}" if tens < 20 else "200 and more"

@@ -9,6 +9,7 @@ import pipelines.text.cleaned_text as cleaned_text
 from pipelines.preparation.prepare import prepare
 from pipelines.preparation.prepare_on_apache_beam import OnApacheBeam
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
+from pipelines.text.columns import ColumnedPairs
 from pipelines.text.sources import ScoredPairs, TabSeparatedFile, TextFiles
 from pipelines.toy.grammar import pairs
 
@@ -45,8 +46,9 @@ def files(tmp_path_factory):
 
 
 def scored(source, files):
-    """Returns a source without the worst tenth of its pairs."""
-    return ScoredPairs(source, files / "scores", best=0.9)
+    """Returns a source without the worst tenth of its pairs, and with its scores as weights."""
+    source = ScoredPairs(source, files / "scores", best=0.9)
+    return ColumnedPairs(source, {"weights": files / "scores"})
 
 
 @pytest.fixture(scope="module")

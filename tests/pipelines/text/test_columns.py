@@ -50,7 +50,8 @@ def columns(folder):
 def prepared_in(folder, source, **options):
     config = DataConfig(vocabulary=VocabularyConfig(size=310))
     config.encodings.per_sentence, config.encodings.bpe_dropout = 3, 0.2
-    prepare(source, folder, config, **options)
+    report = prepare(source, folder, config, **options)
+    assert report.get("columns", []) == sorted(getattr(source, "kinds", []))
     return folder
 
 
