@@ -70,4 +70,4 @@ def test_beam_writes_the_same_store(files, prepared, tmp_path):
         found = prepare(*made, languages=LANGUAGES, steps=OnApacheBeam())
         assert found == report | {"files": names}
     same = {name: data for name, data in contents(expected).items() if "shard-" in name}
-    assert len(same) == 3 * 6 and same.items() <= contents(tmp_path / "beam").items()
+    assert len(same) == 5 * 6 and same.items() <= contents(tmp_path / "beam").items()
