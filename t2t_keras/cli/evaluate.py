@@ -30,19 +30,24 @@ from t2t_keras.cli.flags.engine_flags import (
     WEIGHTS,
     opened_model,
 )
+from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     define_list,
     load_imports,
     not_with,
+    only_with,
     opened_run,
     refuse_unused,
 )
 from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
+from t2t_keras.translating.request import FIELDS, MBR, SEARCH, Request
 
-SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
+SOURCE = flags.DEFINE_string(
+    "source", None, "Text file with the sentences that a run translates or a metric needs."
+)
 REFERENCE = flags.DEFINE_multi_string(
     "reference",
     None,
@@ -70,6 +75,14 @@ TOKENIZE = flags.DEFINE_enum(
     "sacreBLEU's tokenizer for BLEU. With zh and ja-mecab, TER compares characters. ja-mecab and "
     "ko-mecab need pip install 't2t-keras[ja]' or 't2t-keras[ko]'.",
 )
+COLUMN = flags.DEFINE_multi_string(
+    "column",
+    None,
+    "File with a text for each line that a metric of a plug-in file needs, as NAME=FILE. The flag "
+    "may be repeated. The column source is --source.",
+)
+MBR_FLAGS = define_flags(Request, leave_out={*SEARCH, *FIELDS} - {*MBR})
+BY_RISK, METRIC_OF_RISK, COMET_MODEL = (MBR_FLAGS[name] for name in MBR)
 JSON = flags.DEFINE_bool("json", False, "Print the scores as a JSON object.")
 PAPER_BLEU = flags.DEFINE_string(
     "paper_bleu", None, "Language of the references, such as de, to add the paper's BLEU."
@@ -85,12 +98,13 @@ PARSES = flags.DEFINE_string(
 )
 
 TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
-RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS)
+RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS, BY_RISK, METRIC_OF_RISK)
 
-not_with(HYPOTHESES, SOURCE, *RUN_FLAGS, why=", which are already translated")
+only_with([BY_RISK], METRIC_OF_RISK)
+not_with(HYPOTHESES, *RUN_FLAGS, why=", which are already translated")
 not_with(PAPER_BLEU, LOWERCASE, why=", which distinguishes case")
 not_with(PARSES, *RUN_FLAGS, why=", which are already parsed")
-not_with(TREEBANK, *TEXT_FLAGS, METRIC_NAMES, LOWERCASE, TOKENIZE)
+not_with(TREEBANK, *TEXT_FLAGS, METRIC_NAMES, LOWERCASE, TOKENIZE, COLUMN, *MBR_FLAGS.values())
 
 
 def main(arguments):
@@ -99,16 +113,22 @@ def main(arguments):
 
 
 def evaluate_text(arguments):
-    settings = MetricSettings(tuple(METRIC_NAMES.value), LOWERCASE.value, TOKENIZE.value)
-    check_text_flags(arguments, settings)
+    names = tuple(METRIC_NAMES.value)
+    settings = MetricSettings(names, LOWERCASE.value, TOKENIZE.value, COMET_MODEL.value)
+    columns = column_files()
+    check_text_flags(arguments, settings, columns)
     from t2t_keras.evaluation.bleu import metrics_of
     from t2t_keras.runs.evaluation import evaluate
     from t2t_keras.runs.text_files import read_lines, read_parallel
 
-    metrics_of(settings)  # fails early if a tokenizer's package is missing
     files = {f"reference={path}": path for path in reference_files()}
     files |= {flag.name: flag.value for flag in (AGAINST, SOURCE) if flag.value}
+    files |= {f"column={name}": path for name, path in columns.items()}
     lines = dict(zip(files, read_parallel(**files), strict=True))
+    given = [name for name in lines if name == "source" or name.startswith("column=")]
+    columns = {name.removeprefix("column="): lines[name] for name in given}
+    settings = settings._replace(columns=columns)
+    metrics_of(settings)  # fails early if a package or a column is missing
     references = [lines[name] for name in files if name.startswith("reference=")]
     if HYPOTHESES.value:
         hypotheses = read_lines(HYPOTHESES.value)
@@ -121,7 +141,19 @@ def evaluate_text(arguments):
         show_scores(result, AGAINST.value)
 
 
-def check_text_flags(arguments, settings):
+def column_files():
+    """Returns {column: file} of all --column flags."""
+    given = COLUMN.value or ()
+    files = dict(value.partition("=")[::2] for value in given)
+    if len(files) < len(given) or not all(files.values()) or {"", "source"} & files.keys():
+        raise ValueError(
+            "--column must be NAME=FILE, with each NAME once, and --source is the column source. "
+            f"Received: --column={' --column='.join(given)}"
+        )
+    return files
+
+
+def check_text_flags(arguments, settings, columns):
     if bool(arguments) == bool(HYPOTHESES.value):
         raise ValueError(
             "takes a run (several: an ensemble) with --source, or --hypotheses. Received: "
@@ -138,10 +170,15 @@ def check_text_flags(arguments, settings):
 
         check_language(PAPER_BLEU.value)
     obeyed = {setting for name in settings.metrics for setting in METRICS[name].obeys}
-    unused = [flag for flag in (LOWERCASE, TOKENIZE) if flag.name not in obeyed]
+    obeyed |= {"comet_model"} if METRIC_OF_RISK.value == "comet" else set()
+    needed = {column for name in settings.metrics for column in METRICS[name].needs}
+    unused = [flag for flag in (LOWERCASE, TOKENIZE, COMET_MODEL) if flag.name not in obeyed]
+    unused += [COLUMN] if columns.keys() - needed else []
+    unused += [SOURCE] if HYPOTHESES.value and "source" not in needed else []
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
     inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
-    check_outputs(OUTPUT.value, inputs | {"reference": reference_files()})
+    inputs |= {"reference": reference_files(), "column": [*columns.values()]}
+    check_outputs(OUTPUT.value, inputs)
 
 
 def reference_files():
@@ -163,6 +200,7 @@ def translated(folders, sources):
 
     search = search_changes()
     translator, _ = opened_model(folders, method=search.get("method"))
+    search |= {name: flag.value for name, flag in MBR_FLAGS.items() if flag.value is not None}
     translator.check(search)
     with output_to(OUTPUT.value or os.devnull) as file:
         hypotheses = translate_all(translator, sources, **search)

@@ -110,6 +110,8 @@ only_with([DOCUMENT], *OWN.values())
 not_with(DOCUMENT, APACHE_BEAM, INPUT, MARKUP, PREFIXES, REQUIRE, N_BEST, SCORES)
 not_with(DOCUMENT, ALIGNMENTS, CONFIDENCE)
 only_with([JSON], CONFIDENCE)
+only_with([OF_ALL_LINES["mbr"]], OF_ALL_LINES["mbr_metric"])
+only_with([OF_ALL_LINES["mbr_metric"]], OF_ALL_LINES["comet_model"])
 not_with(PREFIXES, PREFIX)
 not_with(APACHE_BEAM, IMPORTS, why=", whose workers execute no plug-in file")
 # Files with a line for each input line, and documents whose elements span lines.

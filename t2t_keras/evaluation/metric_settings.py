@@ -10,7 +10,7 @@ A plug-in file adds a metric of a line or of all lines:
     METRICS["exact"] = line_metric("exact match", exact)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from pipelines.registry import Registry
@@ -26,11 +26,15 @@ class MetricSettings(NamedTuple):
         metrics: names of `METRICS`.
         lowercase: whether BLEU and chrF ignore case. sacreBLEU's TER always does.
         tokenize: one of `TOKENIZERS`, for BLEU.
+        comet_model: path of a checkpoint for COMET.
+        columns: {name: a text for each line}, such as "source", for metrics that need them.
     """
 
     metrics: tuple = ("bleu", "chrf")
     lowercase: bool = False
     tokenize: str = "13a"
+    comet_model: str | None = None
+    columns: Mapping = {}
 
 
 class Metric(NamedTuple):
@@ -41,11 +45,15 @@ class Metric(NamedTuple):
         make: function of `MetricSettings` that returns a metric with sacreBLEU's interface, see
             `sacrebleu.metrics.base.Metric`.
         obeys: names of the settings that change the metric.
+        needs: names of columns that it needs, which it gets as its attribute `columns`.
+        lower_is_better: whether a lower score is better.
     """
 
     shown: str
     make: Callable
     obeys: tuple = ()
+    needs: tuple = ()
+    lower_is_better: bool = False
 
 
 def made(name, *arguments):
@@ -62,7 +70,7 @@ def made(name, *arguments):
     return make
 
 
-def line_metric(shown, function, score=None):
+def line_metric(shown, function, score=None, needs=()):
     """Returns the `Metric` of numbers that are summed over all lines.
 
     It has intervals and p-values, because a bootstrap sample needs only the sums.
@@ -73,19 +81,21 @@ def line_metric(shown, function, score=None):
             with `score`, several numbers.
         score: function of (the sums of these numbers, number of lines) that returns the score, such
             as an F-score of summed counts. None: the mean of a single number.
+        needs: names of columns, such as "source", that `function` gets as keyword arguments.
     """
-    return Metric(shown, made("LineMetric", shown, function, score))
+    return Metric(shown, made("LineMetric", shown, function, score), needs=tuple(needs))
 
 
-def corpus_metric(shown, function):
+def corpus_metric(shown, function, needs=()):
     """Returns the `Metric` of all lines at once, which has no intervals and no p-values.
 
     Args:
         shown: the name in the output.
         function: function of (hypotheses, references) that returns the score. Each line has a list
             of references.
+        needs: see `line_metric`.
     """
-    return Metric(shown, made("CorpusMetric", shown, function))
+    return Metric(shown, made("CorpusMetric", shown, function), needs=tuple(needs))
 
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.
@@ -96,6 +106,7 @@ METRICS = Registry(
         "bleu": Metric("BLEU", made("bleu"), ("lowercase", "tokenize")),
         "chrf": Metric("chrF", made("chrf"), ("lowercase",)),
         "chrf++": Metric("chrF++", made("chrf_with_words"), ("lowercase",)),
-        "ter": Metric("TER", made("ter")),
+        "ter": Metric("TER", made("ter"), lower_is_better=True),
+        "comet": Metric("COMET", made("comet"), ("comet_model",), ("source",)),
     },
 )

@@ -5,6 +5,7 @@ names the metric, the place and the line.
 """
 
 import contextlib
+import functools
 import hashlib
 import math
 from numbers import Real
@@ -57,6 +58,12 @@ def ter(settings):
     return sacrebleu.TER(normalized=asian, asian_support=asian)
 
 
+def comet(settings):
+    from t2t_keras.evaluation.comet import Comet
+
+    return Comet(settings.comet_model)
+
+
 class LineMetric(Metric):
     """A metric of numbers that are summed over all lines, see `line_metric`."""
 
@@ -74,7 +81,9 @@ class LineMetric(Metric):
         self.num_refs, statistics = len(references), []
         for line, (text, *others) in enumerate(zip(hypotheses, *references, strict=True), 1):
             where = f" at line {line:,} ({text[:60]!r})"
-            numbers = called(self, where, self.function, text, others, several=bool(self.score))
+            own = {name: texts[line - 1] for name, texts in self.columns.items()}
+            function = functools.partial(self.function, **own)
+            numbers = called(self, where, function, text, others, several=bool(self.score))
             statistics.append([*numbers, 1.0])
             if len(numbers) != len(statistics[0]) - 1:
                 raise ValueError(
@@ -110,7 +119,8 @@ class CorpusMetric:
         """Returns sacreBLEU's `Score`, without an interval."""
         self.num_refs = len(references)
         lines = [list(line) for line in zip(*references, strict=True)]
-        result = Score(self.shown, *called(self, "", self.function, list(hypotheses), lines))
+        function = functools.partial(self.function, **self.columns)
+        result = Score(self.shown, *called(self, "", function, list(hypotheses), lines))
         result._ci = None
         return result
 
@@ -141,7 +151,7 @@ def called(metric, where, function, *arguments, several=False):
         ) from error
     for each in numbers:
         if not isinstance(each, Real) or not math.isfinite(each):
-            code = getattr(function, "__code__", None)
+            code = getattr(getattr(function, "func", function), "__code__", None)
             place = f" of {code.co_filename}, line {code.co_firstlineno}" if code else ""
             raise ValueError(
                 f"The metric {metric.shown!r}{place} must return a finite number{where}. Received: "

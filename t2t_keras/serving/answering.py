@@ -24,7 +24,7 @@ from t2t_keras.translating.translator import Translation
 AT_ONCE = 1000
 ROW = 50  # characters that count for each row in addition to its texts
 # Options that make the Python code of a request slow.
-SLOW = ("glossary", "markup", "alignments", "confidence")
+SLOW = ("glossary", "markup", "alignments", "confidence", "mbr")
 THREADS = 4  # maximum clients whose Python code runs in threads at the same time
 PARSED = 130  # approximate bytes of memory for a character of a text full of tags, or a glossary
 BYTES_PER_VALUE = 20  # estimated memory of a number in an answer, as JSON
@@ -196,13 +196,14 @@ class Answering:
         return code
 
     def check_texts(self, texts):
-        """Rejects `Text`s with a long sentence, or with too many sentences."""
-        count, rows = sum(len(text.sentences) for text in texts), self.limits.rows
+        """Rejects `Text`s with a long sentence, or with too many sentences or samples of them."""
+        count, rows = sum(len(text.sentences) * text.rows for text in texts), self.limits.rows
         if count > rows:
             raise Refusal(
                 413,
                 f"The texts of the request have {count:,} sentences; at most {rows:,} are allowed "
-                "(half of --max_rows_in_flight of the server). Send fewer or shorter texts",
+                "(half of --max_rows_in_flight of the server). A beam's width of samples counts as "
+                "a sentence. Send fewer or shorter texts",
             )
         longest = self.limits.max_text_bytes
         for row, text in enumerate(texts):

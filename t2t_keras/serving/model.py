@@ -52,9 +52,10 @@ class ServedModel:
             options: {field of `Request`: value}. A glossary is the text of a glossary's file, a
                 dict, or None for the model's own.
         """
-        given, beam = options.get("glossary"), options.get("beam")
-        widest = self.engine.config.beam
-        check(not isinstance(beam, int) or beam <= widest, "beam", beam, f"at most {widest}")
+        given, widest = options.get("glossary"), self.engine.config.beam
+        for name in ("beam", "n_best"):
+            value = options.get(name)
+            check(not isinstance(value, int) or value <= widest, name, value, f"at most {widest}")
         if isinstance(given, dict):
             given = loaded_glossary(given, self.engine)
         else:
@@ -80,7 +81,7 @@ class ServedModel:
 
 def offers_of(engine):
     """Returns the names of the fields of `Request` that an engine's clients may set."""
-    names = {"split", "confidence", *engine.offers}
+    names = {"split", "confidence", "mbr", *engine.offers}
     if any(engine.tags):
         names.add("to")
     if can(engine.engine_for, engine.config, True, False):

@@ -15,11 +15,14 @@ from typing import Any
 
 from pipelines.glossaries.glossary import Glossary
 from pipelines.markup.marked_text import MARKUP
-from t2t_keras.checks import check, check_choice, nearest
+from t2t_keras.checks import check, check_choice, check_value, nearest
 from t2t_keras.decoding.search_config import SearchConfig
+from t2t_keras.evaluation.metric_settings import METRICS
 
 SPLIT = ("auto", "off")
 GLOSSARIES = Glossary | dict | str | os.PathLike
+MBR = "mbr", "mbr_metric", "comet_model"
+MOST_CANDIDATES = 256  # maximum of `mbr`, whose time is quadratic
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
 KINDS = {
     "text": (str | list, "a string"),
@@ -29,6 +32,7 @@ KINDS = {
     "to": (str | None, "a tag or a language"),
     "alignments": (bool, "True or False"),
     "confidence": (bool, "True or False"),
+    "comet_model": (str | None, "a path"),
 }
 
 # The settings of a search, all None by default, which means the engine's setting.
@@ -67,6 +71,11 @@ class Request(SearchChanges):
             training data, if all of it has the same.
         alignments: word alignments of each translation, as pairs of word indices.
         confidence: confidence of each word of a translation, from 0 to 1.
+        mbr: number of candidates for minimum Bayes risk; 0: off. The candidates of a sentence are
+            samples, in number a multiple of the beam width, or the best translations of beam
+            search. The score of a translation is its expected utility.
+        mbr_metric: name of the metric that is the utility of `mbr`. None: chrf.
+        comet_model: path of the checkpoint of a COMET model, for the metric comet.
     """
 
     text: Any
@@ -78,15 +87,19 @@ class Request(SearchChanges):
     to: str | None = None
     alignments: bool = False
     confidence: bool = False
+    mbr: int = 0
+    mbr_metric: str | None = None
+    comet_model: str | None = None
 
     def __post_init__(self):
         for name, (kind, allowed) in KINDS.items():
             check(isinstance(getattr(self, name), kind), name, getattr(self, name), allowed)
         are_texts = all(isinstance(each, str) for each in self.require)
         check(are_texts, "require", self.require, "a list of phrases")
-        for name, choices in (("split", SPLIT), ("markup", MARKUP)):
+        for name, choices in (("split", SPLIT), ("markup", MARKUP), ("mbr_metric", METRICS)):
             if getattr(self, name) is not None:
                 check_choice(name, getattr(self, name), choices)
+        check_value("mbr", self.mbr, int, at_least=0, at_most=MOST_CANDIDATES)
         if self.markup and self.require:
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "

@@ -8,6 +8,7 @@ import numpy as np
 from pipelines.glossaries.glossary import Matches
 from pipelines.text.sentences import split_sentences
 from t2t_keras.translating.markup.marked_translation import marked_text_of
+from t2t_keras.translating.minimum_bayes_risk import NEXT_ROW, search_of
 from t2t_keras.translating.request import in_text
 from t2t_keras.translating.required_phrases import PhraseEncoder, loaded_glossary
 from t2t_keras.translating.search_options import search_config
@@ -26,11 +27,20 @@ class Text(NamedTuple):
     separators: list  # between the sentences
     matches: list  # the `Matches` of each sentence
     marked: Any  # the `MarkedText`. None: the request keeps no markup
+    rows: int  # rows of the engine for each part
+    risk: Any  # the `MinimumBayesRisk`. None: the search chooses the translations
 
     @property
     def engine(self):
         """The engine that searches, with the settings of the request."""
         return self.encoder.engine
+
+    def best(self, ids, candidates):
+        """Returns the `Translation`s of a part, given its ids and all that was found."""
+        if self.risk is None:
+            return candidates
+        source = self.tokenizer.source
+        return self.risk.best(candidates, *source.decode([ids[source.lead(ids) :]]))
 
     def phrases(self, index):
         """Returns the phrases that the translation of a sentence must contain.
@@ -77,6 +87,7 @@ class Job(NamedTuple):
     phrases: list = ()  # ids of each phrase that the translation must contain
     terms: list = ()  # the `Term`s, whose target phrases are among the phrases
     others: list = ()  # the phrases that no term accounts for
+    draw: int = 0  # added to the index that selects random numbers, in further rows of a part
 
 
 def texts_of(requests, engine, tokenizer_for):
@@ -90,7 +101,7 @@ def texts_of(requests, engine, tokenizer_for):
             tokenizer, given = tokenizer_for(request.to), id(request.glossary)
             if given not in glossaries:
                 glossaries[given] = loaded_glossary(request.glossary, engine)
-            glossary, changes = glossaries[given], request.search()
+            glossary, (changes, *by_risk) = glossaries[given], search_of(request, engine.config)
             extras = bool(request.prefix), bool(request.require or glossary is not None)
             key = repr((changes, extras))
             if key not in encoders:
@@ -103,7 +114,7 @@ def texts_of(requests, engine, tokenizer_for):
                 glossary.matches_in(split_code(each)[1]) if glossary else Matches("", [])
                 for each in sentences
             ]
-            own = glossary, sentences, separators, matches, marked
+            own = glossary, sentences, separators, matches, marked, *by_risk
             texts.append(Text(request, tokenizer, encoders[key], *own))
     return texts
 
@@ -142,7 +153,7 @@ def jobs_of(texts, longest):
                         others -= collections.Counter(matches.targets())
                         others = [encoder.encoded(each) for each in others.elements()]
                         job = job._replace(phrases=encoded_phrases, terms=terms, others=others)
-                    jobs.append(job)
+                    jobs += [job._replace(draw=row * NEXT_ROW) for row in range(text.rows)]
     return jobs
 
 

@@ -10,6 +10,7 @@ from pipelines.tokenizers.tags import chosen_tag, tagged
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END, PADDING
 from t2t_keras.translating.calls import Call, answered, call_of, driven
+from t2t_keras.translating.minimum_bayes_risk import best_of_parts
 from t2t_keras.translating.placed_terms import with_terms
 from t2t_keras.translating.request import TextError, one_or_many, requests_of
 from t2t_keras.translating.scoring import PairScore
@@ -23,7 +24,8 @@ class Translation(NamedTuple):
 
     Args:
         text: the translation, with markup if the request keeps it.
-        score: log P, divided by the length penalty; the sum for a text of several parts.
+        score: log P, divided by the length penalty; with `mbr`, the expected utility. The sum for a
+            text of several parts.
         parts: (source ids, translation ids) of each part of the text, including the end tokens.
         words: the `Words` of the text without markup, if the request asks for alignments or
             confidence.
@@ -61,8 +63,7 @@ class Translator:
     Example:
 
         translator = load_translator("runs/mine/export")
-        translator.translate("The dog sleeps.")
-        translator.translate(["The dog sleeps.", "The cat, too."], beam=8)
+        translator.translate(["The dog sleeps."], beam=8)
         translator.translations(["The <b>dog</b> sleeps."], markup="html", confidence=True)
     """
 
@@ -162,13 +163,13 @@ class Translator:
             options: see `translations`.
             **own: `prefixes` and `require` for this one text, if they vary by text.
 
-        Raises:
-            ValueError: the model does not support the options.
+        Raises `ValueError` if the model does not support the options.
         """
         (text,) = texts_of(requests_of([""], **own, **options), self.engine, self.tokenizer_for)
         if text.request.alignments or text.request.markup:
             text.engine.check_attention()
-        return text.engine.config
+        config = text.engine.config
+        return config.changed(n_best=text.risk.count) if text.risk else config
 
     def steps(self, requests, first_index=0, check_texts=lambda texts: None):
         """Translates requests as a generator; see `translations`.
@@ -178,15 +179,14 @@ class Translator:
 
         Args:
             requests, first_index: see `translations`.
-            check_texts: called with the `Text`s, which are divided into sentences, before they are
-                encoded.
+            check_texts: called with the `Text`s, divided into sentences, before they are encoded.
         """
         texts = texts_of(requests, self.engine, self.tokenizer_for)
         check_texts(texts)
         jobs = jobs_of(texts, self.longest)
         sentences = [[[] for _ in text.sentences] for text in texts]
         translated = yield from self.translated(texts, jobs, first_index)
-        for job, result in zip(jobs, translated, strict=True):
+        for job, result in best_of_parts(texts, jobs, translated):
             sentences[job.text_index][job.sentence_index].append(result or [EMPTY])
         # From here on, a list for each text, and in it for each rank a tuple of its parts.
         sizes = [[len(parts) or 1 for parts in of_text] for of_text in sentences]
@@ -233,7 +233,7 @@ class Translator:
             chosen = [jobs[index] for index in group]
             columns = {
                 "source": [np.append(job.ids, END).astype("int32") for job in chosen],
-                "index": [first_index + job.text_index for job in chosen],
+                "index": [first_index + job.text_index + job.draw for job in chosen],
             }
             for name in ("prefix", "phrases"):
                 if getattr(chosen[0], name):

@@ -115,6 +115,8 @@ _t2t_words() {
         alpha=
         banned=
         beam=
+        column=@file
+        comet_model=
         constrain=tree
         dtype=float32|bfloat16|float16|int8
         engine=auto|litert|tensorflow|ctranslate2
@@ -124,6 +126,8 @@ _t2t_words() {
         imports=@file
         json
         lowercase
+        mbr=
+        mbr_metric=
         method=@file
         metrics=@file
         no_repeat_ngram=
@@ -401,6 +405,7 @@ _t2t_words() {
         beam=
         beam_options=
         column=
+        comet_model=
         confidence
         constrain=tree
         document=@folder
@@ -416,6 +421,8 @@ _t2t_words() {
         json
         lines=
         markup=html|xml|placeholders
+        mbr=
+        mbr_metric=
         method=@file
         n_best=
         no_repeat_ngram=

@@ -296,6 +296,8 @@ _t2t() {
         '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
+        '--column=[File with a text for each line that a metric of a plug-in file needs, as NAME=FILE]:column:_files' \
+        '--comet_model=[Path of the checkpoint of a COMET model, for the metric comet]:comet_model: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
@@ -305,8 +307,10 @@ _t2t() {
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--json[Print the scores as a JSON object]' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
+        '--mbr=[Number of candidates for minimum Bayes risk; 0: off]:mbr: ' \
+        '--mbr_metric=[Name of the metric that is the utility of `mbr`]:mbr_metric: ' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
-        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter; and those of plug-in files]:metrics:_files' \
+        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter, comet; and those of plug-in files]:metrics:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
@@ -315,7 +319,7 @@ _t2t() {
         '--reference=[Files with reference translations, one per line]:reference:_files' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
-        '--source=[Text file with the sentences that a run translates]:source:_files' \
+        '--source=[Text file with the sentences that a run translates or a metric needs]:source:_files' \
         '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
@@ -539,6 +543,7 @@ _t2t() {
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--beam_options=[Comma-separated pipeline options for --apache_beam, such as --runner=NAME]:beam_options: ' \
         '--column=[Column of a CSV or TSV document to translate: its name or number]:column: ' \
+        '--comet_model=[Path of the checkpoint of a COMET model, for the metric comet]:comet_model: ' \
         '--confidence[Confidence of each word of a translation, from 0 to 1]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--document=[Comma-separated documents to translate, or folders of them: Word, PowerPoint, Excel, OpenDocument, EPUB, HTML, Markdown, XLIFF, TMX, PO, JSON, subtitles, CSV, text]:document:_files -/' \
@@ -554,6 +559,8 @@ _t2t() {
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \
         '--markup=[Kind of markup that is kept: tags, entities, placeholders such as {name} and %s, URLs and e-mail addresses]:markup:(html xml placeholders)' \
+        '--mbr=[Number of candidates for minimum Bayes risk; 0: off]:mbr: ' \
+        '--mbr_metric=[Name of the metric that is the utility of `mbr`]:mbr_metric: ' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
         '--n_best=[Translations per input line]:n_best: ' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \

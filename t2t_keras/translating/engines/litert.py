@@ -18,7 +18,7 @@ from t2t_keras.decoding.phrases.constrained_beam_search import ConstrainedBeamSe
 from t2t_keras.decoding.rows import PADDING, Hypotheses, Rows
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import METHODS, method_of, needs_draws
-from t2t_keras.decoding.search_config import ROW_OPTIONS
+from t2t_keras.decoding.search_config import ROW_OPTIONS, settings_in
 from t2t_keras.export.formats import LITERT_MODEL
 from t2t_keras.ops import on_numpy
 from t2t_keras.translating.engines.engine import Engine, Unsupported
@@ -36,6 +36,7 @@ class LiteRTEngine(Engine):
     """
 
     kind = "litert"
+    offers = (*ROW_OPTIONS, "method", *settings_in("sampling"))
     phrase_room = REQUIRED_LONGEST
     batch_tokens = 1024  # larger batches are no faster, and LiteRT never frees their memory
 

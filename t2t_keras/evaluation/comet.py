@@ -1,0 +1,77 @@
+"""COMET (Rei et al. 2020), a trained metric, computed by unbabel-comet in a process of its own.
+
+unbabel-comet 2.2 needs NumPy 1 and protobuf 4, this package NumPy 2, TensorFlow 2.21 protobuf 6.
+"""
+
+import contextlib
+import functools
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from t2t_keras.evaluation.sacrebleu_metrics import LineMetric, signature_of
+
+INSTALL = (
+    ". unbabel-comet needs NumPy 1, so install it in an environment of its own (python3 -m venv "
+    'comet; comet/bin/pip install unbabel-comet), and add this to the path: PATH="comet/bin:$PATH"'
+)
+# Answers a line with a list of rows with a line of scores. Libraries print to standard error.
+PROGRAM = """
+import json, os, sys
+answers, _ = os.fdopen(os.dup(1), "w"), os.dup2(2, 1)
+import comet, torch
+model, gpus = comet.load_from_checkpoint(sys.argv[1]), int(torch.cuda.is_available())
+for rows in map(json.loads, sys.stdin):
+    found = rows and model.predict(rows, batch_size=64, gpus=gpus, progress_bar=False).scores
+    print(json.dumps([*map(float, found)]), file=answers, flush=True)
+"""
+
+
+class Comet(LineMetric):
+    """100 times the mean of COMET over all lines, and over the references of each line."""
+
+    def __init__(self, model):
+        super().__init__("COMET", None)
+        if not model:
+            raise ValueError("COMET needs the checkpoint of its model: --comet_model=model.ckpt")
+        self.model, self.scores_of = model, process_of(model)
+
+    def get_signature(self):
+        signature = signature_of(self)
+        signature.update("model", self.model)
+        return signature
+
+    def _extract_corpus_statistics(self, hypotheses, references):
+        self.num_refs, lines = len(references), len(hypotheses)
+        columns = [*self.columns["source"]], [*hypotheses]
+        repeated = [column * self.num_refs for column in columns]
+        triples = zip(*repeated, [text for each in references for text in each], strict=True)
+        scores = self.scores_of(
+            [dict(zip(("src", "mt", "ref"), texts, strict=True)) for texts in triples]
+        )
+        return [[100 * sum(scores[line::lines]) / self.num_refs, 1.0] for line in range(lines)]
+
+
+@functools.lru_cache(1)
+def process_of(model):
+    """Starts a process that loads a model; returns a function of rows that returns their scores."""
+    python = str(Path(shutil.which("comet-score") or sys.executable).with_name("python"))
+    errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
+    process = subprocess.Popen([python, "-c", PROGRAM, model], text=True, **pipes)
+
+    def scores_of(rows):
+        with contextlib.suppress(BrokenPipeError):
+            print(json.dumps(rows), file=process.stdin, flush=True)
+        if line := process.stdout.readline():
+            return json.loads(line)
+        process.communicate()
+        errors.seek(0)
+        *_, reason = ["no message", *filter(None, errors.read().split("\n"))]
+        raise ValueError(f"COMET failed in {python}: {reason}{INSTALL * ('comet' in reason)}")
+
+    scores_of([])  # fails early
+    return scores_of
