@@ -3,6 +3,7 @@
 unbabel-comet 2.2 needs NumPy 1 and protobuf 4, this package NumPy 2, TensorFlow 2.21 protobuf 6.
 """
 
+import atexit
 import contextlib
 import functools
 import json
@@ -18,15 +19,18 @@ INSTALL = (
     ". unbabel-comet needs NumPy 1, so install it in an environment of its own (python3 -m venv "
     'comet; comet/bin/pip install unbabel-comet), and add this to the path: PATH="comet/bin:$PATH"'
 )
-# Answers a line with a list of rows with a line of scores. Libraries print to standard error.
+# Reads the path of a model, then lists of rows, and answers each line with a line of scores.
+# Libraries print to standard error.
 PROGRAM = """
 import json, os, sys
 answers, _ = os.fdopen(os.dup(1), "w"), os.dup2(2, 1)
 import comet, torch
-model, gpus = comet.load_from_checkpoint(sys.argv[1]), int(torch.cuda.is_available())
-for rows in map(json.loads, sys.stdin):
-    found = rows and model.predict(rows, batch_size=64, gpus=gpus, progress_bar=False).scores
-    print(json.dumps([*map(float, found)]), file=answers, flush=True)
+options = {"batch_size": 64, "gpus": int(torch.cuda.is_available()), "progress_bar": False}
+model = comet.load_from_checkpoint(json.loads(sys.stdin.readline()))
+print("[]", file=answers, flush=True)
+for line in sys.stdin:
+    scores = map(float, model.predict(json.loads(line), **options).scores)
+    print(json.dumps([*scores]), file=answers, flush=True)
 """
 
 
@@ -61,17 +65,24 @@ def process_of(model):
     python = str(Path(shutil.which("comet-score") or sys.executable).with_name("python"))
     errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": errors}
-    process = subprocess.Popen([python, "-c", PROGRAM, model], text=True, **pipes)
+    process = subprocess.Popen([python, "-c", PROGRAM], text=True, **pipes)
+
+    def close():
+        process.kill()
+        process.communicate()
+        errors.close()
 
     def scores_of(rows):
         with contextlib.suppress(BrokenPipeError):
             print(json.dumps(rows), file=process.stdin, flush=True)
         if line := process.stdout.readline():
             return json.loads(line)
-        process.communicate()
+        process.wait()
         errors.seek(0)
         *_, reason = ["no message", *filter(None, errors.read().split("\n"))]
-        raise ValueError(f"COMET failed in {python}: {reason}{INSTALL * ('comet' in reason)}")
+        close()
+        raise ValueError(f"COMET failed in {python}: {reason}{INSTALL * ('No module' in reason)}")
 
-    scores_of([])  # fails early
+    atexit.register(close)
+    scores_of(model)  # fails early
     return scores_of

@@ -70,6 +70,12 @@ def made(name, *arguments):
     return make
 
 
+def comet(settings):
+    from t2t_keras.evaluation.comet import Comet
+
+    return Comet(settings.comet_model)
+
+
 def line_metric(shown, function, score=None, needs=()):
     """Returns the `Metric` of numbers that are summed over all lines.
 
@@ -107,6 +113,6 @@ METRICS = Registry(
         "chrf": Metric("chrF", made("chrf"), ("lowercase",)),
         "chrf++": Metric("chrF++", made("chrf_with_words"), ("lowercase",)),
         "ter": Metric("TER", made("ter"), lower_is_better=True),
-        "comet": Metric("COMET", made("comet"), ("comet_model",), ("source",)),
+        "comet": Metric("COMET", comet, ("comet_model",), ("source",)),
     },
 )

@@ -58,12 +58,6 @@ def ter(settings):
     return sacrebleu.TER(normalized=asian, asian_support=asian)
 
 
-def comet(settings):
-    from t2t_keras.evaluation.comet import Comet
-
-    return Comet(settings.comet_model)
-
-
 class LineMetric(Metric):
     """A metric of numbers that are summed over all lines, see `line_metric`."""
 

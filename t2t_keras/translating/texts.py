@@ -27,8 +27,8 @@ class Text(NamedTuple):
     separators: list  # between the sentences
     matches: list  # the `Matches` of each sentence
     marked: Any  # the `MarkedText`. None: the request keeps no markup
-    rows: int  # rows of the engine for each part
-    risk: Any  # the `MinimumBayesRisk`. None: the search chooses the translations
+    rows: int = 1  # rows of the engine for each part
+    risk: Any = None  # the `MinimumBayesRisk`. None: the search chooses the translations
 
     @property
     def engine(self):

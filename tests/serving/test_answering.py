@@ -50,6 +50,18 @@ def test_texts_may_have_as_many_sentences_as_a_request_has_rows(option):
     assert error.value.status == 413
 
 
+def test_samples_of_a_sentence_count_as_rows():
+    engine = EchoEngine(offers=("method", "n_best"))
+    row = {"text": "A dog. " * 3, "mbr": 7, "method": "sample"}
+    (answer,) = predictions(row, engine=engine, max_rows_in_flight=12)
+    assert sum(rows for *_, rows in engine.calls) == 6, "7 samples need two rows of 4"
+    assert answer["translations"][0].startswith("A dog.") and answer["scores"][0] > 50
+    with pytest.raises(Refusal, match="have 6 sentences; at most 5 are allowed"):
+        predictions(row, engine=engine, max_rows_in_flight=11)
+    with pytest.raises(Refusal, match=r"`n_best` must be at most 4\. Received: n_best=5"):
+        predictions(row | {"n_best": 5}, engine=engine)
+
+
 @pytest.mark.parametrize("option", [{}, {"markup": "html"}, {"glossary": f"{'x' * 99}\tdog"}])
 def test_the_limit_of_a_text_is_one_of_each_sentence(option):
     text = SENTENCE * 80 + "X" * 30

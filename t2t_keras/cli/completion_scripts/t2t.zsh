@@ -310,7 +310,7 @@ _t2t() {
         '--mbr=[Number of candidates for minimum Bayes risk; 0: off]:mbr: ' \
         '--mbr_metric=[Name of the metric that is the utility of `mbr`]:mbr_metric: ' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
-        '--metrics=[Metrics of sacreBLEU, separated by commas: bleu, chrf, chrf++, ter, comet; and those of plug-in files]:metrics:_files' \
+        '--metrics=[Metrics, separated by commas: bleu, chrf, chrf++, ter, comet; and those of plug-in files]:metrics:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \

@@ -28,8 +28,8 @@ from t2t_keras.translating.translator import Translation
 from t2t_keras.translating.words import Words
 
 TEXT = "The dog sleeps. The cat sleeps!"
-DEFAULTS = {"alpha": 0.6, "beam": 4, "n_best": 1, "split": True, "prefix": "", "require": ""}
-DEFAULTS |= {"glossary": "", "markup": "", "alignments": False, "confidence": False}
+DEFAULTS = {"alpha": 0.6, "beam": 4, "mbr": 0, "n_best": 1, "split": True, "prefix": ""}
+DEFAULTS |= {"require": "", "glossary": "", "markup": "", "alignments": False, "confidence": False}
 TEXTS = {"text": REQUIRED}
 PAIR = {"source": REQUIRED, "target": REQUIRED}
 TRANSLATING = {"serving_default", "translate_n_best", OPTIONS}
@@ -76,7 +76,7 @@ def test_metadata_has_the_options_that_the_engine_has_and_their_defaults():
 
 
 def test_an_option_that_the_engine_lacks_is_no_input():
-    assert defaults(Lacking()).keys() == {"beam", "confidence", "prefix", "split"}
+    assert defaults(Lacking()).keys() == {"beam", "confidence", "mbr", "prefix", "split"}
     with pytest.raises(Refusal, match="unknown input 'require'"):
         predictions({"text": "a", "require": "x"}, engine=Lacking())
     tree = EchoEngine(config=SearchConfig(constrain="tree"), split="off")

@@ -11,6 +11,7 @@ from support.text.generated_markup import Generated
 from pipelines.markup.marked_text import Document
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.rows import Rows
+from t2t_keras.export.signature_names import OPTIONS
 from t2t_keras.runs import load_translator as load_runs
 from t2t_keras.serving.apis.tensorflow_serving_signatures import PAIRS, signatures_of
 from t2t_keras.serving.model import ServedModel
@@ -19,6 +20,7 @@ from t2t_keras.translating.engines.litert import LiteRTEngine
 from t2t_keras.translating.engines.saved_model import SavedModelEngine
 from t2t_keras.translating.exports import load_translator
 from t2t_keras.translating.request import Request
+from t2t_keras.translating.search_options import SAMPLING
 from t2t_keras.translating.translator import Translator
 
 SOURCES = [english for english, _ in pairs(12)]
@@ -52,6 +54,7 @@ PHRASES = [
 ANY_SEARCH = [
     *(Request(text, penalty="marian", extra_length=2, banned=[" das"]) for text in SOURCES[:4]),
     *(Request(text, method="sample", n_best=4, top_k=9, seed=3) for text in SOURCES[:4]),
+    *(Request(text, method="sample", mbr=10, n_best=2, top_k=9) for text in SOURCES[:2]),
     *(Request(text, stopping="first", n_best=2) for text in SOURCES[:4]),
 ]
 PATIENCE = [Request(text, stopping="patience", n_best=2) for text in SOURCES]
@@ -130,7 +133,8 @@ def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(expor
     saved_model = SavedModelEngine(exported("saved_model"))
     engines = saved_model, LiteRTEngine(exported("litert"))
     theirs, ours = (signatures_of(ServedModel(engine)) for engine in engines)
-    assert ours == theirs
+    of_sampling = {name: ours[OPTIONS].inputs.pop(name) for name in ("method", *SAMPLING)}
+    assert ours == theirs and of_sampling["top_p"] == ("float32", 1.0)
     for name in PAIRS:
         rows = [dict.fromkeys(ours[name].inputs, text) for text in (*SOURCES[:3], "")]
         for answers in zip(
