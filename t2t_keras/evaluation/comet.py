@@ -49,13 +49,13 @@ class Comet(LineMetric):
         return signature
 
     def _extract_corpus_statistics(self, hypotheses, references):
-        self.num_refs, lines = len(references), len(hypotheses)
-        columns = [*self.columns["source"]], [*hypotheses]
-        repeated = [column * self.num_refs for column in columns]
-        triples = zip(*repeated, [text for each in references for text in each], strict=True)
-        scores = self.scores_of(
-            [dict(zip(("src", "mt", "ref"), texts, strict=True)) for texts in triples]
-        )
+        self.num_refs, lines, sources = len(references), len(hypotheses), self.columns["source"]
+        rows = [
+            {"src": source, "mt": text, "ref": reference}
+            for each in references
+            for source, text, reference in zip(sources, hypotheses, each, strict=True)
+        ]
+        scores = self.scores_of(rows)
         return [[100 * sum(scores[line::lines]) / self.num_refs, 1.0] for line in range(lines)]
 
 
