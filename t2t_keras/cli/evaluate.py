@@ -35,6 +35,7 @@ from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
     define_list,
     load_imports,
+    named_files,
     not_with,
     only_with,
     opened_run,
@@ -45,9 +46,7 @@ from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, sho
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
 from t2t_keras.translating.request import FIELDS, MBR, SEARCH, Request
 
-SOURCE = flags.DEFINE_string(
-    "source", None, "Text file with the sentences that a run translates or a metric needs."
-)
+SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
 REFERENCE = flags.DEFINE_multi_string(
     "reference",
     None,
@@ -75,11 +74,10 @@ TOKENIZE = flags.DEFINE_enum(
     "sacreBLEU's tokenizer for BLEU. With zh and ja-mecab, TER compares characters. ja-mecab and "
     "ko-mecab need pip install 't2t-keras[ja]' or 't2t-keras[ko]'.",
 )
-COLUMN = flags.DEFINE_multi_string(
+COLUMN = define_list(
     "column",
-    None,
-    "File with a text for each line that a metric of a plug-in file needs, as NAME=FILE. The flag "
-    "may be repeated. The column source is --source.",
+    [],
+    "Texts that a metric needs, NAME=FILE, line by line. The column source is --source by default.",
 )
 MBR_FLAGS = define_flags(Request, leave_out={*SEARCH, *FIELDS} - {*MBR})
 BY_RISK, METRIC_OF_RISK, COMET_MODEL = (MBR_FLAGS[name] for name in MBR)
@@ -101,7 +99,7 @@ TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
 RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS, BY_RISK, METRIC_OF_RISK)
 
 only_with([BY_RISK], METRIC_OF_RISK)
-not_with(HYPOTHESES, *RUN_FLAGS, why=", which are already translated")
+not_with(HYPOTHESES, SOURCE, *RUN_FLAGS, why=", which are already translated")
 not_with(PAPER_BLEU, LOWERCASE, why=", which distinguishes case")
 not_with(PARSES, *RUN_FLAGS, why=", which are already parsed")
 not_with(TREEBANK, *TEXT_FLAGS, METRIC_NAMES, LOWERCASE, TOKENIZE, COLUMN, *MBR_FLAGS.values())
@@ -115,7 +113,7 @@ def main(arguments):
 def evaluate_text(arguments):
     names = tuple(METRIC_NAMES.value)
     settings = MetricSettings(names, LOWERCASE.value, TOKENIZE.value, COMET_MODEL.value)
-    columns = column_files()
+    columns = named_files(COLUMN)
     check_text_flags(arguments, settings, columns)
     from t2t_keras.evaluation.bleu import metrics_of
     from t2t_keras.runs.evaluation import evaluate
@@ -125,8 +123,9 @@ def evaluate_text(arguments):
     files |= {flag.name: flag.value for flag in (AGAINST, SOURCE) if flag.value}
     files |= {f"column={name}": path for name, path in columns.items()}
     lines = dict(zip(files, read_parallel(**files), strict=True))
-    given = [name for name in lines if name == "source" or name.startswith("column=")]
-    columns = {name.removeprefix("column="): lines[name] for name in given}
+    columns = {name: lines[f"column={name}"] for name in columns}
+    if SOURCE.value:
+        columns = {"source": lines["source"], **columns}
     settings = settings._replace(columns=columns)
     metrics_of(settings)  # fails early if a package or a column is missing
     references = [lines[name] for name in files if name.startswith("reference=")]
@@ -139,18 +138,6 @@ def evaluate_text(arguments):
         show_scores_as_json(result, given_files(arguments))
     else:
         show_scores(result, AGAINST.value)
-
-
-def column_files():
-    """Returns {column: file} of all --column flags."""
-    given = COLUMN.value or ()
-    files = dict(value.partition("=")[::2] for value in given)
-    if len(files) < len(given) or not all(files.values()) or {"", "source"} & files.keys():
-        raise ValueError(
-            "--column must be NAME=FILE, with each NAME once, and --source is the column source. "
-            f"Received: --column={' --column='.join(given)}"
-        )
-    return files
 
 
 def check_text_flags(arguments, settings, columns):
@@ -171,10 +158,9 @@ def check_text_flags(arguments, settings, columns):
         check_language(PAPER_BLEU.value)
     obeyed = {setting for name in settings.metrics for setting in METRICS[name].obeys}
     obeyed |= {"comet_model"} if METRIC_OF_RISK.value == "comet" else set()
-    needed = {column for name in settings.metrics for column in METRICS[name].needs}
     unused = [flag for flag in (LOWERCASE, TOKENIZE, COMET_MODEL) if flag.name not in obeyed]
-    unused += [COLUMN] if columns.keys() - needed else []
-    unused += [SOURCE] if HYPOTHESES.value and "source" not in needed else []
+    needed = [column for name in settings.metrics for column in METRICS[name].columns]
+    unused += [COLUMN] if columns.keys() - {*needed} else []
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
     inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
     inputs |= {"reference": reference_files(), "column": [*columns.values()]}

@@ -36,7 +36,7 @@ from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.columns import COLUMNS
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, refuse_config
-from t2t_keras.cli.flags.shared_flags import define_list, not_with, only_with
+from t2t_keras.cli.flags.shared_flags import define_list, named_files, not_with, only_with
 from t2t_keras.cli.main import no_arguments, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.plugins import load_plugins
@@ -196,7 +196,7 @@ def used_plugins():
     name, colon, _ = (SOURCE.value or "").partition(":")
     sources = [name] if colon and not TARGET.value else []
     rules = CONFIG.value.data.cleaning.own_settings()
-    columns = COLUMNS.plugins(given_columns())
+    columns = COLUMNS.plugins(named_files(COLUMN))
     used = [*cleaning_rules.RULES.plugins(rules), *SOURCES.plugins(sources), *columns]
     return [*dict.fromkeys(used)]
 
@@ -221,17 +221,6 @@ def given_languages():
             f"--languages: give the codes of source and target, such as en,de ({error})"
         ) from error
     return source, target
-
-
-def given_columns():
-    """Returns {name: files} of --column."""
-    columns = dict(each.partition("=")[::2] for each in COLUMN.value)
-    if not all(columns.values()) or len(columns) < len(COLUMN.value):
-        raise ValueError(
-            "--column must be NAME=FILE, with each name once, such as --column=weights=train.txt. "
-            f"Received: --column={','.join(COLUMN.value)}"
-        )
-    return columns
 
 
 def check_source():
@@ -277,4 +266,4 @@ def find_source(folder):
         source = SOURCES[flag.name](flag.value, **options)
     if SCORES.value:
         source = ScoredPairs(source, SCORES.value, MIN_SCORE.value, BEST.value)
-    return ColumnedPairs(source, columns) if (columns := given_columns()) else source
+    return ColumnedPairs(source, columns) if (columns := named_files(COLUMN)) else source

@@ -52,13 +52,13 @@ def metrics_of(settings):
             )
         if metric.shown in metrics:
             raise ValueError(f"Two metrics have the same displayed name, {metric.shown!r}")
-        if missing := [column for column in metric.needs if column not in settings.columns]:
+        if missing := [column for column in metric.columns if column not in settings.columns]:
             raise ValueError(
                 f"The metric {name!r} needs the column {missing[0]!r}, see --column. Received: "
                 f"{', '.join(settings.columns) or 'no columns'}"
             )
         metrics[metric.shown] = made = metric.make(settings)
-        made.columns = {column: settings.columns[column] for column in metric.needs}
+        made.columns = {column: settings.columns[column] for column in metric.columns}
     return metrics
 
 

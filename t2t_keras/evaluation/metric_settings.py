@@ -45,14 +45,15 @@ class Metric(NamedTuple):
         make: function of `MetricSettings` that returns a metric with sacreBLEU's interface, see
             `sacrebleu.metrics.base.Metric`.
         obeys: names of the settings that change the metric.
-        needs: names of columns that it needs, which it gets as its attribute `columns`.
+        columns: names of the columns that it needs. Its attribute `columns` becomes
+            {name: a text for each line}.
         lower_is_better: whether a lower score is better.
     """
 
     shown: str
     make: Callable
     obeys: tuple = ()
-    needs: tuple = ()
+    columns: tuple = ()
     lower_is_better: bool = False
 
 
@@ -76,7 +77,7 @@ def comet(settings):
     return Comet(settings.comet_model)
 
 
-def line_metric(shown, function, score=None, needs=()):
+def line_metric(shown, function, score=None, columns=()):
     """Returns the `Metric` of numbers that are summed over all lines.
 
     It has intervals and p-values, because a bootstrap sample needs only the sums.
@@ -87,21 +88,21 @@ def line_metric(shown, function, score=None, needs=()):
             with `score`, several numbers.
         score: function of (the sums of these numbers, number of lines) that returns the score, such
             as an F-score of summed counts. None: the mean of a single number.
-        needs: names of columns, such as "source", that `function` gets as keyword arguments.
+        columns: names of columns, such as "source", that `function` gets as keyword arguments.
     """
-    return Metric(shown, made("LineMetric", shown, function, score), needs=tuple(needs))
+    return Metric(shown, made("LineMetric", shown, function, score), columns=tuple(columns))
 
 
-def corpus_metric(shown, function, needs=()):
+def corpus_metric(shown, function, columns=()):
     """Returns the `Metric` of all lines at once, which has no intervals and no p-values.
 
     Args:
         shown: the name in the output.
         function: function of (hypotheses, references) that returns the score. Each line has a list
             of references.
-        needs: see `line_metric`.
+        columns: see `line_metric`.
     """
-    return Metric(shown, made("CorpusMetric", shown, function), needs=tuple(needs))
+    return Metric(shown, made("CorpusMetric", shown, function), columns=tuple(columns))
 
 
 # {name: `Metric`} in the order of the output. Plug-in files add entries.

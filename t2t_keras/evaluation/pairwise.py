@@ -32,7 +32,7 @@ def pairwise(metric, comet_model=None):
 
     def scores(texts, source):
         hypotheses, references = zip(*itertools.product(texts, repeat=2), strict=True)
-        made.columns = {name: [source] * len(hypotheses) for name in entry.needs}
+        made.columns = {name: [source] * len(hypotheses) for name in entry.columns}
         statistics = made._extract_corpus_statistics([*hypotheses], [[*references]])
         found = [made._aggregate_and_compute([each]).score for each in statistics]
         return np.reshape(found, (len(texts), len(texts))) * (-1 if entry.lower_is_better else 1)

@@ -22,7 +22,6 @@ from t2t_keras.evaluation.metric_settings import METRICS
 SPLIT = ("auto", "off")
 GLOSSARIES = Glossary | dict | str | os.PathLike
 MBR = "mbr", "mbr_metric", "comet_model"
-MOST_CANDIDATES = 256  # maximum of `mbr`, whose time is quadratic
 SEARCH = tuple(field.name for field in dataclasses.fields(SearchConfig))
 KINDS = {
     "text": (str | list, "a string"),
@@ -99,7 +98,7 @@ class Request(SearchChanges):
         for name, choices in (("split", SPLIT), ("markup", MARKUP), ("mbr_metric", METRICS)):
             if getattr(self, name) is not None:
                 check_choice(name, getattr(self, name), choices)
-        check_value("mbr", self.mbr, int, at_least=0, at_most=MOST_CANDIDATES)
+        check_value("mbr", self.mbr, int, at_least=0, at_most=256)
         if self.markup and self.require:
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "

@@ -5,12 +5,7 @@ import sacrebleu
 from support.text.own_tables import section, with_entries
 
 from t2t_keras.evaluation.bleu import compared
-from t2t_keras.evaluation.metric_settings import (
-    METRICS,
-    MetricSettings,
-    corpus_metric,
-    line_metric,
-)
+from t2t_keras.evaluation.metric_settings import METRICS, MetricSettings, line_metric
 from t2t_keras.runs.evaluation import evaluate
 
 PLUGIN = section("t2t_keras/evaluation/README.md", "Add a metric")
@@ -110,11 +105,10 @@ def test_a_failing_metric_is_named_with_its_place_and_the_line(name, line, score
 
 def test_metrics_see_the_columns_that_they_need():
     METRICS["news"] = line_metric(
-        "news", lambda text, references, domain: 100 * (domain == "news"), needs=["domain"]
+        "news", lambda text, references, domain: 100 * (domain == "news"), columns=["domain"]
     )
-    METRICS["all"] = corpus_metric("all", lambda texts, references, source: len(source), ["source"])
     columns = {"domain": ["news", "law"] * 4, "source": LINES}
-    settings = MetricSettings(("news", "all"), columns=columns)
-    assert [score.score for score in evaluate(OURS, LINES, settings=settings).scores] == [50, 8]
+    settings = MetricSettings(("news",), columns=columns)
+    assert [score.score for score in evaluate(OURS, LINES, settings=settings).scores] == [50]
     with pytest.raises(ValueError, match=r"'news' needs the column 'domain'.*Received: source"):
         evaluate(OURS, LINES, settings=settings._replace(columns={"source": LINES}))

@@ -296,7 +296,7 @@ _t2t() {
         '--alpha=[Exponent α of the length penalty; 0 is no penalty]:alpha: ' \
         '--banned=[Tokens that an output must not contain]:banned: ' \
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
-        '--column=[File with a text for each line that a metric of a plug-in file needs, as NAME=FILE]:column:_files' \
+        '--column=[Texts that a metric needs, NAME=FILE, line by line]:column:_files' \
         '--comet_model=[Path of the checkpoint of a COMET model, for the metric comet]:comet_model: ' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
@@ -319,7 +319,7 @@ _t2t() {
         '--reference=[Files with reference translations, one per line]:reference:_files' \
         '--sample[Sample tokens at random instead of searching]' \
         '--seed=[Random seed for sampling]:seed: ' \
-        '--source=[Text file with the sentences that a run translates or a metric needs]:source:_files' \
+        '--source=[Text file with the sentences that a run translates]:source:_files' \
         '--stopping=[When a beam search stops: "exact", when no other hypothesis can become one of the `n_best` best; "first", when no live hypothesis would be one of them if it ended now; "patience", when `beam` hypotheses have ended, as in CTranslate2 and fairseq]:stopping:(exact first patience)' \
         '--temperature=[Divisor of the logits in sampling; below 1 favors likely tokens]:temperature: ' \
         '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \

@@ -31,6 +31,17 @@ def define_list(name, default, help_text, parser=None):
     return flags.DEFINE_flag(ListFlag(parser, serializer, name, default, help_text))
 
 
+def named_files(flag):
+    """Returns {name: file} of a `ListFlag` whose values are NAME=FILE."""
+    files = dict(each.partition("=")[::2] for each in flag.value)
+    if not all(files.values()) or len(files) < len(flag.value):
+        raise ValueError(
+            f"--{flag.name} must be NAME=FILE, with each name once, such as "
+            f"--{flag.name}=weights=train.txt. Received: --{flag.name}={','.join(flag.value)}"
+        )
+    return files
+
+
 # {name: (function that defines the flag, its further arguments)}
 SHARED = {
     "to": (
