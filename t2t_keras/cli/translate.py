@@ -12,6 +12,7 @@ t2t-translate runs/ende --alignments < test.en              translation, tab, 0-
 t2t-translate runs/ende --json < test.en                    one JSON object per line
 t2t-translate runs/ende --json --confidence < test.en       with the confidence of each word
 t2t-translate runs/ende --sample --top_p=0.9 --seed=3       random, but reproducible
+t2t-translate runs/ende --mbr=32 --sample < test.en          minimum Bayes risk among 32 samples
 t2t-translate runs/ende --prefix="Heute" < test.en          every translation begins with "Heute"
 t2t-translate runs/ende --glossary=terms.tsv < test.en      contains the terms of a glossary
 t2t-translate runs/ende --split=off < test.en               every line is one sentence

@@ -9,6 +9,7 @@ from support.processes.in_process import parsed_flags
 from t2t_keras.decoding.search import METHODS
 from t2t_keras.runs import Run
 from t2t_keras.training.checkpoints import model_state
+from t2t_keras.translating.request import MBR
 
 
 def identity(*arguments):
@@ -70,7 +71,7 @@ def test_a_search_method_of_an_imported_file_is_used_and_part_of_it(run, tmp_pat
 
 def test_the_fields_of_a_request_are_flags_and_reach_every_line(run):
     with parsed_flags("translate", "--split=off", "--confidence", "--json") as module:
-        names = {"split", "prefix", "markup", "alignments", "confidence"}
+        names = {"split", "prefix", "markup", "alignments", "confidence", *MBR}
         assert module.OF_ALL_LINES.keys() == names, "the others are files, or have their own flag"
         options = module.load_model([run.folder]).options
     assert options["split"] == "off" and options["confidence"] and not options["alignments"]
