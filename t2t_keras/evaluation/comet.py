@@ -19,8 +19,7 @@ INSTALL = (
     ". unbabel-comet needs NumPy 1, so install it in an environment of its own (python3 -m venv "
     'comet; comet/bin/pip install unbabel-comet), and add this to the path: PATH="comet/bin:$PATH"'
 )
-# Reads the path of a model, then lists of rows, and answers each line with a line of scores.
-# Libraries print to standard error.
+# Answers the path of a model and lists of rows with scores. Libraries print to standard error.
 PROGRAM = """
 import json, os, sys
 answers, _ = os.fdopen(os.dup(1), "w"), os.dup2(2, 1)

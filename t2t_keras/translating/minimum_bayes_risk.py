@@ -5,6 +5,7 @@ search. The expected utility of a candidate is the mean of a metric with each ca
 included, as the reference. A translation that was drawn twice counts twice.
 """
 
+import collections
 from typing import Any, NamedTuple
 
 from t2t_keras.checks import check
@@ -22,16 +23,12 @@ class MinimumBayesRisk(NamedTuple):
 
     def best(self, candidates, source):
         """Returns the best `Translation`s of a source; their scores are expected utilities."""
-        alike = {}
-        for each in candidates:
-            alike.setdefault(each.text, []).append(each)
-        shares = [len(own) / len(candidates) for own in alike.values()]
-        scores = self.utilities([*alike], source) @ shares if alike else []
-        found = [
-            first._replace(score=float(score))
-            for (first, *_), score in zip(alike.values(), scores, strict=True)
-        ]
-        return sorted(found, key=lambda each: -each.score)[: self.count]
+        counts = collections.Counter(each.text for each in candidates)
+        scores = self.utilities([*counts], source) @ [*counts.values()] / len(candidates)
+        utility = dict(zip(counts, scores.tolist(), strict=True))
+        first = {each.text: each for each in reversed(candidates)}
+        best = sorted(utility, key=lambda text: -utility[text])[: self.count]
+        return [first[text]._replace(score=utility[text]) for text in best]
 
 
 def search_of(request, config):

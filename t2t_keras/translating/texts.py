@@ -37,7 +37,7 @@ class Text(NamedTuple):
 
     def best(self, ids, candidates):
         """Returns the `Translation`s of a part, given its ids and all that was found."""
-        if self.risk is None:
+        if self.risk is None or not candidates:
             return candidates
         source = self.tokenizer.source
         return self.risk.best(candidates, *source.decode([ids[source.lead(ids) :]]))
