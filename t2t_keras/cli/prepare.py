@@ -33,7 +33,6 @@ from pipelines.languages.language_codes import normalized
 from pipelines.preparation.source_table import SOURCES
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
-from pipelines.text.columns import COLUMNS
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, named_files, not_with, only_with
@@ -196,6 +195,8 @@ def used_plugins():
     name, colon, _ = (SOURCE.value or "").partition(":")
     sources = [name] if colon and not TARGET.value else []
     rules = CONFIG.value.data.cleaning.own_settings()
+    from pipelines.text.columns import COLUMNS  # loads NumPy
+
     columns = COLUMNS.plugins(named_files(COLUMN))
     used = [*cleaning_rules.RULES.plugins(rules), *SOURCES.plugins(sources), *columns]
     return [*dict.fromkeys(used)]
