@@ -198,6 +198,15 @@ def differences(before, after):
     return {name: (before[name], after[name]) for name in both if before[name] != after[name]}
 
 
+def set_value(experiment, path, value):
+    """Changes the setting of an experiment at a path such as "data.batches.tokens"."""
+    *parts, field = path.split(".")
+    settings = experiment
+    for part in parts:
+        settings = getattr(settings, part)
+    setattr(settings, field, value)
+
+
 def load_experiment(config):
     """Loads the `Experiment` of `NAME_OR_FILE[:VARIANT]`: "base", "table3:B_dk16", "mine.py".
 

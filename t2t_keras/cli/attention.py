@@ -1,17 +1,13 @@
-"""t2t-attention: draws attention or learning curves, or chooses the head that aligns words.
+"""t2t-attention: draws attention, or chooses the head that aligns words.
 
 t2t-attention runs/ende "The dog sleeps."
 t2t-attention runs/ende "The dog sleeps." --translation="Der Hund schläft."
 t2t-attention runs/ende "The dog sleeps." --pieces          sub-words instead of words
-t2t-attention --curves runs/ende runs/other --output=curves
 t2t-attention runs/ende --choose_alignment --source=dev.en --target=dev.de --gold=dev.align
 t2t-attention runs/ende --choose_alignment --source=dev.en --target=dev.de
 
 The first three write a heat map of all heads for each attention sub-layer, and index.html, a page
 to browse them offline. Each row of a decoder map is labeled with the word that is being written.
-
---curves writes curves.png, with the loss, perplexity, token accuracy, BLEU, learning rate and speed
-of the runs.
 
 --choose_alignment finds the decoder layer and head that align words best, and stores them in the
 run for t2t-translate --alignments. With --gold, the lowest alignment error rate decides, without it
@@ -24,7 +20,6 @@ from pathlib import Path
 
 from absl import flags
 
-from pipelines.atomic_files import full_disk_named
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, opened_run, shared_flags
 from t2t_keras.cli.main import positional
@@ -36,7 +31,6 @@ TRANSLATION = flags.DEFINE_string(
     "translation", None, "Target text to show. Default: the model's own translation."
 )
 PIECES = flags.DEFINE_bool("pieces", False, "Show sub-words instead of words.")
-CURVES = flags.DEFINE_bool("curves", False, "Draw the learning curves of runs.")
 CHOOSE_ALIGNMENT = flags.DEFINE_bool(
     "choose_alignment", False, "Choose the layer and head that align words."
 )
@@ -48,8 +42,7 @@ GOLD = flags.DEFINE_string("gold", None, "File with the word alignments of --sou
 OUTPUT = flags.DEFINE_string("output", "attention", "Output folder.")
 
 only_with([CHOOSE_ALIGNMENT], SOURCE, TARGET, GOLD)
-not_with(CHOOSE_ALIGNMENT, TRANSLATION, PIECES, CURVES, OUTPUT, *SEARCH_FLAGS)
-not_with(CURVES, TRANSLATION, PIECES, TO, WEIGHTS, *SEARCH_FLAGS)
+not_with(CHOOSE_ALIGNMENT, TRANSLATION, PIECES, OUTPUT, *SEARCH_FLAGS)
 not_with(TRANSLATION, *SEARCH_FLAGS, why=", which is not searched for")
 
 
@@ -57,23 +50,15 @@ def main(arguments):
     if CHOOSE_ALIGNMENT.value:
         choose_alignment(arguments)
         return
-    if CURVES.value and not arguments:
-        raise ValueError("--curves takes the folders of one or several runs. Received: none")
-    if not CURVES.value:
-        takes = "a run's folder and one sentence in quotation marks, or --curves and folders"
-        positional(arguments, 2, takes)
+    takes = "a run's folder and one sentence in quotation marks"
+    folder, sentence = positional(arguments, 2, takes)
     check_output_folder(OUTPUT.value)
-    (draw_curves if CURVES.value else draw_attention)(arguments, Path(OUTPUT.value))
-
-
-def draw_attention(arguments, folder):
-    run_folder, sentence = arguments
-    attention = opened_run(run_folder).attention(
+    attention = opened_run(folder).attention(
         sentence, TRANSLATION.value, PIECES.value, WEIGHTS.value, **search_changes()
     )
-    attention.save(folder)
+    attention.save(OUTPUT.value)
     print(attention.translation)
-    print(f"{len(attention.heads)} images and {folder / 'index.html'}")
+    print(f"{len(attention.heads)} images and {Path(OUTPUT.value, 'index.html')}")
 
 
 def choose_alignment(arguments):
@@ -99,19 +84,3 @@ def line_of(rated):
     error = "" if rated.error_rate is None else f"AER {rated.error_rate:6.1%}  "
     name = f"layer {rated.head.layer + 1}, {head}, {step}"
     return f"{error}agreement {rated.agreement:6.1%}  {name}"
-
-
-def draw_curves(folders, output):
-    names = [Path(folder).resolve().name for folder in folders]
-    names = names if len(set(names)) == len(names) else folders
-    runs = {
-        name: opened_run(folder, check=False) for name, folder in zip(names, folders, strict=True)
-    }
-    from t2t_keras.visualization.curves import curves
-
-    runs = {name: (run, run.intervals()) for name, run in runs.items()}
-    runs = {name: (run.evaluations(not steps), steps) for name, (run, steps) in runs.items()}
-    output.mkdir(parents=True, exist_ok=True)
-    with full_disk_named(output):
-        curves(output / "curves.png", runs)
-    print(output / "curves.png")

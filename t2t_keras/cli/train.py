@@ -4,6 +4,8 @@ t2t-train                                                  the quick start: a to
 t2t-train --config=base --data=data/ende --run=runs/ende --dev_source=dev.en --dev_target=dev.de
 t2t-train --run=runs/ende --config.training.accumulate=8   resumes that run, with less memory
 t2t-train --config=base --show                             all settings and what they mean
+t2t-train --sweep=training.learning_rate=1e-3,3e-3 --sweep=model.dropout=0.1,0.3 --seeds=2 \\
+    --run=runs/rates                                       eight runs, and a table of them
 t2t-train --init=runs/general --data=data/mine --run=runs/mine
 t2t-train --init=runs/general --data=data/general:1,data/mine:4 --run=runs/mine \\
     --dev=general=dev.en,dev.de --dev=mine=mine.en,mine.de
@@ -16,13 +18,15 @@ All visible GPUs are used. If TF_CONFIG is set, several machines train together:
 command and needs the same data and run folders.
 """
 
+import copy
+import csv
 import shlex
 import sys
 from pathlib import Path
 
 from absl import flags
 
-from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader
+from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, set_field
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag, trust_given
 from t2t_keras.cli.help_text import text_width
 from t2t_keras.cli.main import no_arguments, show_info, will_resume
@@ -30,7 +34,7 @@ from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 from t2t_keras.cli.settings_text import settings_text
 
-shared_flag("trust")
+TRUST = shared_flag("trust")
 RUN = flags.DEFINE_string("run", "runs/quickstart", "Folder of the run, new or to resume.")
 DATA = flags.DEFINE_string(
     "data",
@@ -65,6 +69,17 @@ FREEZE = define_list(
 EXPORT = flags.DEFINE_bool(
     "export", True, "Write a SavedModel and a model for LiteRT when training ends."
 )
+SWEEP = flags.DEFINE_multi_string(
+    "sweep",
+    None,
+    "Setting with several values, SETTING=VALUE,VALUE: a run is trained with each of them, one "
+    "after another, and all runs are compared. Repeat the flag for each combination with the "
+    'values of other settings. A value with commas is written in quotation marks, "a,b". The runs '
+    "are in the folder --run. They are exported only with --export.",
+)
+SEEDS = flags.DEFINE_integer(
+    "seeds", 1, "Number of random seeds with which each run of --sweep is trained.", lower_bound=1
+)
 TPU = flags.DEFINE_string(
     "tpu", None, "Name of a Cloud TPU, or 'local' on the TPU's own machine. Default: no TPU."
 )
@@ -88,7 +103,7 @@ LESS_MEMORY = (
     "kept: t2t-train --run={run} with this flag resumes from the newest one"
 )
 
-not_with(SHOW, TPU, EXPORT)
+not_with(SHOW, TPU, EXPORT, SWEEP, SEEDS)
 
 
 def main(arguments):
@@ -104,9 +119,12 @@ def main(arguments):
         raise ValueError("--run=FOLDER is required with --data: the folder of the run")
     keep_cpu_memory()
     load_backend()
+    init = initial_folder()
+    if is_sweep():
+        train_sweep(experiment, init)
+        return
     from t2t_keras.runs import train
 
-    init = initial_folder()
     with memory_advice(LESS_MEMORY.format(run=shlex.quote(RUN.value))):
         result = train(
             *(experiment, RUN.value, TPU.value, EXPORT.value, sys.argv),
@@ -119,6 +137,30 @@ def main(arguments):
         print(f"{result.stopped}: {end}", file=sys.stderr)
     if result.finished and result.is_chief:
         print(next_commands(RUN.value, experiment.data.folder))
+
+
+def is_sweep():
+    return bool(SWEEP.value) or SEEDS.value > 1
+
+
+def train_sweep(experiment, init):
+    """Trains the runs of --sweep and --seeds, and prints the table that compares them."""
+    settings = {}
+    for argument in SWEEP.value or ():
+        name, _, text = argument.partition("=")
+        arguments = [f"--config.{name}={value}" for value in next(csv.reader([text]), [])]
+        if not arguments or name in settings:
+            raise ValueError(
+                "--sweep must be SETTING=VALUE,VALUE, once for each setting. "
+                f"Received: --sweep={argument}"
+            )
+        settings[name] = [set_field(copy.deepcopy(experiment), each)[1] for each in arguments]
+    from t2t_keras.runs import sweep
+
+    given = [flag.serialize() for flag in (TPU, TRUST) if flag.value]
+    export = "--export" if EXPORT.present and EXPORT.value else "--noexport"
+    options = {"init": init, "flags": [export, *given], "notes": [command_note()]}
+    print(sweep(experiment, RUN.value, settings, SEEDS.value, **options), end="")
 
 
 def show_settings(experiment):
@@ -214,6 +256,8 @@ def load_own_plugins():
     from t2t_keras.runs.plugins.plugin_files import load_plugins_of
     from t2t_keras.runs.run_folder import RunFolder
 
+    if is_sweep() and not RUN.present:
+        flags.FLAGS[RUN.name].value = "runs/sweep"
     run = RunFolder(RUN.value)
     trust_given([run.folder, INIT.value or run.init()])
     if run.config_file.exists():

@@ -26,7 +26,7 @@ from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.fitting import NoExport, fitting
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.runs.settings_file import write_settings
+from t2t_keras.runs.settings_file import settings_flags
 from t2t_keras.runs.training.run_start import check_folder
 from t2t_keras.stages.once import check_begun
 from t2t_keras.stages.stages import StageFailed, Stages
@@ -118,14 +118,6 @@ def preparation_flags(plan, inputs, folder):
     if inputs.languages:
         flags.append(f"--languages={','.join(inputs.languages)}")
     return [*flags, f"--tag={inputs.tag}"] if inputs.tag else flags
-
-
-def settings_flags(experiment, imports, folder):
-    """Writes an `Experiment` to a folder, and returns the flags of commands that use it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_settings(folder / "config.json", dataclasses.replace(experiment, imports=()))
-    flags = [f"--config=settings_of:{folder}"]
-    return [*flags, f"--imports={','.join(imports)}"] if imports else flags
 
 
 def train(plan, inputs, texts, data):

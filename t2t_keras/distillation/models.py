@@ -3,10 +3,9 @@
 Nothing here loads TensorFlow, which would keep the memory of a GPU from the stages.
 """
 
-import dataclasses
 from pathlib import Path
 
-from pipelines.atomic_files import json_digest, read_json
+from pipelines.atomic_files import read_json
 from pipelines.text.sources import digest_of
 from pipelines.tokenizers.tags import chosen_tag
 from t2t_keras.runs.exports.fitting import fitting, requested
@@ -52,9 +51,7 @@ class GivenModel:
         if self.is_export:
             files = sorted(path for path in self.folder.rglob("*") if path.is_file())
             return digest_of(path for path in files if path.name != ".lock")
-        run = RunFolder(self.name)
-        search = dataclasses.asdict(run.search_settings())
-        return json_digest([run.weights_file_digest(), run.settings_digest(), search])
+        return RunFolder(self.name).translations_digest()
 
 
 def given_teachers(plan):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.checks import check_choice
-from t2t_keras.experiment import Experiment, differences, load_experiment
+from t2t_keras.experiment import Experiment, differences, load_experiment, set_value
 from t2t_keras.models import architecture_of
 from t2t_keras.parameters import training_operations
 
@@ -191,15 +191,6 @@ def apply_overrides(plan, experiment, kept=()):
             f"Received: training.patience={experiment.training.patience}"
         )
     experiment.validate()
-
-
-def set_value(experiment, path, value):
-    """Changes the setting of an experiment at a path such as "data.batches.tokens"."""
-    *parts, field = path.split(".")
-    settings = experiment
-    for part in parts:
-        settings = getattr(settings, part)
-    setattr(settings, field, value)
 
 
 def changes(before, after):

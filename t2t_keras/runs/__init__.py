@@ -12,7 +12,9 @@ from t2t_keras.quiet_loading import quiet_loading
 
 _HOMES = {
     "Run": "t2t_keras.runs.run",
+    "compare": "t2t_keras.runs.comparing.compare",
     "load_translator": "t2t_keras.runs.open_engine",
+    "sweep": "t2t_keras.runs.training.sweep",
     "train": "t2t_keras.runs.training.train",
 }
 __all__ = sorted(_HOMES)

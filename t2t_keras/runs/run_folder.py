@@ -1,5 +1,6 @@
 """The files of a run, read without TensorFlow and Keras."""
 
+import dataclasses
 from pathlib import Path
 
 from pipelines.atomic_files import file_digest, json_digest, read_json
@@ -131,6 +132,11 @@ class RunFolder:
             },
         }
         return json_digest(facts)
+
+    def translations_digest(self):
+        """Returns a digest of everything that translations with the default weights depend on."""
+        search = dataclasses.asdict(self.search_settings())
+        return json_digest([self.weights_file_digest(), self.settings_digest(), search])
 
     def default_weights(self):
         """Returns the weights that were chosen when training ended: "averaged", or a step.

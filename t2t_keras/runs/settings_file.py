@@ -38,6 +38,14 @@ def write_settings(path, experiment, command=(), **facts):
     write_json(path, contents)
 
 
+def settings_flags(experiment, imports, folder):
+    """Writes an `Experiment` to a folder, and returns the flags of commands that use it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_settings(folder / "config.json", dataclasses.replace(experiment, imports=()))
+    flags = [f"--config=settings_of:{folder}"]
+    return [*flags, f"--imports={','.join(imports)}"] if imports else flags
+
+
 def data_facts(data):
     """Returns the entries of a config.json about the data in the folder, or the toy grammar's."""
     folders = [*map(Path, corpora_in(data))] if data else []

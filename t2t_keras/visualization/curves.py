@@ -1,5 +1,8 @@
 """Learning curves of one or several runs, and learning rate schedules."""
 
+import itertools
+import statistics
+
 import numpy as np
 
 from t2t_keras.evaluation.held_out_metrics import names_in, of_set, without_sets
@@ -21,32 +24,53 @@ def curves(path, runs):
 
     Args:
         path: path of the PNG file, or a binary file object.
-        runs: {name of the run: (evaluations, intervals)}, lists of dicts as in `metrics.jsonl` and
-            `training.jsonl`. Missing metrics are not drawn. Each named held-out set gets a line.
+        runs: {name of a line: list of runs}. A run is a pair (evaluations, intervals) of lists of
+            dicts as in `metrics.jsonl` and `training.jsonl`. Missing metrics are not drawn. Each
+            named held-out set gets a line. Several runs are drawn as a line of their means, and a
+            band from the lowest to the highest value, at the steps that all of them have.
     """
     held_out, trained = {}, {}
-    for run, (evaluations, trained[run]) in runs.items():
-        held_out[run] = [without_sets(each) for each in evaluations]
-        for name in names_in(evaluations):
-            held_out[f"{run}: {name}"] = of_set(evaluations, name)
-    panels = [
-        Panel(
+    for line, found in runs.items():
+        evaluations, trained[line] = zip(*found, strict=True)
+        held_out[line] = [[without_sets(each) for each in of_run] for of_run in evaluations]
+        for name in names_in(itertools.chain(*evaluations)):
+            held_out[f"{line}: {name}"] = [of_set(of_run, name) for of_run in evaluations]
+    panels = []
+    for title, (of_evaluations, of_intervals) in PANELS.items():
+        found = values(held_out if of_evaluations else trained, of_evaluations or of_intervals)
+        panel = Panel(
             title,
-            values(held_out if of_evaluations else trained, of_evaluations or of_intervals),
+            means(found),
             "step",
             log_y=title == "perplexity",
-            faint=values(trained, of_intervals) if of_evaluations and of_intervals else {},
+            faint=means(values(trained, of_intervals)) if of_evaluations and of_intervals else {},
+            bands={
+                name: {step: (min(each), max(each)) for step, each in line.items()}
+                for name, line in found.items()
+                if any(len(each) > 1 for each in line.values())
+            },
         )
-        for title, (of_evaluations, of_intervals) in PANELS.items()
-    ]
+        panels.append(panel)
     draw_panels(path, panels, (5.5, 3.4), columns=2, faint="training")
 
 
 def values(records, field):
-    """Returns {name: {step: value}} of a field of records; records without it are left out."""
+    """Returns {name: {step: value of each run}} of a field; records without it are left out."""
+    found = {}
+    for name, runs in records.items():
+        lines = [
+            {each["step"]: each[field] for each in of_run if each.get(field) is not None}
+            for of_run in runs
+        ]
+        steps = [step for step in lines[0] if all(step in line for line in lines)]
+        found[name] = {step: [line[step] for line in lines] for step in steps}
+    return found
+
+
+def means(found):
     return {
-        name: {each["step"]: each[field] for each in lines if each.get(field) is not None}
-        for name, lines in records.items()
+        name: {step: statistics.fmean(each) for step, each in line.items()}
+        for name, line in found.items()
     }
 
 

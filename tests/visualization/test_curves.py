@@ -17,7 +17,7 @@ def drawn(monkeypatch):
     )
 
     def draw(evaluations=(), intervals=()):
-        curves.curves(io.BytesIO(), {"run": (evaluations, intervals)})
+        curves.curves(io.BytesIO(), {"run": [(evaluations, intervals)]})
         figure = figures.pop()
         steps = {
             ax.get_title(loc="left"): [line.get_xdata().tolist() for line in ax.lines]
@@ -61,6 +61,6 @@ def test_named_held_out_sets_are_lines_of_their_own(monkeypatch):
     ]
     drawn = []
     monkeypatch.setattr(curves, "draw_panels", lambda path, panels, *_, **__: drawn.extend(panels))
-    curves.curves(None, {"run": (evaluations, []), "other": (evaluations[:1], [])})
+    curves.curves(None, {"run": [(evaluations, [])], "other": [(evaluations[:1], [])]})
     lines = {"run": {1: 5.0}, "run: a": {2: 4.0}, "run: b": {2: 3.0}, "other": {1: 5.0}}
     assert drawn[0].lines == lines

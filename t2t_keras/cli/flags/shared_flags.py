@@ -127,13 +127,8 @@ def trust_given(folders):
             trust_plugins_of(folder)
 
 
-def opened_run(folder, check=True):
-    """Returns the `Run` in a folder, after obeying --trust, --imports and --to.
-
-    Args:
-        folder: path of the folder.
-        check: whether to raise a clear error if the folder is not a run.
-    """
+def opened_run(folder):
+    """Returns the `Run` in a folder, after obeying --trust, --imports and --to."""
     from t2t_keras.cli.process.backend import load_backend
 
     given = {name: flags.FLAGS[name].value for name in ("to", "imports") if name in flags.FLAGS}
@@ -143,8 +138,7 @@ def opened_run(folder, check=True):
     from t2t_keras.runs import Run
 
     run = Run(folder, given.get("to"))
-    if check:
-        run.experiment()
+    run.experiment()  # raises a clear error if the folder is not a run
     return run
 
 

@@ -2,9 +2,9 @@
 
 import functools
 
-from t2t_keras.experiment import load_experiment
+from t2t_keras.experiment import load_experiment, set_value
 from t2t_keras.reproduction.child_process import call_in_child
-from t2t_keras.reproduction.recipe import Recipe, apply_overrides, set_value, shorten
+from t2t_keras.reproduction.recipe import Recipe, apply_overrides, shorten
 from t2t_keras.reproduction.run_stages import train
 from t2t_keras.reproduction.texts import encoded_toy_grammar
 from t2t_keras.runs.run import Run

@@ -41,7 +41,7 @@ def learning(name, experiment, evaluations, intervals, comparison):
     description = "Loss, perplexity, token accuracy, BLEU, learning rate and speed over the steps"
     return section(
         title,
-        picture(description, curves, {name: (evaluations, intervals)}),
+        picture(description, curves, {name: [(evaluations, intervals)]}),
         paragraph(
             "A perplexity of k means that the model is as uncertain, on average, as if it chose "
             "among k equally likely tokens. Held-out sentences are not used for training. The BLEU "

@@ -1,0 +1,1 @@
+"""Compares runs: settings that differ, scores over seeds, training cost, learning curves."""
