@@ -12,14 +12,12 @@ Writes comparison.md, comparison.csv and comparison.png, the learning curves ove
 --output, with the translations. The same command translates again only what has changed.
 """
 
-import shlex
-import sys
 from pathlib import Path
 
 from absl import flags
 
 from t2t_keras.cli.flags.shared_flags import only_with, shared_flags, trust_given
-from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.main import command_line, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.text_files.output_files import check_output_folder
 
@@ -57,5 +55,5 @@ def main(arguments):
     from t2t_keras.runs import compare
 
     tests = dict(zip(names, zip(sources, references, strict=True), strict=True))
-    options = BASELINE.value, tests, TO.value, TRUST.value, [command_note()]
+    options = BASELINE.value, tests, TO.value, TRUST.value, [f"Command: `{command_line()}`"]
     print(compare(arguments, OUTPUT.value, *options), end="")

@@ -19,14 +19,13 @@ Run the same command to resume an interrupted one; finished stages are kept. The
 student that has begun to train keeps its settings.
 """
 
-import shlex
 import sys
 from pathlib import Path
 
 from t2t_keras.cli.flags.config_flag import CONFIG, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag, help_of
 from t2t_keras.cli.flags.shared_flags import shared_flag, trust_given
-from t2t_keras.cli.main import will_resume
+from t2t_keras.cli.main import command_line, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.distillation.plan import settings
 
@@ -57,5 +56,6 @@ def main(arguments):
     load_backend()
     from t2t_keras.distillation import distill
 
-    words = shlex.join([command, *sys.argv[1:]])
-    print(distill(arguments, CONFIG.value, given.pop("run"), command=words, **given), end="")
+    print(
+        distill(arguments, CONFIG.value, given.pop("run"), command=command_line(), **given), end=""
+    )

@@ -9,6 +9,7 @@ import importlib
 import logging as python_logging
 import os
 import re
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -193,6 +194,11 @@ def positional(arguments, count=1, takes="one run's folder"):
 
 def no_arguments(arguments):
     positional(arguments, 0, "flags only")
+
+
+def command_line():
+    """Returns the command that was entered, as text."""
+    return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 
 def will_resume():

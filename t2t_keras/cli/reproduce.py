@@ -30,13 +30,12 @@ Markdown and CSV. Run the same command to resume an interrupted one; finished st
 paper's recipes. The notes below the table list every difference from the paper.
 """
 
-import shlex
 import sys
 from pathlib import Path
 
 from t2t_keras.cli.flags.config_flag import LOADED, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag
-from t2t_keras.cli.main import positional, will_resume
+from t2t_keras.cli.main import command_line, positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.reproduction.plan import TABLES, settings
 
@@ -75,7 +74,7 @@ def main(arguments):
 
     plan = Plan(
         table,
-        command=shlex.join([command, *sys.argv[1:]]),
+        command=command_line(),
         overrides=LOADED.overrides,
         **{flag.name: flag.value for flag in FLAGS_OF_PLAN if flag.present},
     )

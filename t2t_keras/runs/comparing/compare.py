@@ -42,7 +42,9 @@ class Row(NamedTuple):
         return ", ".join(words if 0 < len(words) <= FEW else self.runs)
 
 
-def compare(folders, output="comparison", baseline=None, tests=None, to=None, trust=False, notes=()):
+def compare(
+    folders, output="comparison", baseline=None, tests=None, to=None, trust=False, notes=()
+):
     """Compares runs and returns the table as Markdown. Runs that differ only in the seed are a row.
 
     Writes `comparison.md`, `comparison.csv`, the learning curves in `comparison.png`, and the
