@@ -19,9 +19,6 @@ Run the same command to resume an interrupted one; finished stages are kept. The
 student that has begun to train keeps its settings.
 """
 
-import sys
-from pathlib import Path
-
 from t2t_keras.cli.flags.config_flag import CONFIG, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag, help_of
 from t2t_keras.cli.flags.shared_flags import shared_flag, trust_given
@@ -39,7 +36,6 @@ TRUST = shared_flag("trust")
 
 
 def main(arguments):
-    command = Path(sys.argv[0]).name
     if not arguments:
         raise ValueError(
             "takes the teacher: a run, several for an ensemble, or an export. Received: none"

@@ -31,7 +31,6 @@ paper's recipes. The notes below the table list every difference from the paper.
 """
 
 import sys
-from pathlib import Path
 
 from t2t_keras.cli.flags.config_flag import LOADED, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag
@@ -57,7 +56,6 @@ FLAGS_OF_PLAN = [
 
 
 def main(arguments):
-    command = Path(sys.argv[0]).name
     takes = "one table: table1, table2, table3 or table4, or: claims"
     (table,) = positional(arguments, 1, takes)
     if table != "table1":  # it has no stages

@@ -11,7 +11,6 @@ from t2t_keras.evaluation.bleu import SAMPLES, bleu, chrf
 from t2t_keras.evaluation.several_seeds import p_of_means
 from t2t_keras.models import architecture_of
 from t2t_keras.parameters import parameter_counts
-from t2t_keras.runs.comparing.students_t import pooled_p
 from t2t_keras.runs.comparing.test_sets import runs_in, test_sets, translated
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.reporting.data_facts import hardware_course
@@ -125,17 +124,16 @@ def cells_of(row, test, scores, baseline, p_value):
     ours, others, base = ([each.score for each in found] for found in (*scores, baseline))
     evaluations = [(run.evaluations() or [{}])[-1] for run in row.runs.values()]
     (first, *_) = row.runs.values()
-    is_tested, several = p_value is not None, min(len(ours), len(base)) > 1
-    p_of_seeds = pooled_p({"base": base, "ours": ours})(base, ours) if several else None
     cells = {
         **row.settings,
         "runs": ", ".join(row.runs),
         "test set": test,
         "BLEU": number(statistics.fmean(ours)),
         "BLEU ±": number(statistics.stdev(ours)) if len(ours) > 1 else "",
-        "− baseline": f"{statistics.fmean(ours) - statistics.fmean(base):+.2f}" * is_tested,
-        "p (lines)": number(p_value, ".3f"),
-        "p (seeds)": number(p_of_seeds, ".3f") * is_tested,
+        "− baseline": signed(
+            statistics.fmean(ours), None if p_value is None else statistics.fmean(base)
+        ),
+        "p": number(p_value, ".3f"),
         "chrF": number(statistics.fmean(others)),
         "10⁶ weights": number(sum(parameter_counts(first.experiment().model).values()) / 1e6),
     }
@@ -149,13 +147,13 @@ def notes_on(rows, runs):
     """Yields the notes on the columns and on the hardware."""
     if len(rows) > 1:
         yield (
-            f"Baseline: {rows[0].label}. p (lines): paired bootstrap of the lines, {SAMPLES:,} "
-            "samples. If it is small, these runs also differ on other sentences."
+            f"Baseline: {rows[0].label}. p: paired bootstrap of the lines, {SAMPLES:,} samples. If "
+            "it is small, these runs also differ on other sentences."
         )
     if len(runs) > len(rows):
         yield (
-            "Each number is the mean of the row's runs, which differ in the seed; ±: their standard "
-            "deviation. p (seeds): Student's t test. If it is small, other seeds also differ."
+            "Each number is the mean of the row's runs, which differ in the seed; ±: their "
+            "standard deviation. A difference of less than about twice it may be the seeds'."
         )
     if len({run.vocabulary().contents() for run in runs.values()}) > 1:
         yield "The vocabularies differ, so perplexities per token cannot be compared."
