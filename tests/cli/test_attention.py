@@ -1,9 +1,8 @@
-"""t2t-attention writes images and a page of the attention on a sentence, and learning curves."""
+"""t2t-attention writes images and a page of the attention on a sentence."""
 
 import json
 import re
 
-import matplotlib.image
 import numpy as np
 import pytest
 from support.processes.in_process import ended, refused
@@ -44,16 +43,6 @@ def test_the_models_own_translation_is_shown_between_words(run, tmp_path):
         np.testing.assert_allclose(np.array(kind["layers"]).sum(-1), 1000, atol=6)
 
 
-@pytest.mark.long
-def test_curves_of_several_runs_are_drawn_into_one_image(run, tmp_path):
-    line = json.dumps({"step": 1, "loss": 2.0})
-    (run / "metrics.jsonl").write_text(f'{line}\n{line}\n{{"step": 2, "lo')
-    (picture,) = attention("--curves", run, run, f"--output={tmp_path / 'out'}")
-    (run / "metrics.jsonl").unlink()
-    assert picture == f"{tmp_path / 'out' / 'curves.png'}"
-    assert matplotlib.image.imread(picture).shape[1] == 1100
-
-
 MISTAKES = {
     "{0}": "takes a run's folder and one sentence",
     "{0}/none 'A dog.'": "is not a run: it has no config.json",
@@ -62,8 +51,6 @@ MISTAKES = {
     "{0} 'A dog.' --weights=oldest": "has no weights 'oldest'",
     "{0} 'A dog.' --output={0}/config.json": "Not a directory",
     "{0} 'A dog.' --translation='Ein Hund.' --beam=2": "--beam has no effect with --translation",
-    "--curves": "--curves takes the folders of one or several runs",
-    "--curves {0}": "no evaluation in its metrics.jsonl yet. The first comes after 1,000",
     "{0} --choose_alignment": "--choose_alignment takes a run's folder, --source and --target",
     "{0} --choose_alignment --source=x --target=y --pieces": "--pieces has no effect with --choose",
 }

@@ -10,7 +10,6 @@ _t2t_words() {
         beam=
         choose_alignment
         constrain=tree
-        curves
         extra_length=
         first=
         gold=@file
@@ -66,6 +65,19 @@ _t2t_words() {
         texts=@file
         trust
         url=
+        help
+        version
+        flagfile=@file
+        verbosity=-1|0|1
+' ;;
+    t2t-compare)
+      arguments='@folder' words='
+        baseline=@folder
+        output=@folder
+        reference=@file
+        source=@file
+        to=
+        trust
         help
         version
         flagfile=@file
@@ -388,7 +400,9 @@ _t2t_words() {
         imports=@file
         init=@folder
         run=@folder
+        seeds=
         show
+        sweep=@folder
         tpu=
         trust
         help
@@ -673,4 +687,4 @@ _t2t_names() {
   fi
 }
 
-complete -F _t2t t2t-attention t2t-average t2t-benchmark t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
+complete -F _t2t t2t-attention t2t-average t2t-benchmark t2t-compare t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate

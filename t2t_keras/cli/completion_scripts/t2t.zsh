@@ -1,4 +1,4 @@
-#compdef t2t-attention t2t-average t2t-benchmark t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
+#compdef t2t-attention t2t-average t2t-benchmark t2t-compare t2t-completion t2t-distill t2t-evaluate t2t-export t2t-import t2t-parameters t2t-prepare t2t-report t2t-reproduce t2t-score t2t-serve t2t-train t2t-translate
 # Completes the t2t-* commands in zsh. t2t-completion prints this script; it is made from the
 # code by tests/support/text/reference_pages.py.
 
@@ -211,7 +211,6 @@ _t2t() {
         '--beam=[Beam width; 1 is greedy search]:beam: ' \
         '--choose_alignment[Choose the layer and head that align words]' \
         '--constrain=[Constraint on the outputs of a parser: "tree" for trees over the words of their sentences, "" for none]:constrain:(tree)' \
-        '--curves[Draw the learning curves of runs]' \
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--gold=[File with the word alignments of --source and --target]:gold:_files' \
@@ -260,6 +259,15 @@ _t2t() {
         '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
         '*:argument:(train decode data serve)' ;;
+    t2t-compare)
+      _arguments $common \
+        '--baseline=[Run with whose row the others are compared]:baseline:_files -/' \
+        '--output=[Output folder]:output:_files -/' \
+        '--reference=[Text file with the reference translations of --source]:reference:_files' \
+        '--source=[Text file with the test set'\''s source sentences]:source:_files' \
+        '--to=[Tag before each source, such as the target language: de means <2de>]:to: ' \
+        '--trust[Execute the plug-in files of the given runs, which are Python code]' \
+        '*:argument:_files -/' ;;
     t2t-completion)
       _arguments $common \
         '*:argument:(bash zsh)' ;;
@@ -531,7 +539,9 @@ _t2t() {
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
         '--init=[Run whose weights the training starts from]:init:_files -/' \
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
+        '--seeds=[Number of random seeds with which each run of --sweep is trained]:seeds: ' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \
+        '--sweep=[Setting with several values, SETTING=VALUE,VALUE: a run is trained with each of them, one after another, and all runs are compared]:sweep:_files -/' \
         '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' \
         '--trust[Execute the plug-in files of the given runs, which are Python code]' ;;
     t2t-translate)
