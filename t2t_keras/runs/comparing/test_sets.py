@@ -61,7 +61,9 @@ def translated(name, run, test, sources, to, folder):
     path = folder / "translations" / f"{stage}.txt"
 
     def translate():
-        lines = translate_all(Run(run.folder, tag), list(sources))
+        # The same engine for all runs, whether or not they have exports.
+        translator = Run(run.folder, tag).translator(engine="tensorflow")
+        lines = translate_all(translator, list(sources))
         path.parent.mkdir(exist_ok=True)
         write_text(path, "".join(f"{on_one_line(line)}\n" for line in lines))
 
