@@ -79,6 +79,7 @@ def test_plug_ins_go_from_training_to_a_served_answer(tmp_path):
         f"--config={tmp_path / CONFIG}",
         "--config.model.positions=rotary",
         "--config.model.block=gated",
+        "--config.model.block_options=gate=gelu",
         "--config.training.loss=focal",
         "--config.training.loss_options=gamma=1",
         "--config.training.optimizer=sgd",
