@@ -23,7 +23,7 @@ from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
 from t2t_keras.guided_alignment import COLUMN as ALIGNMENTS
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
-from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding, use_copies
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import data_facts
 from t2t_keras.runs.training.finishing import finish
@@ -162,6 +162,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         len(plan.rows),
         "1 replica" if replicas == 1 else f"{replicas} replicas",
     )
+    use_copies(run, experiment, machines, tokenizer, store)
     with strategy.scope():
         model = experiment.compiled_model()
         model.optimizer.build(model.trainable_variables)
