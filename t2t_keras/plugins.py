@@ -116,8 +116,8 @@ def execute(plugin):
             exec(code, vars(module))
             if getattr(module, "FILES", ()) != (names := tuple(dict(plugin.files))):
                 raise ValueError(
-                    f"FILES must be a tuple of names, written out as in FILES = ('weights.tsv',). "
-                    f"Received: {module.FILES!r}, of which {names!r} were found"
+                    "FILES must be a tuple of names, written out as in FILES = ('weights.tsv',). "
+                    f"Received: {vars(module).get('FILES')!r}, of which {names!r} were found"
                 )
         LOADED[plugin.path] = plugin, module  # replaces the file before it was edited
         trust(plugin.sha256)

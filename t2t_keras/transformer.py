@@ -68,10 +68,7 @@ class Transformer(SequenceModel):
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
         block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
-        of_encoder, of_decoder = (
-            {"block_class": block_class, **options}
-            for block_class, options in blocks_with_options(config.block, config.block_options)
-        )
+        of_encoder, of_decoder = blocks_with_options(config.block, config.block_options)
         self.encoder = Encoder(config.num_layers, **block, **of_encoder, name="encoder")
         block["neighbourhood"] = config.decoder_neighbourhood
         self.decoder = Decoder(config.decoder_layers, **block, **of_decoder, name="decoder")

@@ -140,10 +140,9 @@ def own_options(block):
 
 
 def blocks_with_options(name, text):
-    """Returns the classes in `BLOCKS[name]`, each with the options in a text that it takes.
+    """Returns arguments of `Encoder` and of `Decoder` for the settings `block`, `block_options`.
 
-    Args:
-        name, text: `block` and `block_options` of a `TransformerConfig`.
+    An option is passed to the blocks that take it.
     """
 
     def block():
@@ -153,7 +152,7 @@ def blocks_with_options(name, text):
     block.__signature__ = inspect.Signature([*{**known[1], **known[0]}.values()])
     options = checked_options("block_options", block, read_options("block_options", text), of=name)
     taken = ({key: options[key] for key in options if key in each} for each in known)
-    return tuple(zip(BLOCKS[name], taken, strict=True))
+    return [{"block_class": each} | own for each, own in zip(BLOCKS[name], taken, strict=True)]
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -54,10 +54,8 @@ def chosen_layers(training):
 
 def set_depth(experiment, known):
     """Gives the model of an experiment the layers that are chosen from a run's settings."""
-    chosen, depths = (
-        chosen_layers(experiment.training),
-        dict(zip(STACKS, known.model.layers, strict=True)),
-    )
+    chosen = chosen_layers(experiment.training)
+    depths = dict(zip(STACKS, known.model.layers, strict=True))
     for stack, layers in chosen.items():
         name, count = f"training.init_{stack}_layers", depths[stack]
         kind = "empty, because only layers of a Transformer can be chosen"
@@ -132,10 +130,8 @@ def parts_of(paths):
         elif path.partition("/")[0] not in EMBEDDINGS:
             others[path.rpartition("/")[0] or path] = None
     numbers = {stack: ", ".join(map(str, sorted(each))) for stack, each in layers.items()}
-    return [
-        *(f"{stack} layers {numbers[stack]}" for stack in STACKS if stack in numbers),
-        *sorted(others),
-    ]
+    named = [f"{stack} layers {numbers[stack]}" for stack in STACKS if stack in numbers]
+    return named + sorted(others)
 
 
 def origins(new, known):
