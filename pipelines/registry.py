@@ -14,11 +14,14 @@ class Plugin(NamedTuple):
     path: Path
     contents: bytes = b""  # as they were executed; not recorded for a config
     loaded: list | None = None  # of a config, the paths that it loads by `load_plugin`
+    files: tuple = ()  # (name, SHA-256) of each file that it names in FILES
 
     @property
     def sha256(self):
-        """SHA-256 of the contents, in hexadecimal."""
-        return hashlib.sha256(self.contents).hexdigest()
+        """SHA-256 of the contents, or with FILES that of the lines which sha256sum prints."""
+        code = hashlib.sha256(self.contents).hexdigest()
+        lines = [f"{sha256}  {name}\n" for name, sha256 in ((self.path.name, code), *self.files)]
+        return hashlib.sha256("".join(lines).encode()).hexdigest() if self.files else code
 
 
 EXECUTED = contextvars.ContextVar("EXECUTED", default=None)  # the `Plugin` that is being executed

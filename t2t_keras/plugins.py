@@ -4,8 +4,11 @@ Each table is a `Registry`, to which a plug-in file adds an entry: `LOSSES["mine
 Importing this module does not load Keras.
 """
 
+import ast
 import contextlib
+import hashlib
 import os
+import re
 import sys
 import threading
 import types
@@ -16,6 +19,7 @@ from pipelines.registry import EXECUTED, Plugin
 # Environment variable: SHA-256 of plug-in files that this process and the processes that it starts
 # may execute even if they belong to a run from elsewhere.
 TRUSTED = "T2T_KERAS_TRUSTED"
+BESIDE = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*")  # names of files in the same folder
 LOADED = {}  # {path: (`Plugin`, module)} of the plug-in files that this process has executed
 LOCK = threading.RLock()
 
@@ -72,7 +76,21 @@ def read_plugin(path):
         raise ValueError(f"a plug-in file must be a Python file ending in .py. Received: {path}")
     if not os.path.isfile(path):
         raise ValueError(f"there is no plug-in file {path}")
-    return Plugin(Path(os.path.abspath(path)), Path(path).read_bytes())
+    path = Path(os.path.abspath(path))
+    contents = path.read_bytes()
+    return Plugin(path, contents, files=tuple(files_beside(path, contents)))
+
+
+def files_beside(path, contents):
+    """Yields name and SHA-256 of each file that a plug-in file names in `FILES = ("NAME",)`."""
+    names, written = (), re.search(rb"^FILES = (\([^()]*\))", contents, re.MULTILINE)
+    with contextlib.suppress(ValueError, SyntaxError):  # `execute` reports them
+        names = ast.literal_eval(written[1].decode()) if written else ()
+    for name in map(str, names if isinstance(names, tuple) else ()):
+        if not BESIDE.fullmatch(name) or not path.with_name(name).is_file():
+            raise ValueError(f"there is no file {name!r} beside {path}, whose FILES name it")
+        with open(path.with_name(name), "rb") as file:
+            yield name, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def executed_plugin(path):
@@ -87,7 +105,7 @@ def execute(plugin):
     path = str(plugin.path)
     with LOCK:
         for known, module in LOADED.values():
-            if known.contents == plugin.contents:
+            if (known.contents, known.files) == (plugin.contents, plugin.files):
                 return module
         # The same name in all processes, because Keras records it.
         module = types.ModuleType(f"t2t_plugin_{plugin.path.stem}_{plugin.sha256[:12]}")
@@ -96,6 +114,11 @@ def execute(plugin):
             code = compile(plugin.contents, path, "exec", dont_inherit=True)
             sys.modules[module.__name__] = module  # dataclasses look up their module
             exec(code, vars(module))
+            if getattr(module, "FILES", ()) != (names := tuple(dict(plugin.files))):
+                raise ValueError(
+                    "FILES must be a tuple of names, written out as in FILES = ('weights.tsv',). "
+                    f"Received: {vars(module).get('FILES')!r}, of which {names!r} were found"
+                )
         LOADED[plugin.path] = plugin, module  # replaces the file before it was edited
         trust(plugin.sha256)
         return module

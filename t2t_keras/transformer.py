@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from t2t_keras.decoding_cache import cached_positions, decoding_step, extended, keys_values_in
-from t2t_keras.layers.decoder import BLOCKS, Decoder
+from t2t_keras.layers.decoder import Decoder, blocks_with_options
 from t2t_keras.layers.encoder import Encoder
 from t2t_keras.layers.masks import over_heads
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -68,14 +68,10 @@ class Transformer(SequenceModel):
         self.target_dropout = keras.layers.Dropout(config.dropout, dtype=dtype)
 
         block = dataclasses.asdict(BlockConfig.of(config)) | {"dtype": dtype}
-        encoder_block, decoder_block = BLOCKS[config.block]
-        self.encoder = Encoder(
-            config.num_layers, block_class=encoder_block, **block, name="encoder"
-        )
+        of_encoder, of_decoder = blocks_with_options(config.block, config.block_options)
+        self.encoder = Encoder(config.num_layers, **block, **of_encoder, name="encoder")
         block["neighbourhood"] = config.decoder_neighbourhood
-        self.decoder = Decoder(
-            config.decoder_layers, block_class=decoder_block, **block, name="decoder"
-        )
+        self.decoder = Decoder(config.decoder_layers, **block, **of_decoder, name="decoder")
         self.create_weights()
 
     @property

@@ -4,7 +4,7 @@ import dataclasses
 
 from pipelines.checks import setting
 from t2t_keras.layers.attention import head_widths
-from t2t_keras.layers.decoder import BLOCKS
+from t2t_keras.layers.decoder import BLOCKS, blocks_with_options
 from t2t_keras.layers.feed_forward import activation_names
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.layers.scaled_dot_product import SCORES
@@ -52,6 +52,7 @@ class TransformerConfig(ModelConfig):
         pre_norm: norms before the sub-layers instead of after them.
         norm_epsilon: ε of the norms.
         block: kind of the blocks of encoder and decoder, a name in `BLOCKS` (layers/decoder.py).
+        block_options: options of these blocks, such as "kernel=5"; the paper's blocks have none.
     """
 
     # Four ids are reserved: padding, begin, end, unknown. Maximum values are far beyond any use, so
@@ -85,6 +86,7 @@ class TransformerConfig(ModelConfig):
     pre_norm: bool = False
     norm_epsilon: float = setting(1e-6, above=0)
     block: str = setting("transformer", choices=BLOCKS)
+    block_options: str = ""
 
     # The number of heads is never divided, because a model with one head could not be. So h · d_k =
     # d_model still holds if it did before.
@@ -94,6 +96,7 @@ class TransformerConfig(ModelConfig):
         super().validate()
         head_widths(self.d_model, self.num_heads, self.d_k, self.d_v)
         POSITIONAL_ENCODINGS[self.positions].make(self)
+        blocks_with_options(self.block, self.block_options)
 
     @property
     def attention_layers(self):

@@ -53,7 +53,11 @@ def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=(), 
 
 def load_with_draft(load, draft, version):
     """Returns the engine of a version, with a draft."""
-    return with_draft(load(version), draft)
+    engine = with_draft(load(version), draft)
+    if engine.config.beam > 1:
+        text = "%s: the draft is used only for requests with beam=1. The default is beam=%d"
+        logging.warning(text, engine.name, engine.config.beam)
+    return engine
 
 
 def split_name(argument):

@@ -97,6 +97,10 @@ SET_BY = {
     "training.freeze": FREEZE,
 }  # {setting: the flag that sets it}
 
+TO_CHANGE_DEPTH = (
+    ", and choose layers with --config.training.init_encoder_layers=0,2,4 and "
+    "--config.training.init_decoder_layers=0,2,4"
+)
 LESS_MEMORY = (
     "Split each batch with --config.training.accumulate=2, or more: the results are the same. Or "
     "choose smaller batches (--config.data.batches.tokens) or a smaller model. Checkpoints are "
@@ -169,7 +173,7 @@ def show_settings(experiment):
     set_from_flags(experiment)
     if INIT.value or run_exists:
         from t2t_keras.runs import Run
-        from t2t_keras.runs.training.initial_weights import inherit_settings
+        from t2t_keras.runs.training.initial_weights import inherit_settings, set_depth
         from t2t_keras.runs.training.train import initial_run
 
         if init := initial_folder():
@@ -177,6 +181,8 @@ def show_settings(experiment):
             initial = initial_run(run, init)
             known = (run if run_exists else initial).experiment()
             inherit_settings(experiment, known, tuple(LOADED.overrides))
+            if not run_exists:
+                set_depth(experiment, known)
     experiment.validate()
     print("All settings. In brackets: the default. --config.NAME=VALUE changes one.\n")
     print(settings_text(experiment, text_width()))
@@ -221,6 +227,7 @@ def initial_folder():
         if name.startswith("model.") and not name.endswith("dropout"):
             raise ValueError(
                 f"--config.{name}: the model's settings are those of --init. Leave it out"
+                f"{TO_CHANGE_DEPTH * name.endswith('layers')}"
             )
     return init
 

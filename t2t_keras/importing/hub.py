@@ -21,7 +21,7 @@ PREFIX = "hf:"
 ADDRESS = re.compile(r"([\w.-]+/[\w.-]+)(?:@([\w./-]+))?", re.A)
 RUN = "run"  # a run of this package, as t2t-export --format=hub writes it
 FILES_OF_RUN = (
-    *("config.json", "alignment.json", "metrics.jsonl", "imports/*.py"),
+    *("config.json", "alignment.json", "metrics.jsonl", "imports/*"),
     *("vocabulary/*", "vocabulary/*/*", "export_litert/*/*", "export_litert/*/*/*"),
     "export_litert/*/*/*/*",
 )

@@ -4,12 +4,15 @@
 target at once, for training and scoring; `decode_step` decodes one position at a time, for search.
 """
 
+import inspect
+
 import keras
 
 from pipelines.registry import Registry
 from t2t_keras.checks import check_sequence
 from t2t_keras.layers.encoder import EncoderBlock
-from t2t_keras.layers.stack import Block, Stack
+from t2t_keras.layers.stack import Block, BlockConfig, Stack
+from t2t_keras.options import checked_options, read_options
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -122,6 +125,34 @@ class DecoderBlock(Block):
 # The choices of `TransformerConfig.block`; README.md shows how to add one. {name: (class of the
 # encoder's blocks, class of the decoder's blocks)}
 BLOCKS = Registry("BLOCKS", "model.block", {"transformer": (EncoderBlock, DecoderBlock)})
+
+
+def own_options(block):
+    """Returns {name: parameter} of the keyword-only arguments that the class of a block adds."""
+    found = {}
+    for each in block.__mro__:
+        if each in (EncoderBlock, DecoderBlock, Block):
+            break
+        if "__init__" in vars(each):
+            own = inspect.signature(each.__init__).parameters
+            found = {name: p for name, p in own.items() if p.kind == p.KEYWORD_ONLY} | found
+    return {name: p for name, p in found.items() if name not in BlockConfig.__dataclass_fields__}
+
+
+def blocks_with_options(name, text):
+    """Returns arguments of `Encoder` and of `Decoder` for the settings `block`, `block_options`.
+
+    An option is passed to the blocks that take it.
+    """
+
+    def block():
+        pass
+
+    known = [own_options(each) for each in BLOCKS[name]]
+    block.__signature__ = inspect.Signature([*{**known[1], **known[0]}.values()])
+    options = checked_options("block_options", block, read_options("block_options", text), of=name)
+    taken = ({key: options[key] for key in options if key in each} for each in known)
+    return [{"block_class": each} | own for each, own in zip(BLOCKS[name], taken, strict=True)]
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

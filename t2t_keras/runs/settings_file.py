@@ -111,7 +111,8 @@ def check_same_model(path, experiment):
     known, settings = (with_tuples(dataclasses.asdict(each)) for each in (started, experiment))
     for each in (known, settings):
         each["training"]["freeze"] = sorted(each["training"]["freeze"])
-    training = {name: settings["training"][name] for name in ("seed", "freeze", "optimizer")}
+    names = "seed", "freeze", "optimizer", "init_encoder_layers", "init_decoder_layers"
+    training = {name: settings["training"][name] for name in names}
     fixed = {"model": settings["model"], "training": training}
     for part, fields in fixed.items():
         for name, value in fields.items():

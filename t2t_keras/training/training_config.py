@@ -36,6 +36,9 @@ class TrainingConfig:
             data's column "alignments". 0: off, as in the paper; Garg et al. (2019) used 0.05.
         freeze: names of layers that are not trained: "encoder", "decoder", "embedding",
             "source_embedding", "output_embedding", "source_positions", "target_positions".
+        init_encoder_layers: encoder layers to take from the run of --init, as indices in the order
+            of the new encoder; -1 is a new layer. Default: all.
+        init_decoder_layers: decoder layers to take, as for the encoder.
         precision: "float32" or "mixed_bfloat16".
         tf32: whether NVIDIA GPUs may round the operands of float32 products to 10 bits, which is
             faster. Translating, scoring and evaluating after training never round.
@@ -73,6 +76,8 @@ class TrainingConfig:
     r_drop: float = setting(0.0, at_least=0)
     guided_alignment: float = setting(0.0, at_least=0)
     freeze: tuple[str, ...] = ()
+    init_encoder_layers: tuple[int, ...] = setting((), at_least=-1)
+    init_decoder_layers: tuple[int, ...] = setting((), at_least=-1)
     precision: str = setting("float32", choices=("float32", "mixed_bfloat16"))
     tf32: bool = False
     xla: str = setting("auto", choices=("auto", "on", "off"))

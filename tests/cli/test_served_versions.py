@@ -1,10 +1,13 @@
 """Which versions t2t-serve serves: of a run, of a folder, for an engine and a type of weights."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from pipelines.atomic_files import write_json
 from t2t_keras.cli import served_versions
 from t2t_keras.cli.served_versions import find_models, find_versions
+from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.runs.exports.fitting import NoExport
 from t2t_keras.translating.exports import RECORD
 
@@ -80,6 +83,14 @@ def test_each_model_may_have_a_glossary(run, tmp_path):
             find_models(two, glossaries=wrong)
     with pytest.raises(ValueError, match=r"there is no file missing\.tsv"):
         find_models(two, glossaries=["a=missing.tsv"])
+
+
+def test_a_draft_that_greedy_requests_alone_use_is_a_warning(monkeypatch, caplog):
+    monkeypatch.setattr(served_versions, "with_draft", lambda engine, draft: engine)
+    for beam in (1, 4):
+        engine = SimpleNamespace(name="mine", config=SearchConfig(beam=beam))
+        assert served_versions.load_with_draft({"1": engine}.get, "student", "1") is engine
+        assert ("used only for requests with beam=1" in caplog.text) == (beam > 1)
 
 
 def test_the_export_of_a_run_must_be_of_its_weights(run):

@@ -96,3 +96,19 @@ def test_unknown_blocks_and_caches_without_keys_are_refused(monkeypatch):
     memory, cache = model.start_decoding(ops.array(pairs()["source"]), 4)
     with pytest.raises(ValueError, match="must be KeysValues or a list of them"):
         model.decode_step(ops.array([1, 1, 1]), 0, cache, memory)
+
+
+def test_options_of_a_block_are_a_setting_of_the_model(tmp_path, monkeypatch):
+    monkeypatch.setitem(BLOCKS, "amplified", (EncoderBlock, Amplified))
+    model = tiny_model(block="amplified", block_options="gain=3", num_layers=2)
+    model.save(tmp_path / "model.keras")
+    for each in (model, keras.saving.load_model(tmp_path / "model.keras")):
+        assert [block.gain for block in each.decoder.blocks] == [3, 3]
+    wrong = [
+        ("transformer", "gain=3", "no option 'gain'. No option of 'transformer' is known"),
+        ("amplified", "", "`block_options` must give the option 'gain', which has no default"),
+        ("amplified", "gian=3", r"no option 'gian' \(did you mean 'gain'\?\)"),
+    ]
+    for block, options, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            TransformerConfig(block=block, block_options=options)

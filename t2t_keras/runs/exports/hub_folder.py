@@ -112,9 +112,8 @@ def write_model(run, folder, weights, scored):
     for name in (ALIGNMENT, "metrics.jsonl"):
         if (run.folder / name).exists():
             shutil.copyfile(run.folder / name, folder / name)
-    for file in files_of_run(run.folder):
-        (folder / FOLDER).mkdir(exist_ok=True)
-        (folder / FOLDER / file.path.name).write_bytes(file.contents)
+    if files_of_run(run.folder):  # with the files that they need
+        shutil.copytree(run.folder / FOLDER, folder / FOLDER)
     model, steps, _ = run.loaded_with_file(weights)
     known = (run.averaged.record() or {}) if scored else {}
     AveragedWeights(folder).write(model_state(model), steps, None, bleu=known.get("bleu", {}))

@@ -36,10 +36,11 @@ def files_of_run(folder, contents=None):
         path = Path(folder) / FOLDER / name
         found.append(read_plugin(path) if path.is_file() else None)
         if found[-1] is None or found[-1].sha256 != sha256:
+            files = "".join(f" or its {file}" for file, _ in found[-1].files) if found[-1] else ""
             raise ValueError(
                 f"{folder} needs its plug-in file {path} with SHA-256 {sha256}, as config.json "
-                "says. It is missing or has changed since training: restore it from a copy of the "
-                "run"
+                f"says. It{files} is missing or has changed since training: restore it from a copy "
+                "of the run"
             )
     return found
 
@@ -59,7 +60,7 @@ def load_plugins_of(folder, contents=None, with_text=b""):
                 "and give the same command with --trust (in Python: trust=True)"
             )
     for file in files:
-        execute(file)
+        execute(file).__file__ = str(file.path)  # perhaps executed from a different folder
     return files
 
 

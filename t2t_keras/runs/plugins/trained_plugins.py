@@ -15,7 +15,7 @@ from keras import ops
 from pipelines.atomic_files import atomic_file
 from pipelines.special_ids import BEGIN, UNKNOWN
 from t2t_keras.models import architecture_of
-from t2t_keras.plugins import executed_plugin
+from t2t_keras.plugins import execute, executed_plugin, failures_named, read_plugin
 from t2t_keras.runs.plugins.plugin_files import FOLDER, load_plugins_of, named_entries
 
 ROWS, LENGTH = 2, 6
@@ -37,15 +37,17 @@ def adopt_plugins(run, experiment):
     """
     copies = load_plugins_of(run.folder) if run.config_file.exists() else []
     owners = [table.owners.get(name) for table, name in used_entries(experiment)]
-    files = {}
+    files, known = {}, {}
     for file in [*copies, *map(executed_plugin, experiment.imports), *filter(None, owners)]:
-        other = files.setdefault(file.path.name, file)
-        if other.sha256 != file.sha256:
-            raise ValueError(
-                f"{other.path} (SHA-256 {other.sha256}) and {file.path} (SHA-256 {file.sha256}) "
-                f"have the same name, under which {run.folder} keeps a copy. Rename one, or give a "
-                "different --run"
-            )
+        files.setdefault(file.path.name, file)
+        for name, sha256 in ((file.path.name, file.sha256), *file.files):
+            path = file.path.with_name(name)
+            other, others = known.setdefault(name, (path, sha256))
+            if others != sha256:
+                raise ValueError(
+                    f"{other} (SHA-256 {others}) and {path} (SHA-256 {sha256}) have the same name, "
+                    f"under which {run.folder} keeps a copy. Rename one, or give a different --run"
+                )
     experiment.imports = tuple(str(file.path) for file in files.values())
     return [*files.values()]
 
@@ -73,14 +75,44 @@ def copy_plugins(run, experiment, files):
                 *(table.setting, name, table.name),
             )
     folder = run.folder.absolute() / FOLDER
-    if not run.config_file.exists():
-        shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
     for file in files:
         folder.mkdir(exist_ok=True)
         with atomic_file(folder / file.path.name) as output:
             output.write(file.contents)
+        for name, _ in file.files:
+            with (
+                open(file.path.with_name(name), "rb") as data,
+                atomic_file(folder / name) as output,
+            ):
+                shutil.copyfileobj(data, output)
+        if read_plugin(folder / file.path.name).sha256 != file.sha256:
+            raise ValueError(f"{file.path}: its FILES have changed meanwhile. Start again")
     experiment.imports = tuple(str(folder / file.path.name) for file in files)
     return {file.path.name: file.sha256 for file in files}
+
+
+def use_copies(run, experiment, machines, *data):
+    """Copies plug-in files into a run and, if it is new, calls the function `begin_run` of each.
+
+    From then on, their `__file__` is the copy. Arguments as in `adopt_plugins`, and:
+
+    Args:
+        machines: the `Machines`, of which the chief writes.
+        *data: further arguments of `begin_run`: tokenizer and `IdStore`.
+    """
+    is_new, files = not run.config_file.exists(), adopt_plugins(run, experiment)
+    folder = run.folder.absolute() / FOLDER
+    if machines.is_chief:
+        if is_new:
+            shutil.rmtree(folder, ignore_errors=True)  # left by a killed process
+        copy_plugins(run, experiment, files)
+    for file in files:
+        module = execute(file)
+        module.__file__ = str(folder / file.path.name)
+        if machines.is_chief and is_new and hasattr(module, "begin_run"):
+            with failures_named(file.path):
+                module.begin_run(folder, experiment, *data)
+    machines.all_values(0)  # the others wait for the chief
 
 
 def check_decoding(model, experiment):

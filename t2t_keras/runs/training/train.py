@@ -21,9 +21,10 @@ from pipelines.batches.encoding import encoded
 from pipelines.tokenizers import load_tokenizer
 from pipelines.tokenizers.vocabulary import learn
 from pipelines.toy.grammar import pairs
+from t2t_keras.checks import check
 from t2t_keras.guided_alignment import COLUMN as ALIGNMENTS
 from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
-from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding, use_copies
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import data_facts
 from t2t_keras.runs.training.finishing import finish
@@ -33,7 +34,12 @@ from t2t_keras.runs.training.held_out_sets import (
     swapped_warnings,
     tags_of_sets,
 )
-from t2t_keras.runs.training.initial_weights import inherit_settings, initialize
+from t2t_keras.runs.training.initial_weights import (
+    chosen_layers,
+    inherit_settings,
+    initialize,
+    set_depth,
+)
 from t2t_keras.runs.training.run_start import (
     begin,
     check_folder,
@@ -162,6 +168,7 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         len(plan.rows),
         "1 replica" if replicas == 1 else f"{replicas} replicas",
     )
+    use_copies(run, experiment, machines, tokenizer, store)
     with strategy.scope():
         model = experiment.compiled_model()
         model.optimizer.build(model.trainable_variables)
@@ -169,7 +176,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         if run.checkpoints.steps():
             check_optimizer(model, run.checkpoints)
         if initial and not run.checkpoints.steps():
-            initialize(model, initial, tokenizer)
+            for line in initialize(model, initial, tokenizer, chosen_layers(experiment.training)):
+                logging.info(line)
             if experiment.training.schedule == "paper":
                 logging.warning(
                     "The paper's learning rates are for random weights and may spoil trained ones. "
@@ -272,7 +280,12 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         theirs = known.experiment()
         experiment.imports = tuple(dict.fromkeys((*theirs.imports, *experiment.imports)))
         inherit_settings(experiment, theirs, given, same)
+        if known is initial:
+            set_depth(experiment, theirs)
         separate = experiment.model.source_vocab_size is not None or (separate and not same)
+    if not initial:
+        for stack, layers in chosen_layers(experiment.training).items():
+            check(False, f"training.init_{stack}_layers", layers, "empty without --init")
     if init or not initial:
         experiment.model.vocab_size = tokenizer.target.size
         if separate:

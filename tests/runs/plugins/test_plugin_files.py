@@ -3,7 +3,7 @@ import os
 import shutil
 
 import pytest
-from support.runs.untrained import toy_tokenizer, untrained_run
+from support.runs.untrained import learned_tokenizer, toy_tokenizer, untrained_run
 
 from pipelines.atomic_files import read_json, write_json
 from t2t_keras.decoding.search import METHODS
@@ -16,11 +16,13 @@ from t2t_keras.runs.exports import writers
 from t2t_keras.runs.plugins.plugin_files import (
     files_of_run,
     load_method,
+    load_plugins_of,
     missing_entry,
     trust_plugins_of,
 )
-from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, copy_plugins
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, copy_plugins, use_copies
 from t2t_keras.runs.training.run_start import begin
+from t2t_keras.training.hardware.machines import Machines, find_strategy
 
 PLUGIN = """
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -183,6 +185,61 @@ def test_files_with_one_name_and_different_contents_are_refused(run, tmp_path):
     with pytest.raises(ValueError, match=message):  # a file that changed since training started
         begin(run, Experiment(imports=imports[:1]), run.vocabulary())
     assert run.experiment().imports == (str(files_of_run(run.folder)[0].path),)
+
+
+CARRYING = """
+from pathlib import Path
+
+FILES = ("data.txt",)
+
+def data():
+    return Path(__file__).with_name("data.txt").read_text()
+
+def begin_run(folder, experiment, tokenizer, store):
+    with open(folder / "calls.txt", "a") as file:
+        file.write(f"{tokenizer} {store} {data()}\\n")
+"""
+
+
+def test_a_run_carries_files_and_its_beginning_is_told_once(tmp_path):
+    (tmp_path / "mine.py").write_text(CARRYING)
+    (tmp_path / "data.txt").write_text("first")
+    run, experiment = Run(tmp_path / "run"), Experiment(imports=(tmp_path / "mine.py",))
+    alone = Machines(find_strategy())
+    run.folder.mkdir()
+    use_copies(run, experiment, alone, "pieces", "pairs")
+    (tmp_path / "data.txt").unlink()
+    begin(run, experiment, learned_tokenizer())
+    use_copies(run, Experiment(), alone, "pieces", "pairs")
+    assert (run.folder / "imports" / "calls.txt").read_text() == "pieces pairs first\n"
+    (file,) = load_plugins_of(run.folder)
+    code, data = (hashlib.sha256(text.encode()).hexdigest() for text in (CARRYING, "first"))
+    lines = f"{code}  mine.py\n{data}  data.txt\n"
+    assert file.sha256 == hashlib.sha256(lines.encode()).hexdigest()
+
+    other = copied(run, tmp_path / "moved")
+    trust_plugins_of(other)
+    for each in (other, run.folder, other):
+        load_plugins_of(each)
+        assert len(LOADED) == 1, "executed once"
+        module = load_plugin(each / "imports" / "mine.py")
+        assert module.__file__ == str(each / "imports" / "mine.py"), "of the run used last"
+        assert module.data() == "first"
+
+    (other / "imports" / "data.txt").write_text("second")
+    with pytest.raises(ValueError, match=r"It or its data.txt is missing or has changed since"):
+        Run(other).experiment()
+    (other / "imports" / "data.txt").unlink()
+    with pytest.raises(ValueError, match=r"there is no file 'data.txt' beside .*mine.py"):
+        Run(other).experiment()
+
+
+@pytest.mark.parametrize("files", ["('a', 'b' + 'c')", "'data.txt'", "('../a',)", "(1,)"])
+def test_files_that_are_not_written_out_are_refused(files, tmp_path):
+    (tmp_path / "mine.py").write_text(f"FILES = {files}\n")
+    (tmp_path / "a").touch()
+    with pytest.raises(ValueError, match=r"mine.py.* FILES"):
+        load_plugin(tmp_path / "mine.py")
 
 
 def test_an_entry_that_is_in_no_file_is_a_warning(tmp_path, monkeypatch, caplog):

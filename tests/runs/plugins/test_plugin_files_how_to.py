@@ -17,7 +17,15 @@ PAGES = (
     "layers/README.md",
 )
 CONFIG = "gated_config.py"
-PLUGINS = ("rotary.py", "gated.py", "short.py", "focal.py", "sgd.py", "gated_block.py")
+PLUGINS = (
+    "rotary.py",
+    "gated.py",
+    "short.py",
+    "focal.py",
+    "sgd.py",
+    "gated_block.py",
+    "balanced.py",
+)
 TEXT = "The dog sleeps."
 
 
@@ -73,12 +81,14 @@ def test_plug_ins_go_from_training_to_a_served_answer(tmp_path):
 
     for name, text in examples().items():
         (tmp_path / name).write_text(text)
+    (tmp_path / "exponent.txt").write_text("0.25")
     run = tmp_path / "run"
     flags = [
         f"--run={run}",
         f"--config={tmp_path / CONFIG}",
         "--config.model.positions=rotary",
         "--config.model.block=gated",
+        "--config.model.block_options=gate=gelu",
         "--config.training.loss=focal",
         "--config.training.loss_options=gamma=1",
         "--config.training.optimizer=sgd",
@@ -92,6 +102,8 @@ def test_plug_ins_go_from_training_to_a_served_answer(tmp_path):
     call("train", *flags, *begun)
     for name in examples():
         (tmp_path / name).unlink()  # the run has copies
+    (tmp_path / "exponent.txt").unlink()
+    assert (run / "imports" / "weights.npy").exists()
     text = examples()[CONFIG]
     for old, new in {
         "t2t_keras.plugins import load_plugin": "t2t_keras.models import MODELS",

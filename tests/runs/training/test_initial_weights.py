@@ -22,10 +22,12 @@ from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.runs import Run, train
 from t2t_keras.runs.training import train as training
 from t2t_keras.runs.training.initial_weights import (
+    chosen_layers,
     inherit_settings,
     initialize,
     means,
     origins,
+    set_depth,
 )
 from t2t_keras.runs.training.run_start import begin
 from t2t_keras.runs.training.train import initial_run, set_model
@@ -76,6 +78,35 @@ def test_pieces_of_both_vocabularies_keep_their_rows_and_new_ones_get_a_mean(ini
     for path, word in (("source_embedding/matrix", "dog"), ("embedding/matrix", "Hund")):
         mean = theirs[known.encode([word])[0]].mean(axis=0)
         np.testing.assert_allclose(result[path][4], mean, rtol=1e-5)
+
+
+def test_a_start_with_another_depth_takes_the_chosen_layers(tmp_path):
+    tokenizer = toy_tokenizer(tmp_path / "vocabulary")
+    old = untrained_run(tmp_path / "run", tmp_path / "vocabulary", tokenizer, decoder_layers=3)
+    new = TokenTokenizer([*SPECIAL_PIECES, *tokenizer.pieces(range(300, 400)), "sleepsdog"])
+    experiment, run = Experiment(), Run(tmp_path / "new")
+    experiment.training.init_decoder_layers = (2, -1)
+    set_model(experiment, run, new, old, old.folder, ())
+    assert experiment.model.layers == (1, 2)
+    model = experiment.new_model()
+    random = weights_of(model)
+    layers = chosen_layers(experiment.training)
+    assert initialize(model, old, new, layers) == [
+        f"Taken from {old.folder}: encoder layers 0; decoder layers 2; pieces: 100",
+        "Not taken: decoder layers 0, 1; pieces: 296",
+        "New: decoder layers 1; pieces: 1",
+    ]
+    result, theirs = weights_of(model), weights_of(old.model())
+    path = "decoder/block_{}/self_attention/attention/query/kernel"
+    np.testing.assert_array_equal(result[path.format(0)], theirs[path.format(2)])
+    np.testing.assert_array_equal(result[path.format(1)], random[path.format(1)])
+    experiment.training.init_decoder_layers = (0, 3)
+    with pytest.raises(ValueError, match=r"`training.init_decoder_layers` must be indices from 0"):
+        set_model(experiment, run, new, old, old.folder, ())
+    with pytest.raises(ValueError, match="must be empty without --init"):
+        set_model(experiment, run, new, None, None, ())
+    with pytest.raises(ValueError, match="only layers of a Transformer can be chosen"):
+        set_depth(experiment, Experiment(GNMTConfig()))
 
 
 def test_a_piece_that_the_known_vocabulary_cannot_split_is_made_of_unknown():
