@@ -7,10 +7,12 @@ Tags, terms and alignments of translations are then placed by this head.
 
 from keras import ops
 
+from t2t_keras.checks import check
 from t2t_keras.layers.masks import padding_mask
 
 COLUMN = "alignments"  # the input of a model with the alignments of a batch
 HEAD = 0  # index of the guided head
+NO_WEIGHTS = "0 with blocks that return no weights named 'cross_attention'"
 TINY = 1e-6  # keeps the logarithm of a weight of 0 finite
 
 
@@ -31,7 +33,9 @@ def decode_and_align(model, inputs):
     """
     target, weights = inputs["target"], inputs.get("weights")
     x, heads = model.decode(inputs["source"], target, training=True, return_weights=True)
-    attention = heads[f"{aligning_layer(model.config.layers[1])}/cross_attention"][:, HEAD]
+    name = f"{aligning_layer(model.config.layers[1])}/cross_attention"
+    check(name in heads, "guided_alignment", model.guided_alignment, NO_WEIGHTS)
+    attention = heads[name][:, HEAD]
     losses = alignment_losses(attention, inputs[COLUMN])  # [batch, target_length]
     tokens = ops.cast(padding_mask(target), losses.dtype)
     if weights is not None:

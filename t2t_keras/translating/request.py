@@ -99,6 +99,7 @@ class Request(SearchChanges):
             if getattr(self, name) is not None:
                 check_choice(name, getattr(self, name), choices)
         check_value("mbr", self.mbr, int, at_least=0, at_most=256)
+        check(self.mbr or not self.mbr_metric, "mbr_metric", self.mbr_metric, "None without mbr")
         if self.markup and self.require:
             raise ValueError(
                 "texts with markup can have a glossary, but no required phrases of their own. "

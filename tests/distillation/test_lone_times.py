@@ -1,8 +1,5 @@
 """Times of single sentences: which are timed, the protocol of the processes, and failures."""
 
-import io
-import json
-
 import pytest
 
 from t2t_keras.distillation import lone_times as module
@@ -20,19 +17,18 @@ class Recorded:
         self.calls.append((texts, options))
 
 
-def test_each_sentence_is_translated_alone_and_timed():
-    translator, answers = Recorded(), io.StringIO()
-    requests = map(json.dumps, ([["a", "b"], 4], [[], 4]))
-    module.serve(translator, requests, answers)
-    times, nothing = map(json.loads, answers.getvalue().splitlines())
-    assert len(times) == 2 and min(times) >= 0 and nothing == []
-    assert translator.calls == [([text], {"beam": 4, "split": "off"}) for text in "ab"]
+def test_each_sentence_is_translated_alone_and_timed(monkeypatch):
+    monkeypatch.setattr(module, "TRANSLATOR", Recorded())
+    times = module.seconds(["a", "b"], 4)
+    assert len(times) == 2 and min(times) >= 0 and module.seconds([], 4) == []
+    assert module.TRANSLATOR.calls == [([text], {"beam": 4, "split": "off"}) for text in "ab"]
 
 
 def test_a_system_that_cannot_be_loaded_is_named_with_its_log(tmp_path):
     message = r"none cannot be timed: its process has ended\. See .*log"
-    with open(tmp_path / "log", "wb") as log, pytest.raises(ValueError, match=message):
-        module.TimedSystem([str(tmp_path / "none")], None, 1, log)
+    with pytest.raises(ValueError, match=message):
+        module.TimedSystem([str(tmp_path / "none")], None, 1, tmp_path / "log")
+    assert "none" in (tmp_path / "log").read_text()
 
 
 def test_sentences_are_evenly_spread_without_empty_ones():
