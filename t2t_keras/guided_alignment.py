@@ -24,15 +24,16 @@ def aligning_layer(layers):
     return max(layers - 2, 0)
 
 
-def decode_and_align(model, inputs):
+def decode_and_align(model, inputs, columns):
     """Returns what `model.decode` does in training, and adds the loss of the guided head.
 
     Args:
         model: a `Transformer` that was compiled with `guided_alignment`.
         inputs: its inputs, with the columns "alignments" and perhaps "weights".
+        columns: further arguments of `decode`.
     """
     target, weights = inputs["target"], inputs.get("weights")
-    x, heads = model.decode(inputs["source"], target, training=True, return_weights=True)
+    x, heads = model.decode(inputs["source"], target, True, return_weights=True, **columns)
     name = f"{aligning_layer(model.config.layers[1])}/cross_attention"
     check(name in heads, "guided_alignment", model.guided_alignment, NO_WEIGHTS)
     attention = heads[name][:, HEAD]

@@ -159,10 +159,11 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         # `training` is passed explicitly: on JAX, Keras' `fit` calls this method instead of the
         # model, so the layers would not inherit it.
         source, target = check_inputs(inputs)
+        columns = {name: inputs.get(name) for name in self.columns}
         if training and self.guided_alignment and COLUMN in inputs:
-            x = decode_and_align(self, inputs)
+            x = decode_and_align(self, inputs, columns)
         else:
-            x = self.decode(source, target, training)
+            x = self.decode(source, target, training, **columns)
         return self.output_embedding.project(x) if project else x
 
     def source_mask(self, source):
@@ -170,7 +171,7 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         mask = padding_mask(source)
         return mask if self.config.source_end else mask & ops.not_equal(source, END)
 
-    columns = ()  # names of the columns among the inputs in training
+    columns = ()  # names of columns that `decode` takes as further arguments; None: there are none
     guided_alignment = 0.0  # weight of the loss of guided alignment; an option of `compile`
     steps_at_once = False  # whether `decode_step` takes several successive tokens
 

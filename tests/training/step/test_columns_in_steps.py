@@ -80,6 +80,24 @@ def test_a_loss_takes_the_columns_that_it_names():
     assert float(sums.count) == (labels > 0).sum()
 
 
+class Lengthened(Transformer):
+    columns = ("weights",)
+
+    def decode(self, source, target, training=None, return_weights=False, weights=None):
+        x = super().decode(source, target, training, return_weights)
+        factor = 1 if weights is None else weights[:, None, None]
+        return (x[0] * factor, x[1]) if return_weights else x * factor
+
+
+def test_a_model_takes_the_columns_that_it_names():
+    (inputs, _, _), model = guided_batch(), new_model(model_class=Lengthened)
+    plain = model({name: inputs[name] for name in ("source", "target")}, project=False)
+    found = model(inputs, training=True, project=False)
+    np.testing.assert_allclose(found, plain * WEIGHTS[:, None, None], atol=1e-5)
+    model.compile("sgd", LabelSmoothedCrossEntropy(), guided_alignment=0.5)
+    np.testing.assert_allclose(model(inputs, training=True, project=False), found, atol=1e-5)
+
+
 def test_a_model_without_heads_cannot_be_guided():
     class WithoutHeads(Transformer):
         def decode(self, source, target, training=None):
