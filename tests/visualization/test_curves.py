@@ -64,3 +64,11 @@ def test_named_held_out_sets_are_lines_of_their_own(monkeypatch):
     curves.curves(None, {"run": [(evaluations, [])], "other": [(evaluations[:1], [])]})
     lines = {"run": {1: 5.0}, "run: a": {2: 4.0}, "run: b": {2: 3.0}, "other": {1: 5.0}}
     assert drawn[0].lines == lines
+
+
+def test_runs_of_a_name_are_a_line_of_means_and_a_band_where_all_have_a_value(monkeypatch):
+    runs = [[{"step": 1, "loss": 5.0}, {"step": 2, "loss": 4.0}], [{"step": 1, "loss": 3.0}]]
+    drawn = []
+    monkeypatch.setattr(curves, "draw_panels", lambda path, panels, *_, **__: drawn.extend(panels))
+    curves.curves(None, {"row": [(of_run, []) for of_run in runs]})
+    assert drawn[0].lines == {"row": {1: 4.0}} and drawn[0].bands == {"row": {1: (3.0, 5.0)}}

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from pipelines.atomic_files import json_digest, write_text
+from pipelines.atomic_files import json_digest, read_json, write_text
 from t2t_keras.runs.config_file import read_config
 from t2t_keras.runs.evaluation import translate_all
 from t2t_keras.runs.reporting.report import name_of
@@ -21,9 +21,9 @@ def runs_in(folders, trust=False):
     """Returns {name: `Run`} for folders of runs and of sweeps, without duplicates."""
     found = {}
     for folder in map(Path, folders):
-        is_sweep = (folder / SWEEP).exists()
-        configs = sorted(folder.glob("*seed=*/config.json")) if is_sweep else []
-        for each in [config.parent for config in configs] or [folder]:
+        stages = read_json(folder / "stages.json", {}) if (folder / SWEEP).exists() else {}
+        trained = [folder / name for name in stages if (folder / name / "config.json").exists()]
+        for each in trained or [folder]:
             found.setdefault(each.resolve(), Run(each, trust=trust))
     for run in found.values():  # raises a clear error if one is not a run, or has no weights
         run.experiment()
