@@ -40,8 +40,6 @@ only_with([SOURCE], TO)
 
 
 def main(arguments):
-    if not arguments:
-        raise ValueError("takes the folders of runs, or of sweeps. Received: none")
     sources, references = SOURCE.value or [], REFERENCE.value or []
     names = [Path(path).name for path in sources]
     if len(sources) != len(references) or len({*names}) < len(names):

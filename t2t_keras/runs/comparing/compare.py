@@ -58,6 +58,8 @@ def compare(
         to, trust: see `Run`.
         notes: further lines below the table.
     """
+    if not folders:
+        raise ValueError("takes the folders of runs, or of sweeps. Received: none")
     runs, cells = runs_in([baseline, *folders] if baseline else folders, trust), []
     rows, texts, output = rows_of(runs), test_sets(runs, tests), Path(output)
     with locked_folder(output):
