@@ -5,10 +5,8 @@ Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Mode
 Tags, terms and alignments of translations are then placed by this head.
 """
 
-from keras import ops
-
 from t2t_keras.checks import check
-from t2t_keras.layers.masks import padding_mask
+from t2t_keras.ops import ops  # Keras is not loaded yet: searches without it import this file
 
 COLUMN = "alignments"  # the input of a model with the alignments of a batch
 HEAD = 0  # index of the guided head
@@ -38,7 +36,7 @@ def decode_and_align(model, inputs, columns):
     check(name in heads, "guided_alignment", model.guided_alignment, NO_WEIGHTS)
     attention = heads[name][:, HEAD]
     losses = alignment_losses(attention, inputs[COLUMN])  # [batch, target_length]
-    tokens = ops.cast(padding_mask(target), losses.dtype)
+    tokens = ops.cast(ops.not_equal(target, 0), losses.dtype)
     if weights is not None:
         tokens = tokens * weights[:, None]
     mean = ops.divide_no_nan(ops.sum(losses * tokens), ops.sum(tokens))
