@@ -9,6 +9,7 @@ from keras import ops
 
 from t2t_keras.checks import check
 from t2t_keras.layers.masks import padding_mask
+from t2t_keras.layers.numerics import at_least_float32
 
 COLUMN = "alignments"  # the input of a model with the alignments of a batch
 HEAD = 0  # index of the guided head
@@ -54,6 +55,7 @@ def alignment_losses(attention, linked):
         linked: 1 for each pair of pieces whose words are linked, otherwise 0; of the same shape.
             The links of a target piece share its probability evenly.
     """
+    attention = at_least_float32(attention)
     linked = ops.cast(linked, attention.dtype)
     total = ops.sum(linked * ops.log(attention + TINY), axis=-1)
     return -ops.divide_no_nan(total, ops.sum(linked, axis=-1))
