@@ -52,6 +52,7 @@ def alignment_losses(attention, linked):
         linked: 1 for each pair of pieces whose words are linked, otherwise 0; of the same shape.
             The links of a target piece share its probability evenly.
     """
+    attention = ops.cast(attention, "float32")
     linked = ops.cast(linked, attention.dtype)
     total = ops.sum(linked * ops.log(attention + TINY), axis=-1)
     return -ops.divide_no_nan(total, ops.sum(linked, axis=-1))

@@ -21,7 +21,7 @@ from pipelines.atomic_files import atomic_folder, file_digest, read_json, write_
 
 SIDES = ("source", "target")
 ARRAYS = ("ids.npy", "ends.npy")
-COLUMN = ("column-{}.npy", "column-{}-ends.npy")  # the arrays of a column
+COLUMN = ("column-{}.npy", "ends-of-{}.npy")  # the arrays of a column
 DIGESTS = "digests.json"
 
 
@@ -78,9 +78,11 @@ class Shard:
             for name in {*ARRAYS, *digests}:
                 if file_digest(folder / name) != digests.get(name):
                     raise ValueError(f"{name} does not match its digest")
-            ids, ends = (mapped(folder / name) for name in ARRAYS)
-            names = [name[7:-9] for name in digests if name.endswith("-ends.npy")]
-            columns = {n: tuple(mapped(folder / f.format(n)) for f in COLUMN) for n in names}
+            names = [name[7:-4] for name in digests if name.startswith("column-")]
+            pairs = [ARRAYS, *([file.format(name) for file in COLUMN] for name in names)]
+            (ids, ends), *columns = (
+                (mapped(folder / values), np.load(folder / ends)) for values, ends in pairs
+            )
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.EMFILE:
                 raise  # too many open files; the shard itself is fine
@@ -88,7 +90,7 @@ class Shard:
                 f"{folder} is missing or damaged ({error}). Delete it and run the t2t-prepare "
                 "command once more: it creates only this shard again"
             ) from error
-        return cls(ids, ends, columns)
+        return cls(ids, ends, dict(zip(names, columns, strict=True)))
 
     def write(self, folder):
         """Writes the shard to a folder atomically."""

@@ -20,6 +20,7 @@ from pipelines.printable import shown
 from pipelines.registry import Registry
 from pipelines.text.sources import Lines, digest_of
 
+LARGEST = float(np.finfo("float32").max)
 LINK = re.compile(rb"([0-9]{1,9})-([0-9]{1,9})")
 
 
@@ -168,7 +169,9 @@ class ColumnedPairs:
     def __init__(self, source, columns):
         self.source, self.kinds = source, {name: COLUMNS[name] for name in columns}
         for name in columns:
-            check(name.isidentifier(), "column", name, "a name of letters, digits and _")
+            is_free = name.isidentifier() and name not in ("source", "target")
+            allowed = "a name of letters, digits and _, but not source or target"
+            check(is_free, "column", name, allowed)
         self.lines = {name: Lines(f"column {name}", files) for name, files in columns.items()}
         self.languages = getattr(source, "languages", None)
         self.files = getattr(source, "files", [])
@@ -208,8 +211,8 @@ def floats_in(line):
         numbers = [float(word) for word in line.split()]
     except ValueError:
         numbers = [math.nan]
-    if not all(map(math.isfinite, numbers)):
-        raise ValueError("must have nothing but numbers")
+    if not all(abs(number) <= LARGEST for number in numbers):
+        raise ValueError(f"must have nothing but numbers, up to {LARGEST:.1e}")
     return numbers
 
 

@@ -19,7 +19,7 @@ WORDS = ["eins", "zweitausend", "drei", "vierundvierzig", "fünf", "sechs", "sie
 TEXTS = [" ".join(WORDS[: n % 6 + 1]) + f" nummer{n}" for n in range(40)]
 PAIRS = [(text, " ".join(reversed(text.split()))) for text in TEXTS]
 PAIRS = [each for n, pair in enumerate(PAIRS) for each in (pair, ("", "") if n % 3 else pair)]
-KINDS = {"length": Number(), "orders": Numbers(), "copy": Text("target")}
+KINDS = {"length": Number(), "ends": Numbers(), "copy": Text("target"), "source": Number()}
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def columns(folder):
             for source, _ in PAIRS
         ],
         "length": [f"{len(source)}" for source, _ in PAIRS],
-        "orders": [" ".join(map(str, range(len(source.split())))) for source, _ in PAIRS],
+        "ends": [" ".join(map(str, range(len(source.split())))) for source, _ in PAIRS],
         "copy": [source for source, _ in PAIRS],
     }
     for name, each in lines.items():
@@ -80,7 +80,7 @@ def batches_of(folder, names, **options):
 
 @pytest.mark.parametrize("options", [{}, {"start_step": 2}, {"workers": 2, "worker": 1}])
 def test_every_row_has_the_values_of_its_pair(data, options):
-    names = ["weights", "length", "orders", "copy"]
+    names = ["weights", "length", "ends", "copy"]
     tokenizer, found = batches_of(data[0], names, **options)
     rows = 0
     for inputs, _, weights in found:
@@ -90,7 +90,7 @@ def test_every_row_has_the_values_of_its_pair(data, options):
             assert inputs["length"][row] == len(text)
             assert weights[row] == np.float32(len(text) / 10)
             count = len(text.split())
-            assert inputs["orders"][row].tolist()[:count] == [*range(count)]
+            assert inputs["ends"][row].tolist()[:count] == [*range(count)]
             assert tokenizer.decode([inputs["copy"][row]]) == [text]
             rows += 1
     assert rows >= 40
@@ -144,6 +144,7 @@ WRONG = {
     ("weights", "-1"): "line 2: the column 'weights' must be one number of at least 0",
     ("weights", "1 2"): "must be one number of at least 0. Received: '1 2'",
     ("weights", "nan"): "must have nothing but numbers",
+    ("weights", "1e39"): r"must have nothing but numbers, up to 3.4e\+38",
     ("alignments", "0-0 1:1"): "must be links such as 0-0 1-2",
     ("alignments", "0-7"): "links word 7 of the target, which has 2 words, counted from 0",
 }
@@ -158,10 +159,12 @@ def test_a_wrong_line_is_named(tmp_path, column, line):
         list(source)
 
 
-def test_a_column_has_a_line_for_each_pair(tmp_path):
+def test_a_column_has_a_line_for_each_pair_and_a_name_of_its_own(tmp_path, kinds):
     (tmp_path / "file").write_text("1\n")
     source = ColumnedPairs(Pairs([("a", "b")] * 3), {"weights": tmp_path / "file"})
     with pytest.raises(SourceError, match="Received: 1 lines for 3 pairs"):
         list(source)
     with pytest.raises(ValueError, match="did you mean 'weights'"):
         ColumnedPairs(source, {"weihgts": tmp_path / "file"})
+    with pytest.raises(ValueError, match="but not source or target"):
+        ColumnedPairs(source, {"source": tmp_path / "file"})

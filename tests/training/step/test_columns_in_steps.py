@@ -48,6 +48,8 @@ def test_the_loss_of_a_position_is_the_cross_entropy_of_its_links():
         for loss, p, linked in zip(row, weights, links > 0, strict=True):
             expected = -np.log(p[linked]).mean() if linked.any() else 0
             assert loss == pytest.approx(expected, rel=1e-3)
+    half = keras.ops.cast(keras.ops.array(attention), "bfloat16")
+    assert alignment_losses(half, LINKS).dtype == "float32"
 
 
 def test_weights_leave_the_logits_in_chunks():
