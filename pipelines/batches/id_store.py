@@ -186,8 +186,8 @@ class IdStore:
         shard_indices = np.searchsorted(self.first, examples, side="right") - 1
         found = []
         for shard, first in zip(shard_indices, examples - self.first[shard_indices], strict=True):
-            values, ends = self.shards[shard].columns.get(name, ((), [0] * (first + 2)))
-            found.append(values[ends[first] : ends[first + 1]])
+            values, ends = self.shards[shard].columns.get(name, ((), None))
+            found.append(values if ends is None else values[ends[first] : ends[first + 1]])
         rows = np.full((len(found), max(map(len, found), default=0)), np.nan)
         for row, values in zip(rows, found, strict=True):
             row[: len(values)] = values
