@@ -2,7 +2,7 @@
 
 Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models" (arXiv
 1909.02074): the cross-entropy between the head's weights and given alignments is added to the loss.
-Tags, terms and alignments of translations are then placed by this head.
+Tags and alignments of translations are then placed by this head.
 """
 
 from t2t_keras.checks import check
