@@ -9,31 +9,22 @@ from t2t_keras.visualization.page import assembled, script_safe
 
 HERE = Path(__file__).parent
 # The parts of the page's script, one file each.
-SCRIPTS = (
-    "server",
-    "options",
-    "text",
-    "attention",
-    "words",
-    "translations",
-    "request",
-    "files",
-    "models",
-)
+SCRIPTS = "server options text attention words translations request files models".split()
 
 
 def page(models, limits=None):
     """Returns the HTML page for a server's models, (name, `Languages` or None), with `Limits`."""
     limits = limits or Limits()
-    files = {f"{part}_script": f"page_{part}.js" for part in SCRIPTS} | {"page_style": "page.css"}
-    parts = {key: (HERE / name).read_text(encoding="utf-8") for key, name in files.items()}
+    files = ["page.css", *(f"page_{part}.js" for part in SCRIPTS)]
+    style, *scripts = ((HERE / name).read_text(encoding="utf-8").rstrip() for name in files)
     data = {
         "models": [model_data(*model) for model in models],
         "limits": {"text": limits.max_text_bytes, "body": limits.max_body_bytes},
     }
     return assembled(
         HERE / "page.html",
-        **{key: text.rstrip() for key, text in parts.items()},
+        page_style=style,
+        page_scripts="\n\n".join(scripts),
         name=html.escape(models[0][0]),
         data=script_safe(data),
     )
