@@ -84,7 +84,7 @@ class LibreTranslate:
                 *("download_file", "GET", "/download_file/{file}", self.files.download),
                 *("A translated document", "application/octet-stream"),
             ),
-            disabled("suggest", "Suggestions"),
+            Route("suggest", "POST", "/suggest", self.suggest, "Suggestions: disabled"),
         ]
 
     async def translate(self, request):
@@ -149,6 +149,9 @@ class LibreTranslate:
         pairs = [each for _, each in self.models.languages if each] or [("", "")]
         return self.settings_for(pairs[0][1])
 
+    async def suggest(self, request):
+        raise Refusal(403, "Suggestions are disabled on this server.")
+
     def settings_for(self, target):
         """Returns the settings, given the code of the first model's target language."""
         return {
@@ -164,15 +167,6 @@ class LibreTranslate:
             "suggestions": False,
             "supportedFilesFormat": sorted(SUFFIXES),
         }
-
-
-def disabled(name, what):
-    """Returns the route of a function of LibreTranslate that this server lacks."""
-
-    async def refuse(request):
-        raise Refusal(403, f"{what} are disabled on this server.")
-
-    return Route(name, "POST", f"/{name}", refuse, f"{what}: disabled")
 
 
 def unique(texts):

@@ -63,7 +63,7 @@ class Middleware:
                 headers["WWW-Authenticate"] = "Bearer"
             elif status == 405:
                 headers["Allow"] = allowed_methods(error)
-            response = json_response(route.error(message), status)
+            response = json_response({"error": message}, status)
         if response.status in (429, 503):
             headers["Retry-After"] = "1"
         response.headers.update(headers | self.sites.headers(request))

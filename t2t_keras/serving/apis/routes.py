@@ -32,10 +32,6 @@ PARAMETERS = {
 }
 
 
-def error_of(message):
-    return {"error": message}
-
-
 class Route(NamedTuple):
     """One method of one path."""
 
@@ -50,7 +46,6 @@ class Route(NamedTuple):
     media: tuple = (JSON,)  # media types of the body
     key: str = ""  # HEADER, FIELD, or "": needs no API key
     computes: bool = False  # if so, pages of other sites may not request it
-    error: Callable = error_of  # function of a message that returns the JSON value of an error
 
     @property
     def label(self):

@@ -148,9 +148,6 @@ class CTranslate2Engine(Engine):
             weights = [np.concatenate([each[1:], each[-1:]]) for each in weights]
         return weights
 
-    def close(self):
-        self.model.translator.unload_model()
-
 
 def load_ctranslate2(folder):
     """Returns the `ctranslate2.Translator` of a folder, which uses all cores of this process."""

@@ -176,9 +176,6 @@ class Engine:
     def warm_up(self):
         """Makes a first call, because the first call takes longer."""
 
-    def close(self):
-        """Frees the resources of the engine."""
-
     def open(self, version):
         """Sets the attributes that the record of an export contains.
 

@@ -179,10 +179,6 @@ class LiteRTEngine(Engine):
         ids = np.array([[3, 2]], "int32")
         self.search(Rows(ids, [0]))
 
-    def close(self):
-        self.threads.shutdown()
-        self.models = None
-
 
 def interleaved(parts):
     """Stacks the rows of n parts. Part i has the rows i, i + n, i + 2 n, …"""
