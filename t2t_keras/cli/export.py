@@ -24,12 +24,7 @@ from pathlib import Path
 from absl import flags
 
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
-from t2t_keras.cli.flags.shared_flags import (
-    not_with,
-    opened_run,
-    refuse_unused,
-    shared_flags,
-)
+from t2t_keras.cli.flags.shared_flags import not_with, opened_run, refuse_unused, shared_flags
 from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_output_folder
 from t2t_keras.export.formats import FORMATS

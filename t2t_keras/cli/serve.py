@@ -66,9 +66,7 @@ ACCESS_LOG = flags.DEFINE_string(
     "opened again. Default: no access log.",
 )
 NAME = flags.DEFINE_string(
-    "name",
-    None,
-    "Name of the model, if there is one. Default: the run folder's name.",
+    "name", None, "Name of the model, if there is one. Default: the run folder's name."
 )
 SPLIT = flags.DEFINE_enum(
     "split",

@@ -97,11 +97,7 @@ def chosen(lines, most):
     worst = sorted(best[count:], key=lambda line: (line.score, -len(line.source)))
     middle = [line for line in best[count:] if line not in worst[:count]]
     start = (len(middle) - count) // 2
-    return {
-        "Best": best[:count],
-        "Middle": middle[start : start + count],
-        "Worst": worst[:count],
-    }
+    return {"Best": best[:count], "Middle": middle[start : start + count], "Worst": worst[:count]}
 
 
 def scores_section(name, scores, groups):

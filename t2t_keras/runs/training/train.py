@@ -40,12 +40,7 @@ from t2t_keras.runs.training.initial_weights import (
     initialize,
     set_depth,
 )
-from t2t_keras.runs.training.run_start import (
-    begin,
-    check_folder,
-    check_unchanged,
-    record_hardware,
-)
+from t2t_keras.runs.training.run_start import begin, check_folder, check_unchanged, record_hardware
 from t2t_keras.runs.tree_search import tree_constraint_for
 from t2t_keras.training.checkpoints import DamagedCheckpoint, check_fits
 from t2t_keras.training.hardware.devices import tf32
