@@ -17,11 +17,11 @@ from t2t_keras.layers.keras_interface.weight_options import (
     serialized,
     taken_from,
 )
-from t2t_keras.layers.masks import both, causal_mask, over_heads
+from t2t_keras.layers.masks import Bias, both, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
 from t2t_keras.layers.relative_bias import offsets_in
-from t2t_keras.layers.scaled_dot_product import SCORES, weighted_values
+from t2t_keras.layers.scaled_dot_product import SCORES, fused_attention, weighted_values
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -77,6 +77,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
 
     takes_value = True
     neighbourhood = None  # number of positions that a position sees; None: all
+    fused = False  # for all layers: whether the backend's fused kernel computes the heads
 
     def __init__(
         self,
@@ -199,15 +200,23 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
             causal: whether position i sees only positions up to i.
 
         Returns:
-            The heads, `[batch, heads, queries, d_v]`, and their weights. A subclass may return
-            None instead of weights that are not needed.
+            The heads, `[batch, heads, queries, d_v]`, and their weights, or None instead of weights
+            that are not needed.
         """
+        if self.is_fused(mask, return_weights):
+            return fused_attention(queries, keys, values, over_heads(mask), causal), None
         if causal:
             mask = both(mask, causal_mask(ops.shape(queries)[2], ops.shape(keys)[2]))
         mask, offsets = over_heads(mask), None
         if self.relative_bias is not None:
             offsets = offsets_in(ops.shape(queries)[2], ops.shape(keys)[2])
         return self.heads_and_weights(queries, keys, values, mask, offsets)
+
+    def is_fused(self, mask, return_weights):
+        """Returns whether `fused_attention` computes the heads of this call."""
+        is_plain = self.attention == "scaled" and self.relative_bias is None
+        is_supported = is_plain and self.d_k == self.d_v and not self.dropout.rate
+        return self.fused and is_supported and not (return_weights or isinstance(mask, Bias))
 
     def heads_and_weights(self, queries, keys, values, mask, offsets=None):
         """Computes the heads and their weights.

@@ -48,6 +48,20 @@ def weighted_values(scores, values, mask=None, dropout=None):
     return outputs * ops.cast(any_key, outputs.dtype), weights * ops.cast(any_key, weights.dtype)
 
 
+def fused_attention(queries, keys, values, mask=None, causal=False):
+    """Computes scaled dot-product attention by the fused function of Keras' backend.
+
+    Arguments are `[batch, heads, length, width]`. Unlike in the formula, a query that may attend to
+    no key gets a mean of values instead of zeros. Such queries are padding.
+    """
+    heads = ops.dot_product_attention(
+        *(ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values)),
+        mask=mask,
+        is_causal=causal,
+    )
+    return ops.transpose(heads, (0, 2, 1, 3))
+
+
 def scaled_scores(queries, keys):
     """Computes `Q Kᵀ / √d_k`, `[..., queries, keys]`."""
     return unscaled_scores(queries * queries.shape[-1] ** -0.5, keys)

@@ -23,11 +23,12 @@ def benchmark(*arguments):
 
 @pytest.mark.long
 def test_a_training_step_is_timed():
-    title, speed, work, share = benchmark(
+    title, batch, step, *rows = benchmark(
         *("train", *SMALL_MODEL, "--rows=4", "--length=6", "--rounds=1")
     )
-    assert title.startswith("4 pairs of 6 + 6 tokens, float32, tensorflow")
-    assert "tokens per second" in speed and "GFLOP/s" in work and "2048³ product's" in share
+    assert title == "float32, tensorflow, median of 1 steps"
+    assert batch.endswith("4 pairs of 6 + 6 tokens") and step.endswith(" ms")
+    assert "source and target tokens" in rows[0] and "share of a 2048³ product" in rows[-1]
 
 
 @pytest.mark.long
@@ -76,6 +77,8 @@ MISTAKES = {
     "serve": "--url must be the address",
     "serve --url=http://127.0.0.1:9/v1/models/m": "--url does not answer",
     "serve --config.model.d_ff=9": "--config.model.d_ff has no effect on serve",
+    "gpu --parts=digit": "did you mean 'digits'",
+    "gpu --rows=9": "--rows has no effect on gpu",
 }
 
 

@@ -29,6 +29,22 @@ def test_scaled_dot_product_is_the_formula_over_the_visible_keys():
     assert (array(weights)[np.broadcast_to(~mask, weights.shape)] == 0).all()
 
 
+@pytest.mark.jax
+@pytest.mark.parametrize(("dtype", "digits"), [("float32", 1e-6), ("mixed_bfloat16", 2e-2)])
+@pytest.mark.parametrize("causal", [False, True])
+def test_fused_attention_is_the_formula(monkeypatch, causal, dtype, digits):
+    attention = built(causal=causal, dtype=dtype)
+    x = vectors(2, 5, 8)
+    real = np.array([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]], bool)
+    expected = array(ops.cast(attention(x, query_mask=real), "float32"))[real]
+    monkeypatch.setattr(MultiHeadAttention, "fused", True)
+    assert attention.is_fused(None, return_weights=False)
+    fused = array(ops.cast(attention(x, query_mask=real), "float32"))[real]
+    np.testing.assert_allclose(fused, expected, atol=digits)
+    _, weights = attention(x, query_mask=real, return_attention_scores=True)
+    assert array(weights).shape == (2, 2, 5, 5)  # weights are computed by the formula
+
+
 def test_the_softmax_is_computed_in_float32():
     q, k = (ops.cast(4 * vectors(1, 2, 16, seed=s), "bfloat16") for s in (1, 2))
     _, weights = scaled_dot_product_attention(q, k, k)

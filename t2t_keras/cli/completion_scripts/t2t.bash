@@ -48,7 +48,7 @@ _t2t_words() {
         verbosity=-1|0|1
 ' ;;
     t2t-benchmark)
-      arguments='train|decode|data|serve' words='
+      arguments='train|decode|data|serve|gpu' words='
         config=@config
         connections=
         data=@folder
@@ -57,7 +57,11 @@ _t2t_words() {
         input=@file
         length=
         lines=
+        minutes=
+        part=@file
+        parts=
         requests=
+        results=@file
         rounds=
         rows=
         run=@folder

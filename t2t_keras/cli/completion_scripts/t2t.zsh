@@ -253,7 +253,11 @@ _t2t() {
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
         '--lines=[decode: maximum number of lines of --input]:lines: ' \
+        '--minutes=[gpu: time limit of all parts together]:minutes: ' \
+        '--part=[gpu: PART:FILE, measured in this process]:part:_files' \
+        '--parts=[gpu: parts to measure, such as digits,base,searches]:parts: ' \
         '--requests=[serve: total number of requests]:requests: ' \
+        '--results=[gpu: JSON file to which the rows are written]:results:_files' \
         '--rounds=[train, decode, data: timed calls of each measurement; medians are printed]:rounds: ' \
         '--rows=[train: sentence pairs per batch]:rows: ' \
         '--run=[decode: run that translates --input]:run:_files -/' \
@@ -261,7 +265,7 @@ _t2t() {
         '--texts=[serve: file with one text per line; the first 100 are sent]:texts:_files' \
         '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '--url=[serve: address of the model, http://HOST:PORT/v1/models/NAME]:url: ' \
-        '*:argument:(train decode data serve)' ;;
+        '*:argument:(train decode data serve gpu)' ;;
     t2t-compare)
       _arguments $common \
         '--baseline=[Run with whose row the others are compared]:baseline:_files -/' \

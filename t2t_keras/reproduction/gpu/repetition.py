@@ -1,0 +1,88 @@
+"""Whether training repeats bit for bit: twice, on a strategy, after a kill."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from t2t_keras.reproduction.gpu.accelerator import NotPossible, Row, accelerators, on_jax
+from t2t_keras.reproduction.gpu.digits import padded_batch
+
+STEPS = 10
+KILLED_RUN = {"steps": 40, "checkpoint_every": 10, "evaluate_every": 40}
+
+
+def require_tensorflow(subject):
+    if on_jax():
+        raise NotPossible(f"{subject} needs TensorFlow")
+
+
+def repeats(size):
+    """Trains twice from the same seed."""
+    yield from compared("trained twice", trained(size), trained(size))
+
+
+def replicas(size):
+    """Trains with MirroredStrategy on one device, and on all of them if there are several."""
+    require_tensorflow("MirroredStrategy")
+    from t2t_keras.training.hardware.machines import mirrored_strategy
+
+    kind, plain = "GPU" if accelerators() else "CPU", trained(size)
+    with mirrored_strategy(devices=[f"{kind}:0"]).scope():
+        yield from compared("one replica and none", plain, trained(size))
+    count = len(accelerators())
+    if count < 2:
+        yield Row("several replicas", f"not measured: {count} GPUs")
+        return
+    with mirrored_strategy().scope():
+        yield from compared(f"{count} replicas and none", plain, trained(size))
+
+
+def killed(size):
+    """Runs t2t-train to the end, and again with a kill (SIGKILL) and the same command."""
+    require_tensorflow("resuming")
+    from t2t_keras.runs import Run
+
+    with tempfile.TemporaryDirectory() as folder:
+        whole, resumed = Path(folder, "whole"), Path(folder, "resumed")
+        train(whole).communicate()
+        with train(resumed) as process:
+            while process.poll() is None and not list(resumed.glob("checkpoints/*")):
+                time.sleep(0.05)
+            process.kill()
+        yield Row("killed after step", max(Run(resumed).checkpoints.steps(), default=0))
+        train(resumed).communicate()
+        states = [Run(each).loaded("newest").get_weights() for each in (whole, resumed)]
+        yield from compared("killed and resumed", *states)
+
+
+def train(run):
+    """Starts a short t2t-train in a process."""
+    command = [sys.executable, "-m", "t2t_keras.cli", "train", f"--run={run}", "--noexport"]
+    command += ["--config=quickstart", "--config.data.toy_pairs=1000"]
+    command += [f"--config.training.{name}={value}" for name, value in KILLED_RUN.items()]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def trained(size):
+    """Trains some steps from a seed, with dropout, and returns the weights."""
+    experiment = size.experiment("base")
+    experiment.training.precision = "mixed_bfloat16"
+    keras.utils.set_random_seed(1)
+    model = experiment.compiled_model()
+    batch = padded_batch(experiment.model.vocab_size, 8 * size.digit_rows, size.length)
+    for _ in range(STEPS):
+        model.train_on_batch(*batch)
+    return model.get_weights()
+
+
+def compared(name, first, second):
+    """Yields how many arrays are equal to the bit, and the largest difference."""
+    equal = sum(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    worst = max(float(np.max(np.abs(a - b))) for a, b in zip(first, second, strict=True))
+    yield Row(f"{name}: weights equal to the bit", f"{equal} of {len(first)}")
+    yield Row(f"{name}: largest difference", worst)
