@@ -8,6 +8,7 @@ from support.models import reference
 from support.models.helpers import disturbed
 from support.processes.in_process import ended
 
+from pipelines.atomic_files import read_json
 from t2t_keras.reproduction.gpu import parts, repetition, training_speed
 from t2t_keras.reproduction.gpu.accelerator import NotPossible, Row, accelerators
 from t2t_keras.reproduction.gpu.digits import padded_batch
@@ -136,4 +137,6 @@ def test_the_command_says_what_a_cpu_cannot_show(tmp_path):
     result = ended("benchmark", "gpu", "--parts=hardware,first_call", f"--results={report}")
     assert result.returncode == 0, result.stderr
     assert "no GPU; " in result.stdout and "not measured: there is no GPU" in result.stdout
-    assert [part["part"] for part in json.loads(report.read_text())] == ["hardware", "first_call"]
+    results = read_json(report)
+    assert results["hardware"]["rows"][0]["name"] == "backend"
+    assert results["first_call"]["missing"] == "there is no GPU"

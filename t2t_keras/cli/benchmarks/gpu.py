@@ -1,9 +1,8 @@
 """Measures in one command what a GPU must show; on CPUs, the same at a tiny size."""
 
-import json
-
 from absl import flags
 
+from pipelines.atomic_files import write_json
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.shared_flags import define_list
 
@@ -26,14 +25,17 @@ def measure():
 
     if PART.value:
         name, _, path = PART.value.partition(":")
+        check_choice("--part", name, parts.PARTS)
         return parts.write_rows(name, path)
     names = PARTS.value or list(parts.PARTS)
     for name in names:
         check_choice("--parts", name, parts.PARTS)
-    results = []
+    results = {}
+    if RESULTS.value:
+        write_json(RESULTS.value, results)  # an error about the file comes before the measurement
     for result in parts.run_parts(names, parts.in_own_process, MINUTES.value):
-        results.append(result | {"rows": [row._asdict() for row in result["rows"]]})
+        rows = [row._asdict() for row in result["rows"]]
+        results[result["part"]] = result | {"rows": rows}
         print(parts.text_of(result), flush=True)
         if RESULTS.value:
-            with open(RESULTS.value, "w", encoding="utf-8") as file:
-                json.dump(results, file, indent=1)
+            write_json(RESULTS.value, results)

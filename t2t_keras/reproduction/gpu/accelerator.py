@@ -53,8 +53,8 @@ def require_accelerator():
 
 def peak():
     """Returns the published peak of the accelerator in bfloat16, or None if it is not known."""
-    names = [*accelerators(), ""]
-    return next((rate for kind, rate in PEAKS.items() if kind in names[0]), None)
+    words = {*accelerators()[0].replace("-", " ").split()} if accelerators() else set()
+    return next((rate for kind, rate in PEAKS.items() if words.issuperset(kind.split())), None)
 
 
 def memory_rows():
