@@ -77,8 +77,9 @@ def jax_search(model, beam):
 
 def saved_search(model, beam):
     """Returns the search of a SavedModel that takes ids, as `SavedModelEngine` calls it."""
+    import tensorflow as tf
+
     from t2t_keras.export.id_signatures import id_signatures
-    from t2t_keras.export.loading import load
     from t2t_keras.export.saved_model import write
     from t2t_keras.export.signature_names import Ids
     from t2t_keras.training.hardware.devices import choose_xla
@@ -87,7 +88,7 @@ def saved_search(model, beam):
     with tempfile.TemporaryDirectory() as folder:
         signatures = id_signatures(model, config, lambda function: function)
         write(folder, {name: signatures[name] for name in (Ids.SEARCH, Ids.SMALL)})
-        loaded = load(folder)
+        loaded = tf.saved_model.load(folder)
 
     def call(source):
         name = Ids.SMALL if len(source) == 1 and choose_xla("auto") else Ids.SEARCH
