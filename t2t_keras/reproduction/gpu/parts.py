@@ -98,21 +98,13 @@ def run_parts(names, command, minutes):
     """
     end = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder:
-        environment = os.environ | {"XDG_CACHE_HOME": folder}
+        environment = os.environ | {"XDG_CACHE_HOME": folder, "TMPDIR": folder}
         for name in names:
-            start, path = time.monotonic(), Path(folder, f"{name}.jsonl")
-            missing = None
+            start, path, missing = time.monotonic(), Path(folder, f"{name}.jsonl"), None
+            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+            options = {"env": environment, "timeout": max(0.001, end - start), "errors": "replace"}
             try:
-                subprocess.run(
-                    command(name, path),
-                    env=environment,
-                    timeout=max(0.001, end - start),
-                    check=True,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    errors="replace",
-                )
+                subprocess.run(command(name, path), check=True, **streams, **options)
             except subprocess.TimeoutExpired:
                 missing = f"the {minutes:g} minutes are over"
             except subprocess.CalledProcessError as error:
