@@ -8,7 +8,7 @@ import numpy as np
 from t2t_keras.importing.ids import ABSENT
 from t2t_keras.importing.imported import Imported
 from t2t_keras.importing.settings import same_in_both
-from t2t_keras.importing.tensors import Tensor, zeros
+from t2t_keras.importing.tensors import Tensor
 from t2t_keras.transformer_config import TransformerConfig
 
 STACKS = ("encoder", "decoder")
@@ -129,18 +129,18 @@ class Converter:
             tensor = self.tensors.take(kernel, width, units)
         self.weights[f"{path}/kernel"] = tensor
         if bias:
-            self.weights[f"{path}/bias"] = self.vector(offset, tensor.shape[1], zeros)
+            self.weights[f"{path}/bias"] = self.vector(offset, tensor.shape[1], np.zeros)
         return tensor.shape[1]
 
     def norm(self, path, name, **names):
         names["place"] = self.place
         gamma, beta = (name.format(part=part, **names) for part in self.names.norm)
-        self.weights[f"{path}/gamma"] = self.vector(gamma, self.d_model, ones)
-        self.weights[f"{path}/beta"] = self.vector(beta, self.d_model, zeros)
+        self.weights[f"{path}/gamma"] = self.vector(gamma, self.d_model, np.ones)
+        self.weights[f"{path}/beta"] = self.vector(beta, self.d_model, np.zeros)
 
     def vector(self, name, size, default):
         if self.optional and name not in self.tensors:
-            return default(size)
+            return Tensor([size], lambda: default(size, "float32"))
         return self.tensors.take(name, size)
 
     def embeddings(self, matrices, texts, bias=None, start=None, source_start=None):
@@ -200,7 +200,3 @@ class Converter:
         self.tensors.check_all_used()
         config = TransformerConfig(**self.settings | settings)
         return Imported(system, config, self.weights, *self.texts, search, notes=list(notes))
-
-
-def ones(size):
-    return Tensor([size], lambda: np.ones(size, "float32"))

@@ -59,11 +59,6 @@ class Tensor:
         return [self.rows(i * rows, i * rows + rows) for i in range(parts)]
 
 
-def zeros(*shape):
-    """Returns a tensor of zeros, for example the bias of a layer without a bias."""
-    return Tensor(shape, lambda: np.zeros(shape, "float32"))
-
-
 def concatenated(tensors):
     """Concatenates tensors along the first axis."""
     rows = sum(tensor.shape[0] for tensor in tensors)

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 
-from t2t_keras.importing.files.safetensors_file import MOST_AXES, item_size, read_array
+from t2t_keras.importing.files.safetensors_file import MOST_AXES, read_array, stored_type
 from t2t_keras.importing.files.whole_file import reading
 from t2t_keras.importing.tensors import Tensor
 
@@ -63,7 +63,7 @@ class CTranslate2File:
                 dtype, size = OLD_TYPES.get(kind), kind * count
             offset = self.file.tell()
             is_whole = dtype and len(shape) <= MOST_AXES and (len(shape) < 2 or 0 not in shape)
-            if not is_whole or size != math.prod(shape) * item_size(dtype):
+            if not is_whole or size != math.prod(shape) * stored_type(dtype).itemsize:
                 raise ValueError(f"{name} has {size:,} bytes, type {kind} and shape {shape}")
             if offset + size > self.size or name in variables:
                 raise ValueError(f"{name} ends after the file, or occurs twice")

@@ -37,7 +37,7 @@ def read_safetensors(path):
             dtype, whole = TYPES[dtype], are_sizes([*shape, begin, end]) and len(shape) <= MOST_AXES
             if (
                 not whole
-                or math.prod(shape) * item_size(dtype) != end - begin
+                or math.prod(shape) * stored_type(dtype).itemsize != end - begin
                 or (offset + end - begin > size)
             ):
                 raise ValueError(f"{name} has the shape {shape!s:.80} in {dtype} and other bytes")
@@ -49,10 +49,6 @@ def read_safetensors(path):
 def stored_type(dtype):
     """Returns the little-endian NumPy type in which a file has the numbers of a type."""
     return np.dtype("uint16" if dtype == "bfloat16" else dtype).newbyteorder("<")
-
-
-def item_size(dtype):
-    return stored_type(dtype).itemsize
 
 
 def read_array(path, dtype, shape, offset):
