@@ -25,7 +25,41 @@ LINK = re.compile(rb"([0-9]{1,9})-([0-9]{1,9})")
 
 
 @dataclasses.dataclass(frozen=True)
-class Number:
+class Numbers:
+    """A list of numbers, separated by spaces; in a batch float32 `[rows, longest]`, then zeros."""
+
+    missing = ()
+    dtype = "float32"
+
+    def values(self, line, pair):
+        """Returns the values in a line as a list of numbers. Raises `ValueError` if it is wrong.
+
+        Args:
+            line: the line, in bytes.
+            pair: source and target, in bytes.
+        """
+        return floats_in(line)
+
+    def encode(self, lines, tokenizer):
+        """Returns an array of values for each line."""
+        return [np.array(self.values(line, None), self.dtype) for line in lines]
+
+    def batch(self, rows, words):
+        """Returns the array of a batch.
+
+        Args:
+            rows: the values of each row, `[rows, longest]`, padded with NaN.
+            words: function of a side that returns the index of the word of each of its positions,
+                `[rows, width]`, which is -1 where there is no word.
+        """
+        # A power of two, because XLA compiles a step anew for each width.
+        width = max(1, 1 << max(rows.shape[1] - 1, 0).bit_length())
+        rows = np.pad(rows, [(0, 0), (0, width - rows.shape[1])])
+        return np.nan_to_num(rows).astype(self.dtype)
+
+
+@dataclasses.dataclass(frozen=True)
+class Number(Numbers):
     """One number for each pair; in a batch float32 `[rows]`.
 
     Args:
@@ -38,51 +72,19 @@ class Number:
     at_least: float = -math.inf
 
     def values(self, line, pair):
-        """Returns the values in a line as a list of numbers. Raises `ValueError` if it is wrong.
-
-        Args:
-            line: the line, in bytes.
-            pair: source and target, in bytes.
-        """
         numbers = floats_in(line)
         if len(numbers) != 1 or numbers[0] < self.at_least:
             least = f" of at least {self.at_least:g}" if self.at_least > -math.inf else ""
             raise ValueError(f"must be one number{least}")
         return numbers
 
-    def encode(self, lines, tokenizer):
-        """Returns an array of values for each line."""
-        return [np.array(self.values(line, None), "float32") for line in lines]
-
     def batch(self, rows, words):
-        """Returns the array of a batch.
-
-        Args:
-            rows: the values of each row, `[rows, longest]`, padded with NaN.
-            words: function of a side that returns the index of the word of each of its positions,
-                `[rows, width]`, which is -1 where there is no word.
-        """
         numbers = rows[:, 0] if rows.shape[1] else np.full(len(rows), np.nan)
-        return np.where(np.isnan(numbers), self.missing or 0, numbers).astype("float32")
+        return np.where(np.isnan(numbers), self.missing or 0, numbers).astype(self.dtype)
 
 
 @dataclasses.dataclass(frozen=True)
-class Numbers:
-    """A list of numbers, separated by spaces; in a batch float32 `[rows, longest]`, then zeros."""
-
-    missing = ()
-
-    def values(self, line, pair):
-        return floats_in(line)
-
-    encode = Number.encode
-
-    def batch(self, rows, words):
-        return np.nan_to_num(widened(rows, np.nan)).astype("float32")
-
-
-@dataclasses.dataclass(frozen=True)
-class Text:
+class Text(Numbers):
     """A text; in a batch its ids as int32 `[rows, longest]`, without an end token, then zeros.
 
     Args:
@@ -90,7 +92,7 @@ class Text:
     """
 
     side: str = "source"
-    missing = ()
+    dtype = "int32"
 
     def values(self, line, pair):
         try:
@@ -102,12 +104,9 @@ class Text:
     def encode(self, lines, tokenizer):
         return getattr(tokenizer, self.side).encode([line.decode() for line in lines])
 
-    def batch(self, rows, words):
-        return np.nan_to_num(widened(rows, np.nan)).astype("int32")
-
 
 @dataclasses.dataclass(frozen=True)
-class Alignments:
+class Alignments(Numbers):
     """Links of words, such as `0-0 1-2`, in a batch uint8 `[rows, width, width]`.
 
     The indices count the words of source and target, which spaces separate, from 0, as fast_align
@@ -115,7 +114,7 @@ class Alignments:
     the word of source position i. Position j is where the model predicts that piece.
     """
 
-    missing = ()
+    dtype = "int32"
 
     def values(self, line, pair):
         links = []
@@ -131,9 +130,6 @@ class Alignments:
                     f"links word {last} of the {side}, which has {count} words, counted from 0"
                 )
         return links
-
-    def encode(self, lines, tokenizer):
-        return [np.array(self.values(line, None), "int32") for line in lines]
 
     def batch(self, rows, words):
         links = np.nan_to_num(rows, nan=-1).astype(int).reshape(len(rows), -1, 2)
@@ -177,11 +173,10 @@ class ColumnedPairs:
         self.files = getattr(source, "files", [])
 
     def __iter__(self):
-        missing = object()
-        rows = itertools.zip_longest(self.source, *self.lines.values(), fillvalue=missing)
+        rows = itertools.zip_longest(self.source, *self.lines.values())
         for number, (pair, *lines) in enumerate(rows, start=1):
             for (name, files), line in zip(self.lines.items(), lines, strict=True):
-                if missing in (pair, line):
+                if None in (pair, line):
                     values, pairs = (sum(1 for _ in each) for each in (files, self.source))
                     raise SourceError(
                         f"Line n of {files} is about pair n, so there must be a line for each "
@@ -214,9 +209,3 @@ def floats_in(line):
     if not all(abs(number) <= LARGEST for number in numbers):
         raise ValueError(f"must have nothing but numbers, up to {LARGEST:.1e}")
     return numbers
-
-
-def widened(rows, padding):
-    """Pads rows to a power of two, because XLA compiles a step anew for each width."""
-    width = max(1, 1 << max(rows.shape[1] - 1, 0).bit_length())
-    return np.pad(rows, [(0, 0), (0, width - rows.shape[1])], constant_values=padding)

@@ -169,9 +169,8 @@ class ScoredPairs:
             self.min_score = sorted(values, reverse=True)[kept - 1] if kept else math.inf
 
     def __iter__(self):
-        missing = object()
-        for pair, score in itertools.zip_longest(self.source, self.scores(), fillvalue=missing):
-            if pair is missing or score is missing:
+        for pair, score in itertools.zip_longest(self.source, self.scores()):
+            if None in (pair, score):
                 scores, pairs = (sum(1 for _ in each) for each in (self.lines, self.source))
                 raise SourceError(
                     f"There must be a score for each pair: line n of {self.lines} is about pair n. "
