@@ -8,6 +8,12 @@ from t2t_keras.reproduction.child_process import call_in_child
 from t2t_keras.reproduction.timing import median_seconds
 
 SHORT = 16  # positions in the warm-up call
+# {measure: (title with unit, factor of that unit)}
+MEASURES = {
+    "forward": ("forward, ms", 1e3),
+    "training": ("forward and backward, ms", 1e3),
+    "memory": ("memory, forward and backward, MB", 1e-6),
+}
 MEMORY = {
     "tensorflow": "the peak of TensorFlow's allocator during a forward and backward call, without "
     "weights and input",

@@ -17,7 +17,7 @@ from pipelines.progress import Progress
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.attention import head_widths
 from t2t_keras.reproduction.child_process import call_in_child
-from t2t_keras.reproduction.layer_cost import MEMORY, costs
+from t2t_keras.reproduction.layer_cost import MEASURES, MEMORY, costs
 from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import circumstances, number, this_machine, write_table
 from t2t_keras.visualization.panels import Panel, draw_panels
@@ -26,11 +26,6 @@ FITTED_FROM = 1024  # minimum n in a fit; fixed overhead dominates at shorter le
 NONE = "–"  # cell of an exponent that is not fitted
 NOT_FITTED = f"a fit needs two lengths of at least {FITTED_FROM:,}"
 SETTINGS = ("d_model", "heads", "neighbourhood", "kernel", "rounds", "lengths")  # of the plan
-MEASURES = {
-    "forward": ("forward", "ms", 1e3),
-    "training": ("forward and backward", "ms", 1e3),
-    "memory": ("memory, forward and backward", "MB", 1e-6),
-}
 
 
 class PaperRow(NamedTuple):
@@ -111,12 +106,12 @@ def fit(by_length, measure):
 def rows_of(table):
     """Returns the rows of the table, one for each measure and layer."""
     rows = []
-    for measure, (title, unit, scale) in MEASURES.items():
+    for measure, (title, scale) in MEASURES.items():
         for name, by_length in table.items():
             fitted = fit(by_length, measure)
             rows.append(
                 {
-                    "measured": f"{title}, {unit}",
+                    "measured": title,
                     "layer": name,
                     "cost": PAPER[name].cost,
                     **{
@@ -159,7 +154,7 @@ def notes(plan, machine, rows):
 
 def draw(path, table):
     panels = []
-    for measure, (title, unit, scale) in MEASURES.items():
+    for measure, (title, scale) in MEASURES.items():
         lines, fits = {}, {}
         for layer, by_length in table.items():
             name = f"{layer}, {PAPER[layer].cost}"
@@ -168,6 +163,6 @@ def draw(path, table):
                 fits[name] = fitted[0], scale * fitted[1]
         note = "at the end of each line, its exponent" if fits else f"no exponents: {NOT_FITTED}"
         options = {"log_x": True, "log_y": True, "joined": False, "fits": fits}
-        panels.append(Panel(f"{title}, {unit}", lines, f"n; {note}", **options))
+        panels.append(Panel(title, lines, f"n; {note}", **options))
     with atomic_file(path) as file:
         draw_panels(file, panels)

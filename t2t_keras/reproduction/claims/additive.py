@@ -8,7 +8,7 @@ from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.reproduction.claims.finding import Finding
 from t2t_keras.reproduction.claims.toy_runs import last, scores
-from t2t_keras.reproduction.layer_cost import MEMORY, costs
+from t2t_keras.reproduction.layer_cost import MEASURES, MEMORY, costs
 from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
@@ -18,11 +18,6 @@ LENGTHS = (64, 128, 256, 512)  # n of the measured layer
 D_MODEL = 128  # d_model of the measured layer
 LAYER_HEADS = 4  # h of the measured layer
 ROUNDS = 5  # timed calls of the layer at each length
-MEASURES = {
-    "forward": ("forward, ms", 1e3),
-    "training": ("forward and backward, ms", 1e3),
-    "memory": ("memory, forward and backward, MB", 1e-6),
-}
 
 
 def finding(toy_runs):

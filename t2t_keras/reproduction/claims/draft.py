@@ -101,19 +101,12 @@ def measure(folder, _, student, steps, lines):
 
 
 def row(measured, plain):
-    if not measured["proposals"]:
-        return {"k": "0", "accepted": "", "tokens per step": "1.00", **speed(measured, plain)}
-    return {
-        "k": str(measured["proposals"]),
-        "accepted": f"{agreement(measured):.1%}",
-        "tokens per step": number(tokens_per_step(measured), ".2f"),
-        **speed(measured, plain),
-    }
-
-
-def speed(measured, plain):
+    proposals = measured["proposals"]
     ratio = plain["milliseconds"] / measured["milliseconds"]
     return {
+        "k": str(proposals),
+        "accepted": f"{agreement(measured):.1%}" if proposals else "",
+        "tokens per step": number(tokens_per_step(measured), ".2f") if proposals else "1.00",
         "ms per line": number(measured["milliseconds"], ".2f"),
         "speed": number(ratio, ".2f"),
         "equal lines": str(measured["equal"]),
