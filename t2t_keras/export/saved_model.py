@@ -18,17 +18,7 @@ from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
 from t2t_keras.quiet_loading import quiet_loading
 
 
-def save_text_model(
-    folder,
-    model,
-    config,
-    source,
-    target,
-    dtype="float32",
-    alignment=None,
-    trees=None,
-    follows=None,
-):
+def save_text_model(folder, model, config, source, target, dtype, alignment, trees, follows):
     """Writes a SavedModel with the signatures of `TextSignatures` and of `id_signatures`.
 
     Signatures for attention are left out if the model, which is in float32, has no attention, or no
@@ -50,7 +40,7 @@ def save_text_model(
     write(folder, endpoints | ids, source.tokenizer, target.tokenizer)
 
 
-def save_ids_model(folder, model, config, dtype="float32", trees=None):
+def save_ids_model(folder, model, config, dtype, trees):
     """Writes a SavedModel that takes ids, for servers without the operations of tensorflow_text.
 
     The signatures take `source` [batch, length]. Each row consists of the tokens, the end id (2)
