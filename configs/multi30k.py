@@ -27,12 +27,7 @@ def get_config(variant=""):
     check_choice("variant", variant, VARIANTS)
     experiment = Experiment(
         model=TransformerConfig(
-            vocab_size=8000,
-            num_layers=4,
-            d_model=128,
-            d_ff=512,
-            num_heads=4,
-            dropout=0.3,
+            vocab_size=8000, num_layers=4, d_model=128, d_ff=512, num_heads=4, dropout=0.3
         ),
         # With 12,500 tokens per batch, 50 epochs are 2,400 steps. Smaller batches learn faster.
         training=TrainingConfig(
