@@ -67,9 +67,7 @@ class TextSignatures(tf.Module):
     def translate_with_options(self, text, *options):
         """Returns `translations` and `scores` [batch, widest beam] of texts with their own options.
 
-        Args:
-            text: strings `[batch]`.
-            *options: the prefix and `ROW_OPTIONS`, each with one value per text or one for all.
+        The options are the prefix and `ROW_OPTIONS`, each with one value per text or one for all.
         """
         count, config = tf.shape(text)[0], self.config
         given = dict(zip(("prefix", *ROW_OPTIONS), options, strict=True))

@@ -22,19 +22,10 @@ class NotConvertible(ValueError):
 
 
 def save_litert(folder, model, beam, dtype="float32"):
-    """Writes the flatbuffer of a model to a folder.
+    """Writes the flatbuffer of a `SequenceModel` in float32; returns its layout, see `layout_of`.
 
-    Args:
-        folder: path of the folder.
-        model: a `SequenceModel` in float32.
-        beam: beam width of the search program. A program for greedy search is always added.
-        dtype: type of the stored weights, "float32" or "int8".
-
-    Returns:
-        The layout of the programs, see `layout_of`.
-
-    Raises:
-        ValueError: LiteRT cannot compute this model.
+    It has programs for greedy search and for the beam width. The weights are stored in `dtype`, one
+    of `LITERT_DTYPES`. If LiteRT cannot compute the model, raises `NotConvertible`.
     """
     write(folder / LITERT_MODEL, model, programs_of(model, beam), dtype)
     return layout_of(model, beam)
@@ -45,14 +36,7 @@ def save_portable(folder, model, config, dtype="float32"):
 
     Its signature "translate" takes `source`, ids `[sentences, length]` with the end id (2) and
     padding (0), and returns `tokens` `[sentences, n_best, length]` and `scores`
-    `[sentences, n_best]`, best first.
-
-    Args:
-        folder, model, dtype: see `save_litert`.
-        config: the `SearchConfig`.
-
-    Raises:
-        ValueError: see `save_litert`.
+    `[sentences, n_best]`, best first. For model and `dtype`, see `save_litert`.
     """
     write(folder / PORTABLE_MODEL, model, {"translate": portable_program(model, config)}, dtype)
 
