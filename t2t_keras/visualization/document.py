@@ -48,14 +48,10 @@ def section(title, *children):
 
 
 def table(names, rows, numbers=()):
-    """Returns a table.
+    """Returns a table with the column names, and rows of texts and elements.
 
-    Args:
-        names: names of the columns.
-        rows: lists of texts and elements.
-        numbers: indices of the columns with numbers, which are right-aligned.
+    `numbers` are the indices of the columns with numbers, which are right-aligned.
     """
-
     kinds = [{"class_": "number"} if i in numbers else {} for i in range(len(names))]
 
     def line(kind, row):
@@ -76,9 +72,7 @@ def bar(share):
 def picture(description, draw, *arguments):
     """Returns an image, with a description for screen readers.
 
-    Args:
-        description: the description.
-        draw: function of a binary file and the arguments that draws a PNG image.
+    `draw` is a function of a binary file and the arguments that draws a PNG image.
     """
     file = io.BytesIO()
     draw(file, *arguments)

@@ -22,13 +22,9 @@ LONGEST_WORD = 18  # characters; longer words are cut off
 
 
 def heat_maps(path, weights, queries, keys, title):
-    """Draws a heat map of each head, with a row for each query and a column for each key.
+    """Draws a PNG image of `weights`, `[heads, queries, keys]`, with a heat map of each head.
 
-    Args:
-        path: path of the PNG file.
-        weights: `[heads, queries, keys]`.
-        queries, keys: the words.
-        title: the title of the image.
+    It has a row for each query and a column for each key; `queries` and `keys` are their words.
     """
     heads, rows, columns = np.shape(weights)
     longer = max(rows, columns)

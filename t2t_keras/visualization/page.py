@@ -27,12 +27,7 @@ addEventListener("beforeprint", () => {
 
 
 def page(sub_layers, sentence, translation):
-    """Returns the HTML of the attention page, which contains all weights.
-
-    Args:
-        sub_layers: a list of `Heads`.
-        sentence, translation: texts that are shown at the top.
-    """
+    """Returns the HTML of the attention page, which contains all weights of a list of `Heads`."""
     data = {"sentence": sentence, "translation": translation, "kinds": {}}
     for heads in sub_layers:
         name = f"{heads.stack}-{heads.kind.removesuffix('_attention')}"

@@ -23,11 +23,7 @@ COLORS = {
 
 
 class Canvas:
-    """Axes whose units are inches, with the shapes of a diagram.
-
-    Args:
-        figure: a matplotlib figure.
-    """
+    """Axes of a matplotlib figure whose units are inches, with the shapes of a diagram."""
 
     def __init__(self, figure):
         self.figure, self.ax = figure, figure.add_axes((0, 0, 1, 1))
@@ -39,14 +35,9 @@ class Canvas:
         self.ax.set(xlim=(0, width), ylim=(0, height))
 
     def box(self, x, y, title, color, details="", width=BOX, copies=1):
-        """Draws a box whose bottom is centered at (x, y). Returns the y of its top.
+        """Draws boxes behind each other, with their bottom centered at (x, y); returns its top's y.
 
-        Args:
-            x, y: center of the bottom.
-            title, details: the texts inside; details are smaller.
-            color: key of `COLORS`.
-            width: width of the box.
-            copies: number of boxes behind each other.
+        `color` is a key of `COLORS`. The details are written smaller, below the title.
         """
         height = HIGH if details else LOW
         for copy in reversed(range(copies)):

@@ -42,12 +42,7 @@ SHARED = {
 
 
 def model_diagram(path, model):
-    """Draws a model as the paper's Figure 1, and its attention as Figure 2.
-
-    Args:
-        path: path of the PNG file.
-        model: a `Transformer`, with weights or without.
-    """
+    """Draws a model as the paper's Figure 1, and its attention as Figure 2, in a PNG file."""
     if not isinstance(model, Transformer):
         raise ValueError(
             "A diagram needs a Transformer, with an encoder and a decoder of blocks. Received: "
