@@ -74,13 +74,9 @@ def sentence_bleu(hypotheses, references):
 
 
 def scored(name, metric, hypotheses, references, samples=0):
-    """Returns the `Score` of a sacreBLEU metric.
+    """Returns the `Score` of a sacreBLEU metric; `name` is its displayed name.
 
-    Args:
-        name: displayed name.
-        metric: the metric.
-        hypotheses, references: lists of texts; for several references, see the module.
-        samples: number of bootstrap samples for the interval. If 0, there is no interval.
+    `samples` is the number of bootstrap samples for the interval. If 0, there is no interval.
     """
     check_lines(hypotheses, references)
     result = metric.corpus_score(
@@ -104,11 +100,7 @@ def paired_bleu(systems, references, samples=SAMPLES):
 def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     """Compares two systems on the same lines by paired bootstrap resampling.
 
-    Args:
-        hypotheses, others: lists of texts.
-        references: see the module.
-        samples: number of bootstrap samples.
-        settings: a `MetricSettings`. If None, BLEU and chrF.
+    Without a `MetricSettings`, the metrics are BLEU and chrF.
 
     Returns:
         The `Score`s of `hypotheses`, and those of `others`. All scores have an interval. The scores

@@ -50,8 +50,7 @@ class HeldOut:
     def translate(self, on_progress=lambda done, total: None):
         """Translates all sentences; returns `TranslationResults` with their BLEU.
 
-        Args:
-            on_progress: called with the numbers of sentences translated so far and in all.
+        `on_progress` is called with the numbers of sentences translated so far and in all.
         """
         total = len(self.sources)
         on_progress(0, total)  # the first batch may take long: its search is compiled

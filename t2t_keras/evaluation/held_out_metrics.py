@@ -6,11 +6,7 @@ Its metrics also appear as `loss`, `bleu` and so on, as they do for a single set
 
 
 def joined(sets):
-    """Merges the metrics of all sets into one dict.
-
-    Args:
-        sets: {name of the set: metrics}, with the main set first.
-    """
+    """Merges {name of the set: metrics}, with the main set first, into one dict."""
     main = next(iter(sets.values()))
     return main | {
         f"{name}/{metric}": value

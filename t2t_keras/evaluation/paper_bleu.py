@@ -15,10 +15,8 @@ from t2t_keras.evaluation.bleu import reference_lists, scored
 def paper_bleu(hypotheses, references, language="de"):
     """Returns the BLEU that multi-bleu computes after Moses tokenization and compound splitting.
 
-    Args:
-        hypotheses: list of texts.
-        references: list of texts, or a list of such lists: several references of each line.
-        language: language of the Moses rules for punctuation and abbreviations.
+    For the references, see `bleu.py`. `language` selects Moses' rules for punctuation and
+    abbreviations.
     """
     import sacremoses  # here, because the import takes almost a second and few runs need it
 
