@@ -18,12 +18,7 @@ LONGEST_TEXT = 2000  # characters of a text that is recorded
 
 
 def read(folder, source_begin=None, source_end=None):
-    """Reads a package and returns an `Imported`.
-
-    Args:
-        folder: path of the folder with metadata.json.
-        source_begin, source_end: see `ctranslate2.read`.
-    """
+    """Reads a package and returns an `Imported`; for the options, see `ctranslate2.read`."""
     if not (folder / "metadata.json").is_file():
         raise ValueError(f"{folder} has no metadata.json, which is part of an Argos package")
     metadata = read_json_file(folder / "metadata.json", {})

@@ -182,11 +182,9 @@ class HuggingFaceFolder:
         return Ids(len(pieces), padding, ABSENT, end, unknown)
 
     def search(self, ids, notes):
-        """Returns changes to the `SearchConfig`. log P is divided by length^alpha.
+        """Returns changes to the `SearchConfig`, and adds settings without a counterpart to notes.
 
-        Args:
-            ids: the target's `Ids`.
-            notes: a list to which unused settings are added.
+        log P is divided by length^alpha.
         """
         # Newer releases write search settings to generation_config.json.
         self.settings.values |= read_json_file(self.folder / "generation_config.json", {})

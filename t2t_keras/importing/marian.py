@@ -55,9 +55,7 @@ OUTPUTS = "decoder_ff_logit_out_Wt", "decoder_ff_logit_out_W"  # the second in e
 def read(folder, model=None):
     """Reads a folder with a model of Marian and returns an `Imported`.
 
-    Args:
-        folder: path of the folder.
-        model: path of the .npz file. None: the file that decoder.yml names, or the only one.
+    `model` is the .npz file's path. None: the file that decoder.yml names, or the only one.
     """
     return MarianFolder(folder, model).imported()
 

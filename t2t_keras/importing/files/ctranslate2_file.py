@@ -19,9 +19,6 @@ INT16_SCALE = 1000.0  # the default scale of int16 weights
 class CTranslate2File:
     """The contents of a model.bin.
 
-    Args:
-        path: path of the file.
-
     Attributes:
         version: version of the file.
         spec, revision: name and revision of the model's format.

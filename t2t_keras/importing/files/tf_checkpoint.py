@@ -17,10 +17,7 @@ OBJECTS = re.compile(r"^_CHECKPOINTABLE_|/\.OPTIMIZER_SLOT/|/\.ATTRIBUTES/(?!VAR
 def checkpoint_prefix(folder, pattern):
     """Returns the path of the folder's checkpoint without `.index`.
 
-    Args:
-        folder: path of the folder. If it has several checkpoints, its file `checkpoint` names
-            the one to use.
-        pattern: glob pattern for the names of index files.
+    If several index files match the pattern, the file `checkpoint` names the one to use.
     """
     found = {path.name.removesuffix(".index") for path in folder.glob(pattern)}
     if len(found) > 1 and (folder / "checkpoint").exists():
@@ -37,10 +34,7 @@ def checkpoint_prefix(folder, pattern):
 
 
 def read_checkpoint(prefix):
-    """Returns {name: `Tensor`} of a checkpoint of TensorFlow 1 or 2.
-
-    Args:
-        prefix: path of the checkpoint, without `.index`.
+    """Returns {name: `Tensor`} of a checkpoint of TensorFlow 1 or 2, see `checkpoint_prefix`.
 
     In checkpoints of TensorFlow 2, names are paths of objects, such as model/encoder/layer_norm.
     """
