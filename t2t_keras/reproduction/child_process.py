@@ -12,12 +12,7 @@ import keras
 def call_in_child(function, *arguments):
     """Calls a function in a child process and returns its result, or raises its exception.
 
-    Args:
-        function: a picklable function, which must be at the top level of a module.
-        *arguments: picklable arguments of the function.
-
-    Raises:
-        RuntimeError: if the process dies.
+    The function must be at the top level of a module. If the process dies, raises `RuntimeError`.
     """
     context = multiprocessing.get_context(start_method())
     with ProcessPoolExecutor(1, context, start_child) as child:

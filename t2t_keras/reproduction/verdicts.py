@@ -64,13 +64,9 @@ def word_of(ours, paper, p):
 
 
 def pooled_p(groups):
-    """Returns Student's test of two groups with the variance within all groups.
+    """Returns Student's test with the variance within all groups, {name: numbers}.
 
-    Args:
-        groups: {name: numbers}.
-
-    Returns:
-        A function from two groups to the two-sided p of "their means are the same".
+    The test is a function from two groups to the two-sided p of "their means are the same".
     """
     freedom = freedom_of(groups)
     squares = sum(statistics.variance(found) * (len(found) - 1) for found in groups.values())

@@ -9,17 +9,10 @@ DEV_LINES = 100  # lines for evaluation during training
 
 
 def encoded_chains(folder, recipe, longest, test_lengths):
-    """Writes lines for training, evaluation and testing, and encodes the training lines.
+    """Writes lines for training, evaluation and testing; returns the first two as `EncodedText`.
 
-    Args:
-        folder: folder of the text.
-        recipe: a `Recipe`. Its `data.toy_pairs` is the number of training lines.
-        longest: maximum length of training and evaluation lines; see `chained_lines`.
-        test_lengths: maximum length of each test line.
-
-    Returns:
-        An `EncodedText`, with the evaluation lines as its held-out text. The test lines are in
-        `pair_paths(folder, "test")`.
+    `longest` is the maximum length of these lines, see `chained_lines`, and `test_lengths` those of
+    the test lines, which are in `pair_paths(folder, "test")`.
     """
     lengths = random_lengths(recipe.experiment.data.toy_pairs, longest)
     sets = {
@@ -36,10 +29,7 @@ def chained_lines(lengths, split, seed=0):
     A line is a chain of as many sentences as fit into its length, but at least one sentence. The
     length counts words and punctuation marks, in the language with the longer line.
 
-    Args:
-        lengths: maximum length of each line.
-        split: "train" or "test"; see `pipelines.toy.grammar.sentences`.
-        seed: random seed for the sentences.
+    For `split` and `seed`, see `pipelines.toy.grammar.sentences`.
     """
     source, lines = sentences(split, seed), []
     waiting = next(source)
@@ -61,7 +51,7 @@ def size(pairs):
     )
 
 
-def random_lengths(count, longest, seed=0):
+def random_lengths(count, longest):
     """Returns random lengths, uniformly distributed from 1 to `longest`."""
-    choices = random.Random(seed)
+    choices = random.Random(0)
     return [choices.randint(1, longest) for _ in range(count)]

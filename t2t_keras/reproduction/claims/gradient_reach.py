@@ -12,25 +12,18 @@ from t2t_keras.transformer import Transformer
 QUERIES = 8  # positions i that are sampled from each line
 
 
-def gradients_over_distance(folder, step, lines, seed=0):
-    """Measures gradient norms in the encoder of a run, for each distance between positions.
+def gradients_over_distance(folder, step, lines):
+    """Measures gradient norms in the encoder of a run for `analysed`, on source lines.
 
     For each layer k, this function projects the output at position i onto a random vector, and
     differentiates the result with respect to the embedding at position j. The gradient's norm is
-    averaged over all pairs (i, j) with the same |i − j|. Call this function in a child process,
-    because it loads the model.
-
-    Args:
-        folder: folder of the run.
-        step: step of the checkpoint.
-        lines: list of source lines.
-        seed: random seed for the projections and the positions i.
+    averaged over all pairs (i, j) with the same |i − j|.
 
     Returns:
         A list with an entry for each k = 1, 2, …: the list of mean norms at distances 0, 1, ….
         The mean is NaN at distances that do not occur.
     """
-    run, random = Run(folder), np.random.default_rng(seed)
+    run, random = Run(folder), np.random.default_rng(0)
     model, tokenizer = run.loaded(str(step)), run.tokenizer().source
     sources = [np.array([[*ids, END]], "int32") for ids in tokenizer.encode(lines)]
     longest = max(source.shape[1] for source in sources)
@@ -71,11 +64,9 @@ def norms(gradient, length):
 
 
 def layer_outputs(model, source, tape):
-    """Encodes a source sentence.
+    """Returns the embedded source, watched by the tape, and a list with the output of each layer.
 
-    Returns:
-        The embedded source, watched by the tape, and a list with the output of each layer. All
-        have the shape `[1, length, width]`.
+    All have the shape `[1, length, width]`.
     """
     embedded, streams = [], []
 

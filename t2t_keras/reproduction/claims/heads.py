@@ -77,7 +77,10 @@ def panels(results):
     return [
         Panel(
             title,
-            {name: points(result, field) for name, result in results.items()},
+            {
+                name: side_by_side([head[field] for head in result["heads"]], HEADS[name])
+                for name, result in results.items()
+            },
             "encoder and decoder: self-attention; cross: cross-attention",
             joined=False,
             ticks={
@@ -87,12 +90,6 @@ def panels(results):
         )
         for field, title in TITLES.items()
     ]
-
-
-def points(result, field):
-    """Returns {x: `field`} for every head."""
-    heads = max(head["head"] for head in result["heads"]) + 1
-    return side_by_side([head[field] for head in result["heads"]], heads)
 
 
 def side_by_side(values, heads, width=WIDTH):

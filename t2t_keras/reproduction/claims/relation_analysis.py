@@ -37,13 +37,7 @@ DRAWN = [name for name, (_, far) in ROWS.items() if far == FAR]
 
 
 def analyse(folder, step):
-    """Measures the encoder heads of a run on held-out toy documents.
-
-    Call this function in a child process, because it loads the model.
-
-    Args:
-        folder: folder of the run.
-        step: step of the checkpoint.
+    """Measures the encoder heads of a run, for `analysed`, on held-out toy documents.
 
     Returns:
         A dict in JSON types: "rows" has the results of `measured` for each name in `ROWS`,
@@ -131,12 +125,8 @@ def chosen_cases(cases, half, kind, at_least=1):
 def measured(cases, untrained, heads, kind, at_least):
     """Returns the best head for a kind of relation, and the baselines.
 
-    Args:
-        cases: relations as by `cases_of`.
-        untrained: the same from a model with random weights.
-        heads: number of heads of a layer.
-        kind: kind of the relations.
-        at_least: minimum distance in words.
+    `cases` are as by `cases_of`, and `untrained` from a model with random weights; a layer has
+    `heads` heads. Relations are at least `at_least` words long.
 
     Returns:
         A dict in JSON types. "head" is (layer, head), both counted from 0; "share" is its mean
@@ -176,12 +166,6 @@ def by_distance(cases, kind, head, heads, fewest=8):
 
 def chosen_pronouns(run, weights, model, documents):
     """Returns how often the right German pronoun is more likely than those of other genders.
-
-    Args:
-        run: a `Run`.
-        weights: name of its weights.
-        model: its model.
-        documents: a list of `Document`s.
 
     Returns:
         {"cases": number of pronouns, "right": share of right ones, "without": {sub-layer: list with

@@ -116,7 +116,8 @@ def scores(run, form=".3f"):
 def analysed(run, name, function, key, *arguments):
     """Returns `function(folder, step, *arguments)` for a run; NAME.json stores the result.
 
-    `key` has everything that the result depends on except the run.
+    A child process calls the function, because it loads the model of the checkpoint. `key` has
+    everything that the result depends on except the run.
     """
     step = run.experiment().training.steps
     return once(
