@@ -46,14 +46,6 @@ from pipelines.preparation.report import (
 )
 from pipelines.progress import Progress
 from pipelines.text import cleaned_text
-from pipelines.text.cleaned_text import (
-    column_file,
-    facts_of,
-    lines_of,
-    parts_in,
-    sampled_lines,
-    write_part,
-)
 from pipelines.text.cleaning import Cleaning, judged, without_duplicates
 from pipelines.text.cleaning_rules import RULES
 from pipelines.tokenizers import load_tokenizer, save_tokenizer
@@ -75,7 +67,7 @@ class InThisProcess:
         with Progress("reading and cleaning", unit="pairs") as progress:
             for index, first in enumerate(verdicts):
                 part = itertools.chain([first], itertools.islice(verdicts, cleaned_text.PART - 1))
-                write_part(part, folder, index, kinds_of(source), progress)
+                cleaned_text.write_part(part, folder, index, kinds_of(source), progress)
 
     def encode(self, parts, encode_part):
         """Calls `encode_part` with each folder of a part and a `Progress`."""
@@ -156,12 +148,7 @@ def refuse_other_files(folder):
 def inputs_of(source, config, tokenizer, tag=None, languages=()):
     """Returns everything that the encoded data depends on, as a dictionary.
 
-    Args:
-        source: a source of pairs, see `sources.py`.
-        config: a `DataConfig`.
-        tokenizer: an existing tokenizer, or None if one is to be learned.
-        tag: tag before every source, or None.
-        languages: codes of the languages that the cleaning depends on, or ().
+    `languages` are those that the cleaning depends on, or (). For the others, see `prepare`.
     """
     cleaning = dataclasses.asdict(config.cleaning)
     if languages:
@@ -247,7 +234,7 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
         with atomic_folder(cleaned) as unfinished:
             steps.clean(source, unfinished, cleaning)
             write_json(unfinished / "origin.json", cleaned_from(origin))
-    counts, examples, first = facts_of(cleaned)
+    counts, examples, first = cleaned_text.facts_of(cleaned)
     if not counts["read"]:
         raise SourceError(f"There is no text in {', '.join(files_of(source)) or 'the source'}")
     if not counts["kept"]:
@@ -261,12 +248,12 @@ def finish(steps, source, folder, config, cleaning, tokenizer, origin):
         for stale in [folder / "vocabulary", *(folder / name for name in shards_in(folder))]:
             shutil.rmtree(stale, ignore_errors=True)
         if tokenizer is None:
-            texts = sampled_lines(cleaned, counts["kept"], config.vocabulary)
+            texts = cleaned_text.sampled_lines(cleaned, counts["kept"], config.vocabulary)
             tokenizer = learn(texts, config.vocabulary, cleaning.normalization, cleaned)
         with atomic_folder(folder / "vocabulary") as unfinished:
             save_tokenizer(tokenizer, unfinished)
         write_json(folder / "preparation.json", origin)
-    missing = [part for part in parts_in(cleaned) if not shard_of(part).exists()]
+    missing = [part for part in cleaned_text.parts_in(cleaned) if not shard_of(part).exists()]
     settings = {"tag": origin["tag"], "encodings": config.encodings}
     encode_one = functools.partial(encode_part, **settings, columns=kinds_of(source))
     steps.encode(missing, encode_one)
@@ -291,11 +278,11 @@ def encode_part(part, progress=None, *, tag, encodings, columns):
     `columns` are {name: kind}.
     """
     tokenizer = tagged(load_tokenizer(part.parent.parent / "vocabulary"), tag)
-    texts = [lines_of(part / side) for side in SIDES]
+    texts = [cleaned_text.lines_of(part / side) for side in SIDES]
     index = int(part.name.removeprefix("part-"))
     shard = encode(texts, tokenizer, encodings, index, progress)
     for name, kind in columns.items():
-        lines = (part / column_file(name)).read_bytes().split(b"\n")[:-1]
+        lines = (part / cleaned_text.column_file(name)).read_bytes().split(b"\n")[:-1]
         shard.columns[name] = ragged(kind.encode(lines, tokenizer))
     shard.write(shard_of(part))
 

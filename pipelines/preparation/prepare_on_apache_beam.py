@@ -12,7 +12,6 @@ import apache_beam as beam
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from pipelines.text import cleaned_text
-from pipelines.text.cleaned_text import write_part
 from pipelines.text.cleaning import fingerprint, judged
 
 
@@ -56,7 +55,7 @@ class OnApacheBeam:
             first = set(group["first"])
             found = verdicts(index, *group["chunk"])
             kept = (each.unless(at not in first) for at, each in found)
-            write_part(kept, folder, index, columns)
+            cleaned_text.write_part(kept, folder, index, columns)
 
         with beam.Pipeline(options=self.options) as pipeline:
             indexed = pipeline | beam.Create(list(enumerate(chunks))) | beam.Reshuffle()

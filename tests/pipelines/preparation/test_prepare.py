@@ -200,7 +200,7 @@ def interrupt(monkeypatch, owner, name, after):
 @pytest.mark.parametrize(
     ("owner", "name", "after"),
     [
-        (preparation, "write_part", 2),
+        (preparation.cleaned_text, "write_part", 2),
         (preparation, "learn", 0),
         (Shard, "write", 2),
         (preparation, "report_text", 0),
