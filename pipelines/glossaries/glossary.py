@@ -54,11 +54,8 @@ class Glossary:
     def read(cls, path, normalization=None, languages=None):
         """Reads a glossary from a file: TSV, CSV or TBX; see `glossary_files.py`.
 
-        Args:
-            path: path of the file.
-            normalization: see the class.
-            languages: codes of the source and the target language, which select the terms in a
-                file with several languages. None: not known.
+        `languages` are the codes of the source and the target language, which select the terms in a
+        file with several languages. None: not known.
         """
         with opened(path) as file:
             return cls.parse(file.read(LONGEST + 1), path, normalization, languages)

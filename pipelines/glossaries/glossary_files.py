@@ -98,14 +98,9 @@ def rows_of(text, delimiter):
 
 
 def columns_named(row, languages):
-    """Returns the columns of the source and target phrases that a header names.
+    """Returns the columns of the source and target phrases that a header, a row of cells, names.
 
-    Args:
-        row: cells of the first row.
-        languages: see `entries_in`.
-
-    Returns:
-        () if the row has two cells and is no header, and None if it does not name the columns.
+    Returns () if the row has two cells and is no header, and None if it does not name the columns.
     """
     names = [cell.strip().casefold() for cell in row]
     sides = [re.sub("[ _](term|phrase|text)$", "", name) for name in names]

@@ -22,12 +22,7 @@ LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 class LineError(ValueError):
-    """An error in a line of a file.
-
-    Args:
-        line: number of the line.
-        message: message of the error.
-    """
+    """An error in the line of a file that has the number `line`."""
 
     def __init__(self, line, message):
         super().__init__(message)
@@ -37,9 +32,7 @@ class LineError(ValueError):
 def entries_in_tbx(contents, languages):
     """Yields (None, source term, target term) of a termbase; None is for an unknown line.
 
-    Args:
-        contents: bytes of the file.
-        languages: see `glossary_files.entries_in`.
+    For the arguments, see `glossary_files.entries_in`.
     """
     if languages is None:
         raise ValueError(

@@ -17,11 +17,7 @@ NOT_TEXT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff
 
 
 class LanguageDetector:
-    """Tells which of a few languages texts are in.
-
-    Args:
-        codes: codes of the languages. Those that CLD2 does not know are never detected.
-    """
+    """Tells which of a few languages texts are in. It never detects languages unknown to CLD2."""
 
     def __init__(self, codes):
         self.cld2 = import_cld2()
@@ -32,10 +28,7 @@ class LanguageDetector:
         """Returns (code, percentage of the text) for the languages of a text, likeliest first.
 
         CLD2 is told each of the languages in turn, because it is unsure of short texts otherwise.
-
-        Args:
-            text: the text.
-            is_html: whether its tags are skipped.
+        With `is_html`, tags are skipped.
         """
         text, found = NOT_TEXT.sub(" ", text[:LONGEST]), {}
         for code, own in self.codes.items():
@@ -52,11 +45,7 @@ class LanguageDetector:
 
 
 class LanguageIdentifier:
-    """Tells whether texts are in their expected language. Can be pickled.
-
-    Args:
-        language: code of the expected language, such as "de".
-    """
+    """Tells whether texts are in their expected language, such as "de". Can be pickled."""
 
     def __init__(self, language):
         self.hint = cld2_code(language)

@@ -74,9 +74,7 @@ def language_name(code):
 def best_match(codes, code):
     """Returns the index of the code that is equal, or else of the same language. None: no code.
 
-    Args:
-        codes: codes, or None for something else.
-        code: the code to find.
+    An element of `codes` is None if it stands for something else.
     """
     for form in (normalized, lambda each: normalized(each).partition("-")[0]):
         found = [each and form(each) for each in codes]

@@ -58,11 +58,7 @@ class OpenElement(NamedTuple):
 
 
 class OpenElements:
-    """The open elements, the innermost last.
-
-    Args:
-        markup: "html" or "xml". In XML, every element has an end tag.
-    """
+    """The open elements of "html" or "xml", where every element has an end tag; innermost last."""
 
     def __init__(self, markup):
         self.is_html, self.stack = markup == "html", []

@@ -34,11 +34,7 @@ TOKENIZERS = {
 
 
 class SeparateTokenizers:
-    """A tokenizer for each language. Both apply the same normalization.
-
-    Args:
-        source, target: tokenizers.
-    """
+    """A tokenizer for each language. Both apply the same normalization."""
 
     def __init__(self, source, target):
         self.source, self.target = source, target

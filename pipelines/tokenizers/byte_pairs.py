@@ -12,12 +12,7 @@ FEW = 32
 
 
 class BytePairTokenizer(Tokenizer):
-    """A byte-pair tokenizer.
-
-    Args:
-        model: a serialized SentencePiece model, as bytes.
-        normalization: the `Normalization` of every text.
-    """
+    """A byte-pair tokenizer, whose `model` is a serialized SentencePiece model."""
 
     kind = "bpe"
 

@@ -30,8 +30,7 @@ def normalize(texts, normalization):
 class GraphTokenizer(tf.Module):
     """Base class: a subclass has `ids_of(texts)`, which converts normalized strings to ragged ids.
 
-    Args:
-        tokenizer: the tokenizer in Python.
+    `tokenizer` is the tokenizer in Python.
     """
 
     def __init__(self, tokenizer):
@@ -68,11 +67,7 @@ class GraphTokenizer(tf.Module):
         return tf.strings.reduce_join(pieces, axis=-1)
 
     def leads(self, ids):
-        """Returns the number of ids before the text in each row; see `Tokenizer.lead`.
-
-        Args:
-            ids: ragged int32 `[batch, (length)]`, as `tokenize` returns them.
-        """
+        """Returns how many of the ids from `tokenize` precede the text; see `Tokenizer.lead`."""
         first, second = (ids[:, self.begin + i : self.begin + i + 1] for i in range(2))
         spaced = any_of(self.is_space, first) & any_of(self.is_code, second)
         codes = tf.where(any_of(self.is_code, first), 1, tf.where(spaced, 2, 0))

@@ -23,11 +23,9 @@ ERROR = 2  # the lowest level of SentencePiece's log messages to show
 
 
 def normalizing(model, normalization):
-    """Returns a serialized SentencePiece model that normalizes text like `normalization`.
+    """Returns a serialized SentencePiece model that normalizes text like a `Normalization`.
 
-    Args:
-        model: a serialized SentencePiece model that does not rewrite text.
-        normalization: a `Normalization`.
+    `model` is a serialized model that does not rewrite text.
     """
     # Concatenated messages of Protocol Buffers are merged: later fields replace earlier ones.
     merged = model + normalizer(normalization) + WITHOUT_PATH

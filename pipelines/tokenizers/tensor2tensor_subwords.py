@@ -20,11 +20,7 @@ UNDEFINED = "\u3013"  # replaces a number that is not the code of a character
 
 
 class SubwordTokenizer(LongestFirst):
-    """A tokenizer with the vocabulary of a SubwordTextEncoder.
-
-    Args:
-        vocabulary, normalization: see `ListedTokenizer`. Unused ids have empty pieces.
-    """
+    """A tokenizer with the vocabulary of a SubwordTextEncoder. Unused ids have empty pieces."""
 
     kind, unknown, undefined = "subwords", f"{UNKNOWN_SURFACE}_", UNDEFINED
 

@@ -77,9 +77,6 @@ class Tokenizer:
         """Returns the number of ids before the text of a source: tag, begin id and language code.
 
         If the source is divided into parts, these ids apply to all parts.
-
-        Args:
-            ids: ids of a source, which may be empty.
         """
         count = min(len(self.start) + self.begin, len(ids))
         if self.codes:
@@ -97,10 +94,7 @@ class Tokenizer:
     def ends_phrase(self, ids=None):
         """Returns booleans: whether the piece of each id ends the word of the preceding piece.
 
-        A byte piece does not, because it may continue a letter.
-
-        Args:
-            ids: ids. None: all, in order.
+        A byte piece does not, because it may continue a letter. Without `ids`, all are judged.
         """
         if self.ends_word is not None:
             raise ValueError("the pieces of this vocabulary do not show where words begin")

@@ -15,11 +15,7 @@ class WordPieceTokenizer(LongestFirst):
     """A word-piece tokenizer: repeatedly splits off the longest piece that a word begins with.
 
     Words are split at spaces only, so decoding restores the text exactly. A character without a
-    piece is unknown.
-
-    Args:
-        vocabulary: the pieces in id order, beginning with `SPECIAL_PIECES`.
-        normalization: the `Normalization` of every text.
+    piece is unknown. The vocabulary begins with `SPECIAL_PIECES`.
     """
 
     kind, continues = "word_pieces", CONTINUES
