@@ -209,10 +209,8 @@ class BatchPlan:
     def expected_counts(self, often):
         """Returns the expected number of examples of each length in an epoch, `[length]`.
 
-        It is computed from choices that together contain every encoding equally often.
-
-        Args:
-            often: number of times that an epoch contains each example.
+        It is computed from choices that together contain every encoding equally often. `often` is
+        the number of times that an epoch contains each example.
         """
         number, random = len(self.lengths), np.random.default_rng(self.seed)
         shift, total = random.integers(number, size=len(self.examples)), 0

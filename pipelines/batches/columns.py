@@ -8,14 +8,9 @@ from pipelines.text.columns import COLUMNS
 
 
 class BatchColumns:
-    """Makes the arrays of some columns for the pairs of a batch.
+    """Makes the arrays of some columns for the pairs of a batch, given the names of the columns.
 
-    Raises `ValueError` if the data does not have a column.
-
-    Args:
-        store: an `IdStore`.
-        names: names of the columns.
-        tokenizer: the tokenizer of the store's ids.
+    `tokenizer` is that of the store's ids. Raises `ValueError` if the data does not have a column.
     """
 
     def __init__(self, store, names, tokenizer):

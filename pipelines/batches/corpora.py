@@ -44,10 +44,7 @@ class Mix:
     def passes(self, kept):
         """Returns the number of times that an epoch contains each pair of a corpus, `[corpora]`.
 
-        An epoch has as many pairs as all corpora together.
-
-        Args:
-            kept: the pairs that are short enough for a batch.
+        An epoch has as many pairs as all corpora together. `kept` are those that fit in a batch.
         """
         counts = self.counts(kept)
         if empty := [name for name, count in counts.items() if not count]:
@@ -85,12 +82,7 @@ def drawn(members, count, epoch, seed):
     """Returns an epoch's draws: the next part of an endless sequence of shuffled passes.
 
     After any number of epochs, the numbers of draws of any two members differ by at most one.
-
-    Args:
-        members: array of examples.
-        count: number of draws in every epoch.
-        epoch: index of the epoch.
-        seed: random seed, a tuple of integers.
+    `count` is the number of draws in every epoch, and `seed` a tuple of integers.
     """
     size = len(members)
     if count == size:

@@ -35,12 +35,7 @@ def dataset(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
 
 
 class TrainingData:
-    """A store and a plan, with the interface that the trainer expects.
-
-    Args:
-        store: an `IdStore`.
-        plan: a `BatchPlan`.
-        columns: a `BatchColumns`, or None.
+    """An `IdStore`, its `BatchPlan` and perhaps `BatchColumns`, as the trainer expects data.
 
     Attributes:
         tokens: function of a step that returns the number of non-padding tokens in its batch.

@@ -11,12 +11,9 @@ BLOCK = 512  # lines encoded together
 
 
 def encoded(pairs, tokenizer, encodings=None):
-    """Encodes a small corpus and returns it as an id store in memory.
+    """Encodes a small corpus, (source, target) pairs, and returns it as an id store in memory.
 
-    Args:
-        pairs: an iterable of (source, target), strings or bytes.
-        tokenizer: a tokenizer, see `pipelines.tokenizers`.
-        encodings: an `EncodingsConfig`. If None, each sentence has one encoding.
+    Without an `EncodingsConfig`, each sentence has one encoding.
     """
     return IdStore([encode(zip(*pairs, strict=True), tokenizer, encodings)])
 
@@ -27,11 +24,7 @@ def encode(sides, tokenizer, config=None, index=0, progress=None):
     The random merges depend only on the seed, the index of the shard, and the side. So they are the
     same on every machine, and the order in which shards are encoded does not matter.
 
-    Args:
-        sides: two iterables of texts: the sources and the targets.
-        tokenizer, config: see `encoded`.
-        index: index of the shard.
-        progress: a `Progress` that counts sentences, or None.
+    `sides` are two iterables of texts: the sources and the targets. A `Progress` counts sentences.
     """
     config = config or EncodingsConfig()
     refuse_other_kinds(config, tokenizer)

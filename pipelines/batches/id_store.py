@@ -32,7 +32,6 @@ class Shard:
         ids: concatenated ids of all sentences: for each encoding, the sources and then the targets.
         ends: `[2 · encodings, pairs + 1]`. Row 2e is for the sources in encoding e, row 2e + 1 for
             the targets. Sentence i has the ids `ids[ends[row, i] : ends[row, i + 1]]`.
-
         columns: {name: (values, ends `[pairs + 1]`)}.
 
     Attributes:
@@ -158,11 +157,7 @@ class IdStore:
     def gather(self, side, examples, width, encodings=0):
         """Returns one side of some pairs as padded or truncated ids, int32 `[examples, width]`.
 
-        Args:
-            side: "source" or "target".
-            examples: indices of the pairs.
-            width: number of ids per pair.
-            encodings: index of the encoding: one integer for all pairs, or one per pair.
+        `encodings` is the index of the encoding: one integer for all pairs, or one per pair.
         """
         examples = np.asarray(examples)
         encodings = np.broadcast_to(encodings, examples.shape)

@@ -52,12 +52,7 @@ DAMAGED = (
 
 
 def read_document(path, data, options):
-    """Returns the `Document` or `ZipDocument` in a file.
-
-    Args:
-        path: its `Path`; the suffix decides how `data` is read.
-        data: its bytes.
-        options: `Options`.
+    """Returns the `Document` or `ZipDocument` in the bytes of a file, whose suffix names its kind.
 
     Raises:
         DocumentError: the file is not such a document. The message begins with its path.

@@ -13,8 +13,7 @@ TOKEN = re.compile(r'(.*?)(?:(</g>)|<[gx] i="(\d+)"/?>|\{__(\d{1,9})__\}|\Z)', r
 class Inline:
     """Collects text and inline markup, and later turns a translation into the format's own markup.
 
-    Args:
-        escape: function of a text that returns it in the document's format.
+    `escape` is a function of a text that returns it in the document's format.
     """
 
     def __init__(self, escape):

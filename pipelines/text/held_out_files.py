@@ -41,11 +41,8 @@ class HeldOutFiles(NamedTuple):
 def parse_sets(texts, setting="dev"):
     """Returns the `HeldOutFiles` for texts like "mine=dev.en,dev.de".
 
-    Raises `ValueError` for the first invalid text. The files need not exist.
-
-    Args:
-        texts: a tuple or a list.
-        setting: name of the setting in messages.
+    Raises `ValueError`, with the name of the setting, for the first invalid text. The files need
+    not exist.
     """
     check_value(setting, texts, tuple[str, ...])
     sets, form = {}, "NAME=SOURCE,TARGET"

@@ -53,11 +53,8 @@ def split_list(text):
 def find_files(name, paths):
     """Returns the files that a path, a glob, or a comma-separated list of them denotes.
 
-    A path that exists is that file, even if it contains commas or brackets.
-
-    Args:
-        name: description of the files for messages, such as "source".
-        paths: a string or a path.
+    A path that exists is that file, even if it contains commas or brackets. `name` describes the
+    files in messages, such as "source".
     """
     files = []
     for item in split_list(str(paths)):
@@ -81,12 +78,8 @@ def opened(path):
 def text_in(file, name="standard input"):
     """Returns a binary file that reads the text in an open file, decompressed if necessary.
 
-    Raises `SourceError` unless the contents are text in UTF-8 or a similar encoding. A terminal is
-    returned unchanged.
-
-    Args:
-        file: a binary file. It may be a pipe.
-        name: name of the file in messages.
+    Raises `SourceError` unless the contents are text in UTF-8 or a similar encoding. The file may
+    be a pipe; a terminal is returned unchanged. `name` is the name in messages.
     """
     if file.isatty():
         return file
@@ -131,10 +124,8 @@ class Decompressed(io.RawIOBase):
 def compressing(path):
     """Returns a function that wraps a binary file in a context manager for a compressed one.
 
-    Rejects the suffixes of formats that are not written here.
-
-    Args:
-        path: path whose suffix determines the compression, such as "out.gz"; or none.
+    The suffix of the path, such as "out.gz", determines the compression. Rejects the suffixes of
+    formats that are not written here.
     """
     suffix = Path(path).suffix.lower()
     if suffix in UNWRITABLE:

@@ -61,12 +61,7 @@ class Tree:
 
 
 def read_trees(paths):
-    """Yields the trees of files. A tree may span several lines.
-
-    Args:
-        paths: a path, a glob, or several of them separated by commas. Compressed files are
-            decompressed.
-    """
+    """Yields the trees of files, as for `find_files`. A tree may span several lines."""
     for path in find_files("treebank", paths):
         yield from trees_of(lines_of([path]), path)
 
@@ -167,11 +162,6 @@ def repair(words, brackets, leaves="tag"):
       words after it.
     - Several trees are joined under `ROOT`.
 
-    Args:
-        words: a list of words.
-        brackets: a list of tokens.
-        leaves: the form of the leaves among the brackets, one of `LEAVES`.
-
     Returns:
         The tree, and whether it needed no repair.
     """
@@ -227,9 +217,7 @@ def aligned(written, words):
 class TreebankPairs:
     """A treebank as a source of (words, brackets) pairs.
 
-    Args:
-        paths: files, as for `read_trees`.
-        leaves: the form of a word among the brackets: "tag", "XX" or "word".
+    `leaves`, one of `LEAVES`, is the form of a word among the brackets.
     """
 
     def __init__(self, paths, leaves="XX"):

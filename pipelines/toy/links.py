@@ -31,10 +31,9 @@ def key_of(word):
 
 
 def alignment(english, german):
-    """Returns the links between two sentences, such as `0-0 1-2 1p1`.
+    """Returns the links between two sentences, lists of `Linked`, such as `0-0 1-2 1p1`.
 
-    Args:
-        english, german: lists of `Linked`. A comma belongs to the preceding word and has no index.
+    A comma belongs to the preceding word and has no index.
     """
     sure, possible = set(), set()
     for source, read in placed(english):
