@@ -32,14 +32,8 @@ def get_config(variant=""):
     model.vocab_size = data.vocabulary.size = 4000
     data.batches.tokens, data.batches.max_length = 4096, 300
     if variant == "short":
-        select_short_sentences(experiment)
+        model.dropout = 0.1
+        training.steps, training.warmup_steps = 1200, 300
+        training.schedule, training.learning_rate = "inverse_sqrt", 2e-3
+        data.batches.tokens, data.batches.max_length = 2048, 63
     return experiment
-
-
-def select_short_sentences(experiment):
-    """Changes the recipe to a training that teaches the model to read the sentence."""
-    experiment.model.dropout = 0.1
-    training, batches = experiment.training, experiment.data.batches
-    training.steps, training.warmup_steps = 1200, 300
-    training.schedule, training.learning_rate = "inverse_sqrt", 2e-3
-    batches.tokens, batches.max_length = 2048, 63
