@@ -9,7 +9,8 @@ from t2t_keras.visualization.page import assembled, script_safe
 
 HERE = Path(__file__).parent
 # The parts of the page's script, one file each.
-SCRIPTS = "server options text attention words translations request files models".split()
+SCRIPTS = ("server", "options", "text", "attention", "words")
+SCRIPTS += ("translations", "request", "files", "models")
 
 
 def page(models, limits=None):
