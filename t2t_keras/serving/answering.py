@@ -16,7 +16,7 @@ from t2t_keras.export.signature_names import ATTENTION_LONGEST
 from t2t_keras.serving.batching import bytes_of
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.calls import Call
-from t2t_keras.translating.languages import code_of, name_of
+from t2t_keras.translating.languages import code_of, language_name
 from t2t_keras.translating.request import TextError, in_text
 from t2t_keras.translating.translator import Translation
 
@@ -73,8 +73,8 @@ class Answering:
         if found is None:
             raise Refusal(
                 400,
-                f"{name_of(target)} ({target}) is not available as a target language from "
-                f"{name_of(source)} ({source})",
+                f"{language_name(target)} ({target}) is not available as a target language from "
+                f"{language_name(source)} ({source})",
             )
         model, how = found
         with model.find().in_use() as version:

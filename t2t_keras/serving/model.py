@@ -12,7 +12,7 @@ from t2t_keras.checks import check
 from t2t_keras.decoding.batches import LONGEST
 from t2t_keras.decoding.rows import END
 from t2t_keras.export.signature_names import ATTENTION_LONGEST
-from t2t_keras.translating.languages import code_of, name_of
+from t2t_keras.translating.languages import code_of, language_name
 from t2t_keras.translating.request import Request, TextError
 from t2t_keras.translating.required_phrases import glossary_in, loaded_glossary
 from t2t_keras.translating.translator import Translator
@@ -46,11 +46,9 @@ class ServedModel:
             self.translator.check({"glossary": self.glossary})
 
     def request(self, options):
-        """Returns a `Request`.
+        """Returns a `Request`, given {field: value}.
 
-        Args:
-            options: {field of `Request`: value}. A glossary is the text of a glossary's file, a
-                dict, or None for the model's own.
+        A glossary is the text of a glossary's file, a dict, or None for the model's own.
         """
         given, widest = options.get("glossary"), self.engine.config.beam
         for name in ("beam", "n_best"):
@@ -116,7 +114,7 @@ def pairs_of(translator, languages):
     if (
         languages.target not in found
         and has_one_tag(translator)
-        and (not found or name_of(languages.target) != languages.target)
+        and (not found or language_name(languages.target) != languages.target)
     ):
         found[languages.target] = None, ""
     return {(languages.source, target): pair for target, pair in found.items()}

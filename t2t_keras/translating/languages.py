@@ -5,18 +5,15 @@ from typing import NamedTuple
 
 from pipelines.atomic_files import read_json
 from pipelines.languages.language_codes import code_of as code_of
-from pipelines.languages.language_codes import language_name, normalized
+from pipelines.languages.language_codes import language_name as language_name
+from pipelines.languages.language_codes import normalized
 
 RECORDS = ("config.json", "export.json")  # of a run, and of a version of an export
 KEY = "languages"  # key in each of these files
 
 
 class Languages(NamedTuple):
-    """The languages of a model.
-
-    Args:
-        source, target: codes, such as "en" and "pt-BR".
-    """
+    """The languages of a model, as codes such as "en" and "pt-BR"."""
 
     source: str
     target: str
@@ -48,22 +45,13 @@ def languages_in(contents):
 
 
 def languages_of(folder):
-    """Returns the `Languages` of a run or an export, or None if they are not recorded.
-
-    Args:
-        folder: a `Path`: the folder of a run, or of one version of an export.
-    """
+    """Returns the `Languages` that a run, or one version of an export, records in its `Path`."""
     for name in RECORDS:
         if (folder / name).is_file():
             found = languages_in(read_json(folder / name))
             if found:
                 return found
     return None
-
-
-def name_of(code):
-    """Returns the English name of a language, or the code if the name is not known."""
-    return language_name(code) if code else ""
 
 
 def languages_in_name(name):

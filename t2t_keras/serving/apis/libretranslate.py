@@ -19,7 +19,7 @@ from t2t_keras.serving.apis.files import Files
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
 from t2t_keras.translating.documents import SUFFIXES, DocumentError
-from t2t_keras.translating.languages import name_of
+from t2t_keras.translating.languages import language_name
 
 AUTO, HTML = "auto", "html"
 FORMATS = ("text", HTML)
@@ -141,8 +141,8 @@ class LibreTranslate:
         self.models.check_started()
         targets = self.models.targets()
         return [
-            {"code": code, "name": name_of(code), "targets": sorted({code, *targets[code]})}
-            for code in sorted(targets, key=name_of)
+            {"code": code, "name": language_name(code), "targets": sorted({code, *targets[code]})}
+            for code in sorted(targets, key=language_name)
         ]
 
     async def settings(self, request):
@@ -162,7 +162,7 @@ class LibreTranslate:
             "keyRequired": self.keys is not None,
             "language": {
                 "source": {"code": AUTO, "name": "Auto Detect"},
-                "target": {"code": target, "name": name_of(target)},
+                "target": {"code": target, "name": target and language_name(target)},
             },
             "suggestions": False,
             "supportedFilesFormat": sorted(SUFFIXES),
