@@ -164,8 +164,7 @@ def closed_pipe_allowed():
 def show_info(form):
     """Shows log messages of level INFO and above, or of lower levels if --verbosity is higher.
 
-    Args:
-        form: format of a line, as in the module `logging`.
+    `form` is the format of a line, as in the module `logging`.
     """
     logging.set_verbosity(max(logging.INFO, logging.get_verbosity()))
     show_messages(form)

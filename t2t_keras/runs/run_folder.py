@@ -19,11 +19,9 @@ CHOOSE_AGAIN = "Run t2t-attention --choose_alignment again, or delete the file"
 
 
 class RunFolder:
-    """The folder of a run: vocabulary, tags, and the files with the weights; see `run.py`.
+    """The folder of a run: vocabulary, tags, and the files with the weights.
 
-    Args:
-        folder: path of the run's folder.
-        to, trust: see `Run`.
+    For the files, see `run.py`; for the arguments, see `Run`.
     """
 
     def __init__(self, folder, to=None, trust=False):
@@ -97,8 +95,7 @@ class RunFolder:
     def evaluations(self, required=False):
         """Returns the lines of `metrics.jsonl`: one dict for each evaluation during training.
 
-        Args:
-            required: raise `ValueError` if there are none yet.
+        If `required`, raises `ValueError` if there are none yet.
         """
         lines = MetricsFile(self.folder / "metrics.jsonl").read()
         if required and not lines:

@@ -19,9 +19,7 @@ def read_lines(path):
 def line_text(line, index):
     """Decodes a line without its line break. Bytes that are not UTF-8 become U+FFFD.
 
-    Args:
-        line: bytes.
-        index: index of the line in its file, which may begin with a byte order mark.
+    The index is that of the line in its file, which may begin with a byte order mark.
     """
     if index == 0:
         line = line.removeprefix(BYTE_ORDER_MARK)
@@ -40,8 +38,7 @@ def write_lines(path, lines):
 def read_parallel(**files):
     """Returns the lines of files that must have the same number of lines, a list for each file.
 
-    Args:
-        **files: {flag that names the file: path}.
+    `files` are {flag that names the file: path}.
     """
     found = {name: read_lines(path) for name, path in files.items()}
     first, *others = found
@@ -55,11 +52,9 @@ def read_parallel(**files):
 
 
 def read_set(name, source, target):
-    """Returns the source lines and the reference translations of a test set, which is not empty.
+    """Returns the source lines and the reference translations in the two files of a test set.
 
-    Args:
-        name: name of the set, or its flags, for messages.
-        source, target: paths of the two files.
+    It must not be empty. `name` is the name of the set, or its flags, for messages.
     """
     for path in (source, target):
         if not Path(path).is_file():

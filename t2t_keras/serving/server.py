@@ -34,8 +34,7 @@ class Server:
     Args:
         models: a `ModelSource` for each model.
         limits: `Limits`.
-        detector_for: see `Answering`.
-        split: see `Answering`.
+        detector_for, split: see `Answering`.
         keys: the `ApiKeys` of clients. None: requests need no key.
         access_log: an `AccessLog`, or None.
         **sites: arguments of `Sites`, except the address.
@@ -54,12 +53,7 @@ class Server:
         self.routes = operation.all_routes = [route for api in apis for route in api.routes()]
 
     async def run(self, sock, started):
-        """Serves on a socket.
-
-        Args:
-            sock: a bound socket.
-            started: called with the name and the version of each model, once it is loaded.
-        """
+        """Serves on a bound socket; calls `started` with name and version of each loaded model."""
         sites = Sites(sock.getsockname()[0], **self.sites)
         around = Middleware(self.routes, sites, self.metrics, self.keys, self.access_log)
         app = web.Application(middlewares=[around.answered])

@@ -220,10 +220,9 @@ class ServedModels:
         return [(name, each.languages) for name, each in self.all.items()]
 
     async def start(self, started):
-        """Loads a version of each model. Raises the first error if no model can be loaded.
+        """Loads a version of each model; calls `started` with each model's name and version.
 
-        Args:
-            started: called with the name of each model and the number of its version.
+        Raises the first error if no model can be loaded.
         """
         errors = []
         for name, model in self.all.items():

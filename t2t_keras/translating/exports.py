@@ -24,12 +24,10 @@ ENGINES = {
 
 
 def write_version(folder, write, facts):
-    """Writes the next version of an export, and returns its folder.
+    """Writes the next version into the folder of an export, and returns the version's folder.
 
-    Args:
-        folder: parent of the numbered versions.
-        write: writes the version's files into the new folder. It may return further facts.
-        facts: the record, a dict in JSON types.
+    `write` writes its files into the new folder, and may return further facts for its record, which
+    has JSON types.
     """
     with locked_folder(folder):
         for leftover in folder.glob("[0-9]*.unfinished"):  # of a process that was killed

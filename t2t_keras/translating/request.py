@@ -166,12 +166,7 @@ def requests_of(texts, prefixes=None, require=None, **options):
 
 
 class TextError(ValueError):
-    """An error in one of several texts.
-
-    Args:
-        index: index of the text.
-        message: message of the error.
-    """
+    """An error in one of several texts, which has this index."""
 
     def __init__(self, index, message):
         super().__init__(message)

@@ -10,11 +10,9 @@ REQUIRED_LONGEST = 256  # maximum tokens of the phrases in a search with an expo
 
 
 def loaded_glossary(glossary, engine):
-    """Returns the `Glossary` of a request, or None.
+    """Returns the `Glossary` of a `Request`, or None.
 
-    Args:
-        glossary: see `Request`.
-        engine: the engine. Its languages select the terms of a file with several languages.
+    The engine's languages select the terms of a file with several languages.
     """
     if glossary is None or isinstance(glossary, Glossary):
         return glossary
@@ -39,15 +37,10 @@ class PhraseEncoder:
     def ids_of(self, phrases, prefix):
         """Returns the ids of each phrase of a sentence, whose translation begins with the prefix.
 
-        Args:
-            phrases: texts.
-            prefix: ids.
+        The phrases are texts; the prefix has ids.
         """
-        method, longest, room = (
-            self.engine.config.method,
-            self.engine.longest,
-            self.engine.phrase_room,
-        )
+        method, engine = self.engine.config.method, self.engine
+        longest, room = engine.longest, engine.phrase_room
         if method != "beam":
             raise ValueError(
                 "phrases can be required from beam search only, not from "

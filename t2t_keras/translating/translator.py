@@ -20,23 +20,15 @@ from t2t_keras.translating.words import Words, joined_words, weights_by_order, w
 
 
 class Translation(NamedTuple):
-    """One translation of a text.
+    """One translation of a text."""
 
-    Args:
-        text: the translation, with markup if the request keeps it.
-        score: log P, divided by the length penalty; with `mbr`, the expected utility. The sum for a
-            text of several parts.
-        parts: (source ids, translation ids) of each part of the text, including the end tokens.
-        words: the `Words` of the text without markup, if the request asks for alignments or
-            confidence.
-        confidence: a probability for each word of the translation, if the request asks for it.
-    """
-
-    text: str
+    text: str  # with markup if the request keeps it
+    # log P, divided by the length penalty; with `mbr`, the expected utility. The sum of all parts.
     score: float
-    parts: list
+    parts: list  # (source ids, translation ids) of each part of the text, including the end tokens
+    # the `Words` of the text without markup, if the request asks for alignments or confidence
     words: Any = None
-    confidence: list | None = None
+    confidence: list | None = None  # a probability for each word of the translation, if requested
 
     @property
     def alignment(self):

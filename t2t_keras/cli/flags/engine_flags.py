@@ -12,15 +12,10 @@ DTYPE, ENGINE, IMPORTS, TO, TRUST, WEIGHTS = shared_flags(
 
 
 def opened_model(folders, to=TO, method=None):
-    """Opens the export, run or ensemble that --engine and --dtype select.
+    """Opens the export, run or ensemble in the folders, as --engine and --dtype select.
 
-    Args:
-        folders: the positional arguments.
-        to: the flag for the tag of texts.
-        method: see `open_engine`.
-
-    Returns:
-        Its `Translator`, and all that its results depend on, in JSON types.
+    Returns its `Translator`, and all that its results depend on, in JSON types. `to` is the flag
+    for the tag of texts; for `method`, see `open_engine`.
     """
     from t2t_keras.runs.open_engine import open_engine
     from t2t_keras.translating.exports import for_other_programs, is_export

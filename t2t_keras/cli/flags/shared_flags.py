@@ -101,10 +101,9 @@ def shared_flags(*names):
 
 
 def load_imports(paths):
-    """Loads the plug-in files of --imports, and prepares the backend if one of them imports it.
+    """Loads the plug-in files of --imports, and returns their absolute paths.
 
-    Returns:
-        Their absolute paths.
+    Prepares the backend if one of them imports it.
     """
     from t2t_keras.cli.process.backend import choose_backend, load_backend, set_log_level
 
@@ -163,9 +162,7 @@ def check_declared():
 def refuse_unused(unused, reason):
     """Rejects the first given flag that would have no effect.
 
-    Args:
-        unused: flags.
-        reason: completes "--beam has no effect ", for example "with --hypotheses".
+    The reason completes "--beam has no effect ", for example "with --hypotheses".
     """
     for flag in unused:
         if flag.present:

@@ -44,11 +44,7 @@ def load_backend(with_keras=True, on_jax=False):
 
 
 def choose_backend(on_jax=False):
-    """Sets Keras' backend in the environment, and returns it.
-
-    Args:
-        on_jax: whether the command also runs on JAX.
-    """
+    """Sets Keras' backend in the environment, and returns it; see `load_backend`."""
     backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
     if backend not in ("tensorflow", *["jax"] * on_jax):
         raise ValueError(

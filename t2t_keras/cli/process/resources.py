@@ -13,11 +13,7 @@ SIZE = re.compile(r"tensor with shape\[[\d,]*\] and type \w+|\d[\d.]* [KMGT]iB|\
 
 @contextlib.contextmanager
 def memory_advice(advice):
-    """Turns an error about memory into a `ValueError` with one line.
-
-    Args:
-        advice: sentence that says how to use less memory.
-    """
+    """Turns an error about memory into a `ValueError` with advice on how to use less."""
     try:
         yield
     except ValueError:

@@ -33,10 +33,8 @@ def interrupted(promise=""):
     """Ends the process immediately; every command tolerates being killed.
 
     A KeyboardInterrupt might be raised in a library's callback that swallows it. The message is
-    written without a buffer, because the signal may have interrupted a write to it.
-
-    Args:
-        promise: end of the message.
+    written without a buffer, because the signal may have interrupted a write to it. The promise
+    ends it.
     """
     name = os.path.basename(sys.argv[0])
     command = "t2t" if name == "-m" else name  # Python has not found the module yet

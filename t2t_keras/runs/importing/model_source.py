@@ -46,12 +46,7 @@ def check_new(folder):
 def find_model(model, format=None, languages=None, show=print, **options):
     """Returns the `ModelSource` of a model, which is downloaded if it is on the Hugging Face Hub.
 
-    Args:
-        model: path of a folder or file, or an address such as "hf:ORG/NAME".
-        format: name of its format. None: to be recognized.
-        languages: its `Languages`. None: those that the model card or the name says.
-        show: called with each line about the download.
-        **options: options of the format; wrong ones are refused before the download.
+    For the arguments, see `import_run`. Wrong options are refused before the download.
     """
     text = str(model)
     is_path = not text.startswith(hub.PREFIX)

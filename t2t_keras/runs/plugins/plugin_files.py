@@ -23,9 +23,7 @@ NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
 def files_of_run(folder, contents=None):
     """Returns the `Plugin`s of a run, after comparing them with the SHA-256 in config.json.
 
-    Args:
-        folder: the run's folder.
-        contents: contents of its config.json. None: they are read.
+    `contents` are those of its config.json. None: they are read.
     """
     config = Path(folder) / "config.json"
     recorded = (read_config(config) if contents is None else contents).get("imports") or {}
@@ -88,9 +86,7 @@ def trust_plugins_of(folder):
 def named_entries(settings, architecture):
     """Yields each `Registry` with a name that a setting has for one of its entries.
 
-    Args:
-        settings: those of an `Experiment`, as a dict.
-        architecture: the name of the model.
+    The settings are those of an `Experiment`, as a dict; the architecture is the model's name.
     """
     for table in REGISTRIES.values():
         value = settings

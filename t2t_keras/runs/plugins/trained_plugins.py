@@ -26,14 +26,8 @@ ALLOWED, ALLOWED_IN_HALF = 1e-3, 0.05
 def adopt_plugins(run, experiment):
     """Returns the `Plugin`s that a run needs, and sets `experiment.imports` to their paths.
 
-    This process has executed them. The copies of a run to resume come first.
-
-    Args:
-        run: the `RunFolder`, new or to resume.
-        experiment: the `Experiment`, which is changed.
-
-    Raises:
-        ValueError: two files have the same name, or the user does not trust one in the run.
+    This process has executed them. The copies of a run to resume come first. Raises `ValueError` if
+    two files have the same name, or the user does not trust one in the run.
     """
     copies = load_plugins_of(run.folder) if run.config_file.exists() else []
     owners = [table.owners.get(name) for table, name in used_entries(experiment)]
@@ -94,11 +88,8 @@ def copy_plugins(run, experiment, files):
 def use_copies(run, experiment, machines, *data):
     """Copies plug-in files into a run and, if it is new, calls the function `begin_run` of each.
 
-    From then on, their `__file__` is the copy. Arguments as in `adopt_plugins`, and:
-
-    Args:
-        machines: the `Machines`, of which the chief writes.
-        *data: further arguments of `begin_run`: tokenizer and `IdStore`.
+    From then on, their `__file__` is the copy. Of the `Machines`, the chief writes. `data` are
+    further arguments of `begin_run`: tokenizer and `IdStore`.
     """
     is_new, files = not run.config_file.exists(), adopt_plugins(run, experiment)
     folder = run.folder.absolute() / FOLDER

@@ -6,12 +6,10 @@ MOST_FILES = 6  # maximum number of files that are named for one corpus
 
 
 def data_facts(data, record, evaluation):
-    """Returns {fact: texts}, without facts that are unknown.
+    """Returns {fact: texts}, without facts that are unknown, given a `DataConfig`.
 
-    Args:
-        data: the `DataConfig`.
-        record: the contents of config.json.
-        evaluation: the last line of `metrics.jsonl`, or {}.
+    The record is the contents of config.json. The evaluation is the last line of `metrics.jsonl`,
+    or {}.
     """
     corpora = [*map(corpus_text, record["corpora"])]
     passes = evaluation.get("passes", {}).items()

@@ -22,19 +22,12 @@ SIGNIFICANT = 0.05
 
 
 class Compared(NamedTuple):
-    """Weights that took part in a comparison.
+    """Weights that took part in a comparison."""
 
-    Args:
-        name: "averaged", "newest" or "best".
-        weights: the weights in the run: "averaged", or the step of a checkpoint.
-        bleu: BLEU with these weights.
-        p_value: p-value for the null hypothesis that they are as good as the averaged weights.
-            None for the averaged weights.
-    """
-
-    name: str
-    weights: str
+    name: str  # "averaged", "newest" or "best"
+    weights: str  # in the run: "averaged", or the step of a checkpoint
     bleu: float
+    # p-value for the null hypothesis that they are as good as the averaged weights; None for these
     p_value: float | None
 
     def __str__(self):
@@ -46,16 +39,9 @@ class Compared(NamedTuple):
 def finish(run, trainer, export, show):
     """Finishes a run. Each part of the work is done only if it is missing.
 
-    Averaged weights that t2t-average made after the last step are kept.
-
-    Args:
-        run: a `Run`.
-        trainer: the run's `Trainer`, at its last step.
-        export: whether to write a SavedModel and a model for LiteRT.
-        show: called with each line about the results.
-
-    Returns:
-        The folder of the SavedModel that was written, or None.
+    Averaged weights that t2t-average made after the last step are kept. If `export`, writes a
+    SavedModel and a model for LiteRT. Calls `show` with each line about the results. Returns the
+    folder of the SavedModel that was written, or None.
     """
     lines = []
 

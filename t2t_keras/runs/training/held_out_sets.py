@@ -34,11 +34,7 @@ def held_out_texts(experiment):
 
 
 def tags_of_sets(experiment, tags):
-    """Returns {name of a held-out set in files: tag or None}.
-
-    Args:
-        tags: see `chosen_tag`.
-    """
+    """Returns {name of a held-out set in files: tag or None}; for `tags`, see `chosen_tag`."""
     chosen = {}
     for each in experiment.data.held_out_files():
         try:
@@ -52,13 +48,9 @@ def tags_of_sets(experiment, tags):
 
 
 def held_out_sets(experiment, texts, tags, tokenizer, model):
-    """Returns the `HeldOut` sets for evaluation during training.
+    """Returns the `HeldOut` sets for evaluation of a model during training.
 
-    Args:
-        texts: see `held_out_texts`.
-        tags: see `tags_of_sets`.
-        tokenizer: the run's tokenizer without a tag.
-        model: the model in training.
+    For texts and tags, see `held_out_texts` and `tags_of_sets`. The tokenizer has no tag.
     """
     data = experiment.data
     longest = model.longest if data.batches.too_long == "drop" else None
@@ -106,10 +98,8 @@ def swapped_warnings(texts, store, tokenizer):
     sides share a vocabulary. The held-out text must be much more probable under the frequencies of
     the wrong side, so that similar languages and training in both directions cause no warning.
 
-    Args:
-        texts: {name of a held-out set: pairs}.
-        store: the `IdStore` of the training text.
-        tokenizer: the tokenizer of the training text, without a tag.
+    `texts` are {name of a held-out set: pairs}. The `IdStore` and the tokenizer, which has no tag,
+    are those of the training text.
     """
     if tokenizer.source is not tokenizer.target:
         return

@@ -24,13 +24,8 @@ def begin(run, experiment, tokenizer, command=(), init=None, held_out=None):
     A folder is a run once it has a config.json, which is written last. Until then, the vocabulary
     is that of a killed process. In a run to resume, changes of settings are logged.
 
-    Args:
-        run: the `Run`.
-        experiment: an `Experiment`.
-        tokenizer: the tokenizer, without a tag.
-        command: command-line arguments.
-        init: folder of the run whose weights training starts from, or None.
-        held_out: {name of a held-out set: its number of pairs}.
+    The tokenizer has no tag. `init` is the folder of the run whose weights training starts from, or
+    None, and `held_out` is {name of a held-out set: its number of pairs}.
     """
     plugins, facts = adopt_plugins(run, experiment), {}
     if run.config_file.exists():
@@ -89,12 +84,8 @@ def record_hardware(run, step, replicas=1, machines=1):
     """Adds this machine to the entry "hardware" of config.json when training begins.
 
     The entry is a list of the results of `this_hardware`, each with the step after which this
-    hardware was used. A run that resumes on the same hardware does not get a second item.
-
-    Args:
-        run: the `Run`.
-        step: number of steps that are done.
-        replicas, machines: numbers of replicas and machines in the job.
+    hardware was used. A run that resumes on the same hardware does not get a second item. The other
+    arguments are the numbers of finished steps, and of replicas and machines in the job.
     """
     hardware = this_hardware(replicas, machines)
     logging.info("Training on %s", hardware_text(hardware))

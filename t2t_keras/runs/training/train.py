@@ -52,24 +52,14 @@ ROUNDS = 3  # measurements, of which the fastest counts
 
 
 class Training(NamedTuple):
-    """The result of `train`.
-
-    Args:
-        run: the `Run`.
-        step: total number of steps trained so far.
-        stopped: why training ended before its last step, or None.
-        finished: whether training is complete: at its last step, or by early stopping.
-        is_chief: whether this machine writes the run. If there are several machines, only one
-            writes it.
-        export: folder of the SavedModel that was written, or None.
-    """
+    """The result of `train`."""
 
     run: Run
-    step: int
-    stopped: str | None
-    finished: bool
-    is_chief: bool = True
-    export: Any = None
+    step: int  # total number of steps trained so far
+    stopped: str | None  # why training ended before its last step
+    finished: bool  # whether training is complete: at its last step, or by early stopping
+    is_chief: bool = True  # whether this machine writes the run; of several machines, only one does
+    export: Any = None  # folder of the SavedModel that was written, or None
 
 
 def train(
@@ -244,11 +234,9 @@ def check_optimizer(model, checkpoints):
 
 
 def initial_run(run, init):
-    """Returns the `Run` whose weights the training starts from, or None.
+    """Returns the `Run` whose weights the training of a run starts from, or None.
 
-    Args:
-        run: the `Run` to train. If it exists, it is resumed with its own initial run.
-        init: folder of the run to start from, or None.
+    A run that exists is resumed with its own initial run, which `init` must name, if any.
     """
     if not run.config_file.exists():
         return Run(init) if init else None
@@ -264,9 +252,7 @@ def initial_run(run, init):
 def set_model(experiment, run, tokenizer, initial, init, given):
     """Sets the model and the search, which depend on the vocabulary and on the initial run.
 
-    Args:
-        initial: `initial_run(run, init)`.
-        experiment, run, init, given: see `train`.
+    `initial` is the result of `initial_run`; for the other arguments, see `train`.
     """
     known = run if run.config_file.exists() else initial
     separate = tokenizer.source is not tokenizer.target

@@ -16,11 +16,7 @@ AT_ONCE = 100  # segments of a file that are translated together
 
 
 class Files:
-    """Translated files in memory, until they are downloaded or old.
-
-    Args:
-        answering: the `Answering`.
-    """
+    """Files that an `Answering` has translated, in memory until they are old."""
 
     def __init__(self, answering):
         self.answering, self.limits, self.kept = answering, answering.limits, {}

@@ -161,12 +161,7 @@ def load_ctranslate2(folder):
 
 
 class PieceModel:
-    """Computes with ids by a `ctranslate2.Translator`, which takes and returns pieces.
-
-    Args:
-        translator: the `ctranslate2.Translator`.
-        tokenizer: the vocabulary's tokenizer.
-    """
+    """Computes with ids by a `ctranslate2.Translator`, which takes and returns pieces."""
 
     def __init__(self, translator, tokenizer):
         self.translator, sides = translator, (tokenizer.source, tokenizer.target)

@@ -177,11 +177,7 @@ class Engine:
         """Makes a first call, because the first call takes longer."""
 
     def open(self, version):
-        """Sets the attributes that the record of an export contains.
-
-        Args:
-            version: folder of the version.
-        """
+        """Sets the attributes that the record in the folder of an export's version contains."""
         self.name = self.folder = Path(version)
         self.record = record = verified_record(self.folder)
         try:
