@@ -93,7 +93,7 @@ def average(stages, run, last):
     """Averages the newest `last` checkpoints, or all if fewer; returns `ChosenWeights`."""
     if not run.checkpoints.steps():
         raise ValueError(f"{run.folder} has no weights yet. Train it to its first checkpoint")
-    steps = run.latest_steps()[-last:]
+    steps = run.checkpoints.latest()[-last:]
     stages.run_once(
         stage="average",
         command="average",

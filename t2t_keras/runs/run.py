@@ -216,10 +216,6 @@ class Run(RunFolder):
             )
         return self.experiment().new_model("float32")
 
-    def latest_steps(self):
-        """Returns the steps of the checkpoints that `average` can average, oldest first."""
-        return self.checkpoints.latest()
-
     def average(self, last=5):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
 
@@ -234,10 +230,6 @@ class Run(RunFolder):
         with locked_folder(checkpoints.folder):
             self.averaged.write(weights, steps, checkpoints.digest(steps[-1]))
         return steps
-
-    def locked(self):
-        """Creates the folder and locks it, so that no other process trains in it."""
-        return locked_folder(self.folder)
 
     # Further uses. Some import Matplotlib, which is not needed for translation.
 

@@ -61,7 +61,7 @@ def test_an_old_best_checkpoint_is_not_averaged(copied):
     save_checkpoint(copied, 8)
     save_checkpoint(copied, 10)
     copied.checkpoints.path(8).unlink()
-    assert copied.checkpoints.steps() == [2, 4, 10] and copied.latest_steps() == [10]
+    assert copied.checkpoints.steps() == [2, 4, 10] and copied.checkpoints.latest() == [10]
     with pytest.raises(ValueError, match=r"has 1 checkpoints in a row \(steps: 10\)"):
         copied.average(last=2)
 

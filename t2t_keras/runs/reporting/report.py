@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from pipelines.atomic_files import atomic_file
+from pipelines.progress import duration
 from t2t_keras.evaluation.bleu import check_lines
 from t2t_keras.evaluation.held_out_metrics import by_set
 from t2t_keras.experiment import Experiment
@@ -135,7 +136,7 @@ def key_figures(counts, evaluations, latest, scores):
     for name, label, facts, form in (
         ("perplexity", f"held-out perplexity per token{main}", last, "{:.2f}".format),
         ("tokens", "training tokens, source and target", latest, count_text),
-        ("seconds", "training time (h:mm:ss)", latest, duration),
+        ("seconds", "training time (h:mm:ss)", latest, lambda each: str(duration(each))),
         ("flops", "training FLOPs, as estimated in the paper's Table 2", last, "{:.1e}".format),
     ):
         if facts.get(name) is not None:
@@ -217,7 +218,3 @@ def count_text(count):
         if count >= size:
             return f"{count / size:.1f} {name}"
     return f"{count:,.0f}"
-
-
-def duration(seconds):
-    return str(datetime.timedelta(seconds=round(seconds)))

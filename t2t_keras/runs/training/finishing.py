@@ -68,7 +68,7 @@ def average_if_missing(run, step, show):
     record = run.averaged.record()
     if record and record["newest_checkpoint"] == run.checkpoints.digest(step):
         return
-    steps = run.average(min(LAST, len(run.latest_steps())))
+    steps = run.average(min(LAST, len(run.checkpoints.latest())))
     listed = ", ".join(f"{step:,}" for step in steps)
     show(f"{run.averaged_weights}: mean of the checkpoints of steps {listed}")
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from absl import logging
 from keras.callbacks import LambdaCallback
 
-from pipelines.atomic_files import digest
+from pipelines.atomic_files import digest, locked_folder
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.columns import BatchColumns
 from pipelines.batches.corpora import read_corpora
@@ -105,7 +105,8 @@ def train(
     adopt_plugins(run, experiment)
     if init and not run.config_file.exists():
         Run(init).experiment()  # fails now rather than after learning a vocabulary
-    with machines.watched(), run.locked() if machines.is_chief else contextlib.nullcontext():
+    lock = locked_folder(folder) if machines.is_chief else contextlib.nullcontext()
+    with machines.watched(), lock:
         trainer = make_trainer(experiment, run, strategy, machines, command, init, given)
         with strategy.scope():
             stopped = trainer.train()

@@ -57,7 +57,7 @@ def test_the_relations_of_a_run_are_measured(toy_run, monkeypatch):
     monkeypatch.setattr(relation_analysis, "DOCUMENTS", 40)
     monkeypatch.setattr(relation_analysis, "PRONOUNS", 3)
     run = Run(folder)
-    result = relation_analysis.analyse(folder, run.latest_steps()[-1])
+    result = relation_analysis.analyse(folder, run.checkpoints.latest()[-1])
     config = run.experiment().model
     assert list(result["rows"]) == list(relation_analysis.ROWS)
     for found in result["rows"].values():

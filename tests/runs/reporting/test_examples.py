@@ -2,7 +2,7 @@
 
 import pytest
 
-from t2t_keras.runs.reporting.report import count_text, duration
+from t2t_keras.runs.reporting.report import count_text
 from t2t_keras.runs.reporting.translation_sections import ExampleTranslation, chosen
 
 
@@ -34,6 +34,5 @@ def test_fewer_than_three_lines_are_all_shown():
     assert chosen(lines, 5) == {"All lines": lines[::-1]}
 
 
-def test_counts_and_durations_are_easy_to_read():
+def test_counts_are_easy_to_read():
     assert [count_text(n) for n in (999, 2_900_000, 5e9)] == ["999", "2.9 M", "5.0 G"]
-    assert duration(3700.4) == "1:01:40"

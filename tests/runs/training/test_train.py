@@ -4,7 +4,7 @@ import types
 import pytest
 from support.runs.untrained import learned_tokenizer, tiny_experiment
 
-from pipelines.atomic_files import read_json
+from pipelines.atomic_files import locked_folder, read_json
 from pipelines.tokenizers.bpe_dropout import EncodingsConfig
 from t2t_keras.runs import Run, train
 from t2t_keras.runs.training import train as training
@@ -67,7 +67,7 @@ def test_nothing_is_written_into_a_folder_that_is_not_a_run(tmp_path):
 
 
 def test_a_run_in_use_is_refused(copied):
-    with copied.locked(), pytest.raises(ValueError, match="is in use by process"):
+    with locked_folder(copied.folder), pytest.raises(ValueError, match="is in use by process"):
         train(tiny_experiment(), copied.folder)
 
 
