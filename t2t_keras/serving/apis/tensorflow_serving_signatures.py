@@ -61,7 +61,7 @@ def signatures_of(model):
     }
     if engine.has_attention:
         outputs["align"] = both | {"weights": ("float32", None, None)}
-    if sizes := engine.attention_sizes():
+    if sizes := engine.attention_sizes:
         heads = {kind: ("float32", *size, None, None) for kind, size in sizes.items()}
         outputs["attention"] = both | heads
     return found | {

@@ -40,6 +40,7 @@ class Engine:
         offers: settings of the search that requests to a server may change.
         batch_tokens: maximum rows × length of a batch in `search`.
         has_attention: whether the model has attention to the source, which aligns words.
+        attention_sizes: {kind: (layers, heads)} for the kinds of attention in `all_attention`.
         reading: object with the method `reader` of `drafted_search`, or None.
         size: size of the weights, compared with those of a draft.
         draft: the `Draft` that proposes tokens to greedy search, or None.
@@ -51,7 +52,7 @@ class Engine:
     offers, most = tuple(ROW_OPTIONS), 1
     batch_tokens = 4096
     substitute = other = draft = reading = None
-    has_attention = True
+    has_attention, attention_sizes = True, {}
     split, tags, tag, longest, phrase_room = "auto", (None,), None, None, None
 
     def check(self, config, prefix, phrases):
@@ -160,10 +161,6 @@ class Engine:
     def attention(self, source, target):
         """Returns weights `[target, source]` of each row that align words, padded as in `log_p`."""
         raise NotImplementedError
-
-    def attention_sizes(self):
-        """Returns {kind: (layers, heads)} for the kinds of attention in `all_attention`."""
-        return {}
 
     def all_attention(self, source, target):
         """Returns {kind: weights `[layers, heads, queries, keys]`} for the ids of one pair."""

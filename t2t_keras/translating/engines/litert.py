@@ -44,6 +44,8 @@ class LiteRTEngine(Engine):
         self.open(folder)
         try:
             self.layout, head = self.record["layout"], self.record["alignment"]
+            self.attention_sizes = self.layout["attention"]
+            self.has_attention = "cross" in self.attention_sizes
             self.align_with(head and AlignmentHead(**head))
         except (KeyError, TypeError, ValueError) as error:
             raise unusable(self.folder, f"{RECORD}: {error}") from error
@@ -63,7 +65,7 @@ class LiteRTEngine(Engine):
         """Sets the `AlignmentHead` that aligns words. None: the default."""
         self.alignment = head or AlignmentHead()
         if self.has_attention:
-            self.alignment.check_counts(*self.attention_sizes()["cross"])
+            self.alignment.check_counts(*self.attention_sizes["cross"])
 
     @property
     def reading(self):
@@ -153,10 +155,6 @@ class LiteRTEngine(Engine):
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
         return found
 
-    @property
-    def has_attention(self):
-        return "cross" in self.attention_sizes()
-
     def attention(self, source, target):
         weights = []
         for pair in zip(source, target, strict=True):
@@ -165,9 +163,6 @@ class LiteRTEngine(Engine):
                 (each,) = chosen(layers[:, None], self.alignment)
             weights.append(each)
         return weights
-
-    def attention_sizes(self):
-        return self.layout["attention"]
 
     def all_attention(self, source, target):
         source, target = (ids[None, ids != PADDING] for ids in (source, target))

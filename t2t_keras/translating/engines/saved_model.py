@@ -100,13 +100,10 @@ class SavedModelEngine(Engine):
         return self.call(Ids.ATTENTION, source=source, target=target)["weights"]
 
     @functools.cached_property
-    def sizes(self):
+    def attention_sizes(self):
         ids, is_known = np.array([3, 2], "int32"), Ids.ALL_ATTENTION in self.signatures
         found = self.all_attention(ids, ids) if is_known else {}
         return {kind: weights.shape[:2] for kind, weights in found.items()}
-
-    def attention_sizes(self):
-        return self.sizes
 
     def all_attention(self, source, target):
         found = self.call(Ids.ALL_ATTENTION, source=source[None], target=target[None])

@@ -101,6 +101,7 @@ class EchoEngine(Engine):
         self.wait("attention", [], len(source))
         return np.tile(np.eye(target.shape[1], source.shape[1]), (len(source), 1, 1))
 
+    @property
     def attention_sizes(self):
         return dict.fromkeys(("encoder", "decoder", "cross"), (LAYERS, HEADS))
 
