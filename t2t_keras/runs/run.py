@@ -1,19 +1,4 @@
-"""A run's folder, which contains everything that training and later steps need.
-
-RUN/
-  config.json          all resolved settings, package versions, the command line
-  vocabulary/          the sub-word model
-  imports/             copies of the plug-in files, if there are any
-  checkpoints/         training state: the newest N checkpoints and the best
-  logs/                TensorBoard
-  metrics.jsonl        one line per evaluation
-  training.jsonl       one line per `log_every` training steps
-  averaged.npz         the averaged weights, their steps, and the choice of weights
-  alignment.json       the layer and head for word alignment, if they were chosen
-  export/              numbered SavedModels
-  export_litert/       numbered models for LiteRT
-  export_ctranslate2/  numbered models for CTranslate2, if there are any
-"""
+"""A run's folder, which contains everything that training and later steps need; see README.md."""
 
 import dataclasses
 import functools

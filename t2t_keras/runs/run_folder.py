@@ -19,10 +19,7 @@ CHOOSE_AGAIN = "Run t2t-attention --choose_alignment again, or delete the file"
 
 
 class RunFolder:
-    """The folder of a run: vocabulary, tags, and the files with the weights.
-
-    For the files, see `run.py`; for the arguments, see `Run`.
-    """
+    """The folder of a run: vocabulary, tags, and the files with the weights; arguments as `Run`."""
 
     def __init__(self, folder, to=None, trust=False):
         self.folder, self.to = Path(folder), to
