@@ -45,7 +45,7 @@ def languages_in(contents):
 
 
 def languages_of(folder):
-    """Returns the `Languages` that a run, or one version of an export, records in its `Path`."""
+    """Returns the `Languages` that a run or a version of an export, a `Path`, records, or None."""
     for name in RECORDS:
         if (folder / name).is_file():
             found = languages_in(read_json(folder / name))
