@@ -1,6 +1,6 @@
 """The language of a text, by CLD2, which needs the package `pycld2` (extra `identify`).
 
-CLD2 reads 100,000 sentences per second on one core. `pipelines/RESULTS.md` compares it with others.
+CLD2 reads 100,000 sentences per second on one core. `pipelines/RESULTS.md` lists its error rates.
 """
 
 import re
