@@ -9,16 +9,11 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from t2t_keras.reproduction.gpu.accelerator import NotPossible, Row, accelerators, on_jax
+from t2t_keras.reproduction.gpu.accelerator import NotPossible, Row, on_jax
 from t2t_keras.reproduction.gpu.digits import padded_batch
 
 STEPS = 10
 KILLED_RUN = {"steps": 40, "checkpoint_every": 10, "evaluate_every": 40}
-
-
-def require_tensorflow(subject):
-    if on_jax():
-        raise NotPossible(f"{subject} needs TensorFlow")
 
 
 def repeats(size):
@@ -27,31 +22,36 @@ def repeats(size):
 
 
 def replicas(size):
-    """Trains with MirroredStrategy on one device, and on all of them if there are several."""
-    require_tensorflow("MirroredStrategy")
+    """Trains with a strategy on one device, and on all of them if there are several."""
+    devices, plain = keras.distribution.list_devices(), trained(size)
+    with strategy(devices[:1]).scope():
+        yield from compared("one replica and none", plain, trained(size))
+    if len(devices) == 1:
+        raise NotPossible("there are no several devices")
+    with strategy(devices).scope():
+        yield from compared(f"{len(devices)} replicas and none", plain, trained(size))
+
+
+def strategy(devices):
+    """Returns MirroredStrategy or, on JAX, Keras' DataParallel."""
+    if on_jax():
+        return keras.distribution.DataParallel(devices=devices)
     from t2t_keras.training.hardware.machines import mirrored_strategy
 
-    kind, plain = "GPU" if accelerators() else "CPU", trained(size)
-    with mirrored_strategy(devices=[f"{kind}:0"]).scope():
-        yield from compared("one replica and none", plain, trained(size))
-    count = len(accelerators())
-    if count < 2:
-        yield Row("several replicas", f"not measured: {count} GPUs")
-        return
-    with mirrored_strategy().scope():
-        yield from compared(f"{count} replicas and none", plain, trained(size))
+    return mirrored_strategy(devices=devices)
 
 
 def killed(size):
     """Runs t2t-train to the end, and again with a kill (SIGKILL) and the same command."""
-    require_tensorflow("resuming")
+    if on_jax():
+        raise NotPossible("t2t-train needs TensorFlow")
     from t2t_keras.runs import Run
 
     with tempfile.TemporaryDirectory() as folder:
         whole, resumed = Path(folder, "whole"), Path(folder, "resumed")
         train(whole).communicate()
         with train(resumed) as process:
-            while process.poll() is None and not list(resumed.glob("checkpoints/*")):
+            while process.poll() is None and not list(resumed.glob("checkpoints/*.npz")):
                 time.sleep(0.05)
             process.kill()
         yield Row("killed after step", max(Run(resumed).checkpoints.steps(), default=0))
