@@ -77,7 +77,7 @@ class TokenLoss(keras.losses.Loss):
         weights = token_weights(labels, sample_weight)
         return weights, ops.sum(weights)
 
-    def sums(self, outputs, labels, sample_weight=None, count_right=False, **columns):
+    def sums(self, outputs, labels, sample_weight=None, count_right=False, inputs=()):
         """Returns the `TokenSums` of a batch.
 
         Args:
@@ -85,11 +85,11 @@ class TokenLoss(keras.losses.Loss):
             labels: `[batch, length]`.
             sample_weight: see `token_weights`.
             count_right: whether to count the tokens whose label has the largest logit.
-            **columns: the arrays of `self.columns`.
+            inputs: the model's inputs, a dict with the arrays of `self.columns`.
         """
         logits = outputs.logits() if isinstance(outputs, Unprojected) else outputs
         check_labels(labels, logits)
-        columns = dict.fromkeys(self.columns) | columns
+        columns = {name: dict(inputs).get(name) for name in self.columns}
         losses, unsmoothed = self.losses(labels, logits, **columns)
         check_losses(losses, labels)
         weights, count = self.weights_and_count(labels, sample_weight)
@@ -158,10 +158,10 @@ class LabelSmoothedCrossEntropy(TokenLoss):
             return super().losses(labels, logits, **columns)
         return token_losses(labels, logits, self.label_smoothing)
 
-    def sums(self, outputs, labels, sample_weight=None, count_right=False, **columns):
+    def sums(self, outputs, labels, sample_weight=None, count_right=False, inputs=()):
         in_chunks = isinstance(outputs, Unprojected) and type(outputs.layer) is SharedEmbedding
         if not in_chunks or type(self) is not LabelSmoothedCrossEntropy:
-            return super().sums(outputs, labels, sample_weight, count_right, **columns)
+            return super().sums(outputs, labels, sample_weight, count_right, inputs)
         weights = token_weights(labels, sample_weight)
         sums = chunked_sums(outputs, labels, weights, self.label_smoothing, count_right)
         loss, unsmoothed, *right = (ops.cast(each, "float32") for each in sums)

@@ -32,10 +32,6 @@ class TokenAccuracy(keras.metrics.Mean):
         right = right_tokens(y_true, y_pred)
         super().update_state(right, sample_weight=token_weights(y_true, sample_weight))
 
-    def update_with_mean(self, accuracy, count):
-        """Adds `count` tokens with a known accuracy."""
-        super().update_state(accuracy, sample_weight=count)
-
     def get_config(self):
         return {**super().get_config(), "in_training": self.in_training}
 
@@ -62,10 +58,6 @@ class Perplexity(keras.metrics.Mean):
         check_labels(y_true, y_pred)
         losses = token_cross_entropy(y_true, y_pred)
         super().update_state(losses, sample_weight=token_weights(y_true, sample_weight))
-
-    def update_with_mean(self, loss, count):
-        """Adds `count` tokens with a known mean cross-entropy."""
-        super().update_state(loss, sample_weight=count)
 
     def result(self):
         return ops.exp(super().result())

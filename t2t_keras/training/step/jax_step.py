@@ -6,7 +6,6 @@ from keras import ops
 from t2t_keras.losses import TokenSums
 from t2t_keras.training.step.compile_options import CompileOptions
 from t2t_keras.training.step.token_sums import (
-    columns_of,
     counts_right,
     has_sums,
     metrics_of_sums,
@@ -18,37 +17,19 @@ from t2t_keras.training.step.token_sums import (
 class TrainingStep(CompileOptions):
     """Keras' step with the loss in chunks, for a `SequenceModel` that also derives from this."""
 
-    def compute_loss_and_updates(
-        self,
-        trainable_variables,
-        non_trainable_variables,
-        metrics_variables,
-        x,
-        y,
-        sample_weight,
-        training=False,
-        optimizer_variables=None,
-    ):
+    def compute_loss_and_updates(self, *arguments, training=False, optimizer_variables=None):
         """Computes the loss as Keras does, but returns `TokenSums` in place of the logits."""
+        trained, untrained, metrics_variables, x, y, sample_weight = arguments
         metrics = self.metrics_of_sums(sample_weight)
         if metrics is None:
-            return super().compute_loss_and_updates(
-                trainable_variables,
-                non_trainable_variables,
-                metrics_variables,
-                x,
-                y,
-                sample_weight,
-                training=training,
-                optimizer_variables=optimizer_variables,
-            )
+            options = {"training": training, "optimizer_variables": optimizer_variables}
+            return super().compute_loss_and_updates(*arguments, **options)
         variables = [*self.trainable_variables, *self.non_trainable_variables]
-        values = [*trainable_variables, *non_trainable_variables]
+        values = [*trained, *untrained]
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
             outputs = outputs_without_logits(self, x, training)
-            columns = columns_of(self.loss, x)
-            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics), **columns)
+            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics), x)
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
         loss = scaled = ops.divide_no_nan(sums.loss, sums.count)
         if training:

@@ -10,7 +10,6 @@ from keras import ops
 
 from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 from t2t_keras.losses import TokenSums, token_weights
-from t2t_keras.training.step.token_sums import columns_of
 
 
 def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
@@ -24,8 +23,7 @@ def r_drop_sums(model, inputs, labels, sample_weight, alpha, count_right):
     )
     # One pass over the batch and its copy. Each row has its own dropout.
     logits = model(inputs, training=True)
-    columns = columns_of(model.loss, inputs)
-    sums = model.loss.sums(logits, both_labels, both_weights, count_right, **columns)
+    sums = model.loss.sums(logits, both_labels, both_weights, count_right, inputs)
     first, second = ops.split(logits, 2)
     weights = token_weights(labels, sample_weight)
     divergence = ops.sum(weights * symmetric_divergence(first, second))

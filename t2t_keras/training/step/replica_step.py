@@ -23,7 +23,6 @@ from t2t_keras.training.hardware.devices import choose_xla
 from t2t_keras.training.step.compile_options import CompileOptions, dropout_seeds
 from t2t_keras.training.step.r_drop import r_drop_sums
 from t2t_keras.training.step.token_sums import (
-    columns_of,
     counts_right,
     has_sums,
     metrics_of_sums,
@@ -95,12 +94,10 @@ class TrainingStep(CompileOptions):
             sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
         elif metrics is not None:
             outputs = outputs_without_logits(self, inputs, training)
-            columns = columns_of(self.loss, inputs)
-            return self.loss.sums(outputs, labels, weights, count_right, **columns), None
+            return self.loss.sums(outputs, labels, weights, count_right, inputs), None
         else:
             logits = self(inputs, training=training)
-            columns = columns_of(self.loss, inputs)
-            sums = self.loss.sums(logits, labels, weights, count_right, **columns)
+            sums = self.loss.sums(logits, labels, weights, count_right, inputs)
         return sums, None if metrics is not None else logits
 
     def updated_metrics(self, total, inputs, labels, logits, weights, training):

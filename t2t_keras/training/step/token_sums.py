@@ -32,11 +32,6 @@ def outputs_without_logits(model, inputs, training):
     return Unprojected(x, model.output_embedding, training, half_product)
 
 
-def columns_of(loss, inputs):
-    """Returns {name: array} of the columns that a loss takes. None: the batch does not have it."""
-    return {name: inputs.get(name) for name in getattr(loss, "columns", ())}
-
-
 def metrics_of_sums(model, sample_weight, training=False):
     """Returns the metrics given to `compile` if `TokenSums` suffice for them, otherwise None.
 
@@ -65,7 +60,8 @@ def update_metrics(metrics, sums):
     """Updates each `Perplexity` and `TokenAccuracy` by `TokenSums`."""
     for metric in metrics:
         total = sums.unsmoothed if isinstance(metric, Perplexity) else sums.right
-        metric.update_with_mean(ops.divide_no_nan(total, sums.tokens), sums.tokens)
+        mean = ops.divide_no_nan(total, sums.tokens)
+        keras.metrics.Mean.update_state(metric, mean, sample_weight=sums.tokens)
 
 
 def half_product_for(x, compiled):
