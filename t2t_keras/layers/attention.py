@@ -11,12 +11,7 @@ from t2t_keras.checks import check, check_integer, check_rate, check_sequence
 from t2t_keras.decoding_cache import KeysValues, cached_positions
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
-from t2t_keras.layers.keras_interface.weight_options import (
-    DENSE_OPTIONS,
-    for_one_layer,
-    serialized,
-    taken_from,
-)
+from t2t_keras.layers.keras_interface.weight_options import WeightOptions
 from t2t_keras.layers.masks import Bias, both, causal_mask, over_heads
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
@@ -25,7 +20,7 @@ from t2t_keras.layers.scaled_dot_product import SCORES, fused_attention, weighte
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
+class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
     Calls are those of `keras.layers.MultiHeadAttention`. Without `value`, a sequence attends to
@@ -92,10 +87,7 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
         attention="scaled",
         **kwargs,
     ):
-        weight_options = taken_from(kwargs, DENSE_OPTIONS)
         super().__init__(**kwargs)
-        self.supports_masking = True
-        self.weight_options = weight_options
         self.num_heads = num_heads
         self.d_model = d_model
         self.d_k, self.d_v = head_widths(d_model, num_heads, d_k, d_v)
@@ -113,15 +105,10 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.scores = SCORES[attention]
         self.score_vector = None  # only additive attention has one
         check_rate("dropout", dropout)
-
-        def projection(width, name):
-            options = {"name": name, **for_one_layer(self.weight_options)}
-            return keras.layers.Dense(width, use_bias=use_bias, dtype=self.dtype_policy, **options)
-
-        self.query = projection(num_heads * self.d_k, "query")
-        self.key = projection(num_heads * self.d_k, "key")
-        self.value = projection(num_heads * self.d_v, "value")
-        self.output_projection = projection(d_model, "output")
+        self.query = self.make_dense(num_heads * self.d_k, "query", use_bias=use_bias)
+        self.key = self.make_dense(num_heads * self.d_k, "key", use_bias=use_bias)
+        self.value = self.make_dense(num_heads * self.d_v, "value", use_bias=use_bias)
+        self.output_projection = self.make_dense(d_model, "output", use_bias=use_bias)
         self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, value_shape=None, key_shape=None):
@@ -308,19 +295,9 @@ class MultiHeadAttention(AdaptedLayers, OutputShapes, keras.layers.Layer):
         return KeysValues(*(ops.zeros((*shape, width), self.compute_dtype) for width in widths))
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "num_heads": self.num_heads,
-            "d_model": self.d_model,
-            "d_k": self.d_k,
-            "d_v": self.d_v,
-            "dropout": self.dropout.rate,
-            "causal": self.causal,
-            "use_bias": self.use_bias,
-            "positions": self.positions,
-            "attention": self.attention,
-            **serialized(self.weight_options),
-        }
+        names = "num_heads", "d_model", "d_k", "d_v", "causal", "use_bias", "positions", "attention"
+        settings = {name: getattr(self, name) for name in names}
+        return {**super().get_config(), **settings, "dropout": self.dropout.rate}
 
 
 def head_widths(d_model, num_heads, d_k=None, d_v=None):

@@ -8,12 +8,7 @@ from keras import ops
 from t2t_keras.checks import check_choice, check_integer
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
-from t2t_keras.layers.keras_interface.weight_options import (
-    DENSE_OPTIONS,
-    for_one_layer,
-    serialized,
-    taken_from,
-)
+from t2t_keras.layers.keras_interface.weight_options import WeightOptions
 
 ACTIVATIONS = {
     "relu": ops.relu,
@@ -44,11 +39,8 @@ def activation_function(activation):
     is_function = callable(activation) and not isinstance(activation, type)
     if not isinstance(activation, dict) and not is_function:
         check_choice("activation", activation, activation_names())
-    return ACTIVATIONS.get(activation) if is_ours(activation) else keras.activations.get(activation)
-
-
-def is_ours(activation):
-    return isinstance(activation, str) and activation in ACTIVATIONS
+    ours = ACTIVATIONS.get(activation) if isinstance(activation, str) else None
+    return ours or keras.activations.get(activation)
 
 
 def serialized_activation(activation):
@@ -59,7 +51,7 @@ def serialized_activation(activation):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class FeedForward(AdaptedLayers, OutputShapes, keras.layers.Layer):
+class FeedForward(AdaptedLayers, WeightOptions, OutputShapes, keras.layers.Layer):
     """`max(0, x W₁ + b₁) W₂ + b₂`, with the same weights at every position.
 
     Args:
@@ -86,23 +78,14 @@ class FeedForward(AdaptedLayers, OutputShapes, keras.layers.Layer):
     """
 
     def __init__(self, d_model, d_ff, activation="relu", **kwargs):
-        weight_options = taken_from(kwargs, DENSE_OPTIONS)
         super().__init__(**kwargs)
         check_integer("d_model", d_model)
         check_integer("d_ff", d_ff)
-        self.supports_masking = True
-        self.weight_options = weight_options
         self.d_model = d_model
         self.d_ff = d_ff
         self.activation = activation
-        function = activation_function(activation)
-        self.inner = self.make_dense(d_ff, "inner", activation=function)
+        self.inner = self.make_dense(d_ff, "inner", activation=activation_function(activation))
         self.outer = self.make_dense(d_model, "outer")
-
-    def make_dense(self, units, name, **options):
-        """Returns a `Dense` with the initializers, regularizers and constraints of this layer."""
-        options |= {"dtype": self.dtype_policy, **for_one_layer(self.weight_options)}
-        return keras.layers.Dense(units, name=name, **options)
 
     def build(self, x_shape):
         self.inner.build(x_shape)
@@ -122,5 +105,4 @@ class FeedForward(AdaptedLayers, OutputShapes, keras.layers.Layer):
             "d_model": self.d_model,
             "d_ff": self.d_ff,
             "activation": serialized_activation(self.activation),
-            **serialized(self.weight_options),
         }

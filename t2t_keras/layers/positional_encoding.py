@@ -19,30 +19,6 @@ from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias
 
 
-def sinusoids(positions, d_model, interleaved=True, largest_is_1=None):
-    """Computes `PE(pos, 2i) = sin(a)`, `PE(pos, 2i+1) = cos(a)`, `a = pos / 10000^(2i/d_model)`.
-
-    Args:
-        positions: float32 `[length]`.
-        d_model: even width of the encoding.
-        interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
-            first, then all cosines.
-        largest_is_1: use the exponents `i / (d_model/2 − 1)`, whose last one is exactly 1, as
-            in tensor2tensor. False: `2i / d_model`. None: the opposite of `interleaved`.
-
-    Returns:
-        `[length, d_model]`.
-    """
-    half = d_model // 2
-    largest_is_1 = not interleaved if largest_is_1 is None else largest_is_1
-    exponents = np.arange(half) / (half - 1 if largest_is_1 else half)
-    dtype = keras.backend.standardize_dtype(positions.dtype)
-    frequencies = ops.convert_to_tensor((10000.0**-exponents).astype(dtype))
-    angles = positions[:, None] * frequencies[None, :]  # [length, d_model / 2]
-    waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=2 if interleaved else 1)
-    return ops.reshape(waves, (-1, d_model))
-
-
 @keras.saving.register_keras_serializable("t2t_keras")
 class PositionalEncoding(OutputShapes, keras.layers.Layer):
     """Base class of the positional encodings. It leaves the embeddings unchanged.
@@ -63,7 +39,6 @@ class PositionalEncoding(OutputShapes, keras.layers.Layer):
     def __init__(self, offset=0, **kwargs):
         super().__init__(**kwargs)
         check_integer("offset", offset, at_least=0)
-        self.supports_masking = True
         self.offset = offset
 
     def call(self, x, start=0):
@@ -85,7 +60,10 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
     """Adds the paper's sinusoids. It has no weights and no length limit.
 
     Args:
-        interleaved, largest_is_1: see `sinusoids`.
+        interleaved: whether sines and cosines alternate, as in the paper. False: all sines come
+            first, then all cosines.
+        largest_is_1: use the exponents `i / (d_model/2 − 1)`, whose last one is exactly 1, as
+            in tensor2tensor. False: `2i / d_model`. None: the opposite of `interleaved`.
         offset: index of the first position. The paper counts from 0.
 
     Call arguments:
@@ -127,8 +105,17 @@ class SinusoidalPositionalEncoding(PositionalEncoding):
         return x + ops.cast(self.encodings(positions, d_model), x.dtype)
 
     def encodings(self, positions, d_model):
-        """Computes the encodings `[length, d_model]` of float positions `[length]`."""
-        return sinusoids(positions, d_model, self.interleaved, self.largest_is_1)
+        """Computes the encodings `[length, d_model]` of float positions `[length]`.
+
+        `PE(pos, 2i) = sin(a)`, `PE(pos, 2i+1) = cos(a)`, `a = pos / 10000^(2i/d_model)`.
+        """
+        half = d_model // 2
+        exponents = np.arange(half) / (half - 1 if self.largest_is_1 else half)
+        dtype = keras.backend.standardize_dtype(positions.dtype)
+        frequencies = ops.convert_to_tensor((10000.0**-exponents).astype(dtype))
+        angles = positions[:, None] * frequencies[None, :]  # [length, d_model / 2]
+        waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=2 if self.interleaved else 1)
+        return ops.reshape(waves, (-1, d_model))
 
 
 @keras.saving.register_keras_serializable("t2t_keras")

@@ -8,8 +8,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
-
 
 def offsets_in(queries, keys):
     """Returns the offsets of keys from queries, int32 `[queries, keys]`, given their numbers."""
@@ -18,7 +16,7 @@ def offsets_in(queries, keys):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class T5Bias(OutputShapes, keras.layers.Layer):
+class T5Bias(keras.layers.Layer):
     """Trained biases, one for each head and bucket of offsets.
 
     Small distances have a bucket each; larger ones share buckets of logarithmically growing sizes.
@@ -63,9 +61,6 @@ class T5Bias(OutputShapes, keras.layers.Layer):
         rows = ops.take(ops.convert_to_tensor(self.rows), places)  # [queries, keys]
         return ops.transpose(ops.take(self.table, rows, axis=0), (2, 0, 1))
 
-    def output_shape_of(self, shape):
-        return (self.num_heads, *shape)
-
 
 def buckets_of(causal, buckets, max_distance):
     """Returns the bucket of each offset from −max_distance to max_distance, an int32 array."""
@@ -84,7 +79,7 @@ def buckets_of(causal, buckets, max_distance):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class ALiBiBias(OutputShapes, keras.layers.Layer):
+class ALiBiBias(keras.layers.Layer):
     """Fixed biases that fall linearly with the distance, with a different slope in each head.
 
     Keys after the query, in attention that is not causal, have the biases of keys before it.
@@ -109,9 +104,6 @@ class ALiBiBias(OutputShapes, keras.layers.Layer):
     def call(self, offsets):
         slopes = ops.convert_to_tensor(alibi_slopes(self.num_heads)[:, None, None])
         return -slopes * ops.cast(ops.abs(offsets), "float32")
-
-    def output_shape_of(self, shape):
-        return (self.num_heads, *shape)
 
 
 def alibi_slopes(num_heads):

@@ -51,7 +51,6 @@ class Residual(AdaptedLayers, OutputShapes, keras.layers.Layer):
         super().__init__(**kwargs)
         check_rate("dropout", dropout)
         check_positive("norm_epsilon", norm_epsilon)
-        self.supports_masking = True
         self.sublayer = sublayer
         self.pre_norm = pre_norm
         self.norm_epsilon = norm_epsilon

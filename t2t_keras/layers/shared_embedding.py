@@ -6,11 +6,7 @@ from keras import ops
 from t2t_keras.checks import check_integer, check_positive
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.keras_interface.quantized_matrix import QuantizedMatrix
-from t2t_keras.layers.keras_interface.weight_options import (
-    EMBEDDING_OPTIONS,
-    serialized,
-    taken_from,
-)
+from t2t_keras.layers.keras_interface.weight_options import WeightOptions
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
 
@@ -20,7 +16,6 @@ class Masked(OutputShapes, keras.layers.Layer):
 
     def __init__(self, **kwargs):
         super().__init__(autocast=False, **kwargs)  # ids may be floats
-        self.supports_masking = True
         self.built = True
 
     def call(self, ids, vectors):
@@ -31,7 +26,7 @@ class Masked(OutputShapes, keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
-class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
+class SharedEmbedding(QuantizedMatrix, WeightOptions, OutputShapes, keras.layers.Layer):
     """Source embedding, target embedding and pre-softmax projection with one weight matrix.
 
     `layer(ids)` looks up vectors and multiplies them by √d_model. `layer(x, project=True)`, or
@@ -66,19 +61,19 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
         Vaswani et al. 2017, §3.4; Press and Wolf 2017 (arXiv 1608.05859).
     """
 
+    # The settings of `keras.layers.Embedding`.
+    option_names = "embeddings_initializer", "embeddings_regularizer", "embeddings_constraint"
+
     def __init__(
         self, vocab_size, d_model, output_bias=False, mask_zero=True, scale=None, **kwargs
     ):
         # No autocast, because inputs and matrix must not be rounded to half precision: ids may be
         # floats, rows are looked up before they are rounded, and logits use the float32 matrix.
-        weight_options = taken_from(kwargs, EMBEDDING_OPTIONS)
         super().__init__(autocast=False, **kwargs)
         check_integer("vocab_size", vocab_size)
         check_integer("d_model", d_model)
         if scale is not None:
             check_positive("scale", scale)
-        self.supports_masking = True
-        self.weight_options = weight_options
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.output_bias = output_bias
@@ -139,12 +134,5 @@ class SharedEmbedding(QuantizedMatrix, OutputShapes, keras.layers.Layer):
         return (*shape, self.d_model) if len(shape) < 3 else (*shape[:-1], self.vocab_size)
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "vocab_size": self.vocab_size,
-            "d_model": self.d_model,
-            "output_bias": self.output_bias,
-            "mask_zero": self.mask_zero,
-            "scale": self.scale,
-            **serialized(self.weight_options),
-        }
+        names = "vocab_size", "d_model", "output_bias", "mask_zero", "scale"
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}

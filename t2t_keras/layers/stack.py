@@ -13,7 +13,7 @@ from t2t_keras.layers.attention import MultiHeadAttention
 from t2t_keras.layers.feed_forward import FeedForward, serialized_activation
 from t2t_keras.layers.keras_interface.adapted_layers import AdaptedLayers
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
-from t2t_keras.layers.keras_interface.weight_options import DENSE_OPTIONS, serialized, taken_from
+from t2t_keras.layers.keras_interface.weight_options import WeightOptions
 from t2t_keras.layers.layer_norm import LayerNorm
 from t2t_keras.layers.local_attention import LocalSelfAttention
 from t2t_keras.layers.residual import Residual
@@ -65,7 +65,7 @@ class BlockConfig:
         return cls(**{name: getattr(config, name) for name in names})
 
 
-class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
+class Block(AdaptedLayers, WeightOptions, OutputShapes, keras.layers.Layer):
     """Base class of `EncoderBlock`, `DecoderBlock` and blocks of one's own.
 
     A block of one's own has the methods of `EncoderBlock` or `DecoderBlock`.
@@ -78,10 +78,7 @@ class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
     def __init__(self, *values, **settings):
         names = [field.name for field in dataclasses.fields(BlockConfig)]
         ours = {name: settings.pop(name) for name in names if name in settings}
-        weight_options = taken_from(settings, DENSE_OPTIONS)
         super().__init__(**settings)
-        self.supports_masking = True
-        self.weight_options = weight_options
         self.config = BlockConfig(*values, **ours)
 
     def __getattr__(self, name):
@@ -135,7 +132,7 @@ class Block(AdaptedLayers, OutputShapes, keras.layers.Layer):
     def get_config(self):
         config = {name: getattr(self.config, name) for name in BlockConfig.__dataclass_fields__}
         config["activation"] = serialized_activation(self.config.activation)
-        return {**super().get_config(), **config, **serialized(self.weight_options)}
+        return {**super().get_config(), **config}
 
 
 class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
@@ -166,7 +163,6 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         # The blocks cast the inputs, and the stack passes the weights of a block on as they are.
         super().__init__(name=name, dtype=dtype, trainable=trainable, autocast=False)
         check_integer("num_layers", num_layers)
-        self.supports_masking = True
         if isinstance(block_class, str):
             block_class = keras.saving.get_registered_object(block_class)
         self.block_class = block_class or self.default_block

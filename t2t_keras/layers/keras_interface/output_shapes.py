@@ -14,8 +14,10 @@ import keras
 class OutputShapes:
     """Mixin of layers whose main output has the shape of the first argument.
 
-    Other layers override `output_shape_of`.
+    Other layers override `output_shape_of`. The Keras mask of that argument is also the output's.
     """
+
+    supports_masking = True
 
     def compute_output_shape(self, *shapes, **named_shapes):
         """Returns the shape of the main output from the shapes that `build` takes."""

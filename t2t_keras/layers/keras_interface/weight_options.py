@@ -11,41 +11,38 @@ DENSE_OPTIONS = (
     "kernel_constraint",
     "bias_constraint",
 )
-# Settings of `SharedEmbedding`: those of `keras.layers.Embedding`.
-EMBEDDING_OPTIONS = (
-    "embeddings_initializer",
-    "embeddings_regularizer",
-    "embeddings_constraint",
-)
 
 
-def taken_from(settings, names):
-    """Removes the options with these names from `settings`, and returns those that are given.
+class WeightOptions:
+    """Mixin of layers with such settings; it comes before Keras' class.
 
     A class is replaced by an instance, as in Keras. Options that are not given stay Keras'
     defaults.
     """
-    options = {name: settings.pop(name) for name in names if name in settings}
-    return {name: x() if isinstance(x, type) else x for name, x in options.items()}
 
+    option_names = DENSE_OPTIONS
 
-def for_one_layer(options):
-    """Returns the options for one of several sub-layers.
+    def __init__(self, **kwargs):
+        given = {name: kwargs.pop(name) for name in self.option_names if name in kwargs}
+        super().__init__(**kwargs)
+        self.weight_options = {n: x() if isinstance(x, type) else x for n, x in given.items()}
 
-    A Keras initializer without a seed draws the same numbers each time, so every sub-layer gets a
-    copy with a seed of its own.
-    """
-    return {
-        name: value.clone() if isinstance(value, keras.initializers.Initializer) else value
-        for name, value in options.items()
-    }
+    def make_dense(self, units, name, **options):
+        """Returns a `Dense` with the initializers, regularizers and constraints of this layer.
 
+        A Keras initializer without a seed draws the same numbers each time, so every sub-layer gets
+        a copy with a seed of its own.
+        """
+        for option, value in self.weight_options.items():
+            is_initializer = isinstance(value, keras.initializers.Initializer)
+            options[option] = value.clone() if is_initializer else value
+        return keras.layers.Dense(units, name=name, dtype=self.dtype_policy, **options)
 
-def serialized(options):
-    """Returns the options as they are saved in a layer's config."""
-    return {
-        name: value
-        if value is None or isinstance(value, str | dict)
-        else keras.saving.serialize_keras_object(value)
-        for name, value in options.items()
-    }
+    def get_config(self):
+        saved = {
+            name: value
+            if value is None or isinstance(value, str | dict)
+            else keras.saving.serialize_keras_object(value)
+            for name, value in self.weight_options.items()
+        }
+        return {**super().get_config(), **saved}
