@@ -91,19 +91,11 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
     Args:
         config: an instance of `config_class`; None: its defaults.
 
-    Call arguments:
-        inputs: `{"source": [batch, source_length], "target": [batch, target_length]}`,
-            integer ids. `target` is the decoder's input: the begin id (1), then the tokens. Id 0 is
-            padding; it must come after the tokens.
-        project: False returns the vectors from which `output_embedding` would compute the logits,
-            `[batch, target_length, d_model]`.
-
-    Returns:
-        Logits `[batch, target_length, vocab_size]` in float32. Position i predicts the token
-        that follows `target[:, i]`.
+    Call arguments and results are those of `Transformer`.
     """
 
     config_class = None
+    supports_masking = False  # the masks follow from the ids
 
     def __init__(self, config=None, **kwargs):
         super().__init__(autocast=False, **kwargs)  # the inputs are ids

@@ -72,7 +72,6 @@ class DilatedBlock(OutputShapes, keras.layers.Layer):
 
     def __init__(self, units, kernel, dilation, causal=False, dropout=0.0, **kwargs):
         super().__init__(**kwargs)
-        self.supports_masking = True
         self.units = units
         dtype = self.dtype_policy
         self.norms = [LayerNorm(epsilon=1e-6, dtype=dtype, name=f"norm_{i}") for i in range(3)]
@@ -110,7 +109,7 @@ class ByteNet(Rival):
     The encoder's vector at position i is added to the target embedding at position i before the
     first decoder block. Beyond the end of the unfolded source, nothing is added.
 
-    For args and call arguments, see `SequenceModel`. `config` is a `ByteNetConfig`.
+    For args and call arguments, see `Transformer`. `config` is a `ByteNetConfig`.
 
     References:
         Kalchbrenner et al. 2016 (arXiv 1610.10099).

@@ -43,7 +43,6 @@ class Convolution(OutputShapes, keras.layers.Layer):
 
     def __init__(self, units, kernel, dilation=1, causal=False, gain=1.0, **kwargs):
         super().__init__(**kwargs)
-        self.supports_masking = True
         self.kernel, self.dilation, self.causal = kernel, dilation, causal
         self.product = scaled_linear(units, gain, dtype=self.dtype_policy, name="product")
 

@@ -12,8 +12,9 @@ from keras import ops
 from pipelines.checks import check, setting
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
 from t2t_keras.layers.positional_encoding import LearnedPositionalEncoding
+from t2t_keras.layers.scaled_dot_product import weighted_values
 from t2t_keras.rivals.convolution import Convolution, scaled_linear
-from t2t_keras.rivals.rival import Rival, RivalConfig, attend
+from t2t_keras.rivals.rival import Rival, RivalConfig
 from t2t_keras.sequence_model import check_ids
 
 ROOT_HALF = 0.5**0.5  # factor that preserves the variance of a sum of two terms
@@ -98,7 +99,6 @@ class GatedConvolution(OutputShapes, keras.layers.Layer):
 
     def __init__(self, units, kernel, causal=False, dropout=0.0, **kwargs):
         super().__init__(**kwargs)
-        self.supports_masking = True
         self.units = units
         dtype = self.dtype_policy
         self.dropout = keras.layers.Dropout(dropout, dtype=dtype, name="dropout")
@@ -157,7 +157,7 @@ class MultiStepAttention(OutputShapes, keras.layers.Layer):
     def call(self, x, embedded, keys, values, mask):
         queries = (self.query(x) + embedded) * ROOT_HALF
         scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1)))
-        contexts, weights = attend(scores, values, mask)
+        contexts, weights = weighted_values(scores, values, mask[:, None])
         return (x + self.output_layer(contexts)) * ROOT_HALF, weights
 
 
@@ -165,7 +165,7 @@ class MultiStepAttention(OutputShapes, keras.layers.Layer):
 class ConvS2S(Rival):
     """Convolutional sequence to sequence learning (Gehring et al. 2017).
 
-    For args and call arguments, see `SequenceModel`. `config` is a `ConvS2SConfig`.
+    For args and call arguments, see `Transformer`. `config` is a `ConvS2SConfig`.
 
     References:
         Gehring et al. 2017 (arXiv 1705.03122).

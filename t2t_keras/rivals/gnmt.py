@@ -11,8 +11,9 @@ from keras import ops
 
 from pipelines.checks import check, setting
 from t2t_keras.layers.keras_interface.output_shapes import OutputShapes
+from t2t_keras.layers.scaled_dot_product import weighted_values
 from t2t_keras.rivals.recurrence import Recurrence
-from t2t_keras.rivals.rival import Rival, RivalConfig, attend
+from t2t_keras.rivals.rival import Rival, RivalConfig
 from t2t_keras.sequence_model import check_ids
 
 
@@ -92,7 +93,7 @@ class AdditiveAttention(OutputShapes, keras.layers.Layer):
 
     def call(self, x, keys, memory, mask):
         hidden = ops.tanh(self.query(x)[:, :, None] + keys[:, None])
-        return attend(self.score(hidden)[..., 0], memory, mask)
+        return weighted_values(self.score(hidden)[..., 0], memory, mask[:, None])
 
 
 @keras.saving.register_keras_serializable("t2t_keras")
@@ -103,7 +104,7 @@ class GNMT(Rival):
     queries, and all layers above it receive the attention's contexts. Residual connections start
     at the third layer. With `fast_forward`, all layers have fast-forward connections instead.
 
-    For args and call arguments, see `SequenceModel`. `config` is a `GNMTConfig`.
+    For args and call arguments, see `Transformer`. `config` is a `GNMTConfig`.
 
     Example:
 

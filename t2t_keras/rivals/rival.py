@@ -6,11 +6,8 @@ from keras import ops
 
 from pipelines.checks import setting
 from t2t_keras.layers.masks import padding_mask
-from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.rivals.histories import Step
 from t2t_keras.sequence_model import ModelConfig, SequenceModel, beams_of, check_ids, check_inputs
-
-LOWEST = -1e9
 
 
 @dataclasses.dataclass
@@ -84,16 +81,3 @@ class Rival(SequenceModel):
         x, _ = self.stack(x, memory, step=step)
         x = ops.reshape(x, (-1, self.config.d_model))
         return self.output_embedding.project(x), step.written
-
-
-def attend(scores, values, mask):
-    """Returns contexts `[batch, queries, width]` and weights `[batch, queries, length]`.
-
-    Args:
-        scores: `[batch, queries, length]`.
-        values: `[batch, length, width]`.
-        mask: boolean `[batch, length]`, True at real tokens.
-    """
-    scores = ops.where(mask[:, None], at_least_float32(scores), LOWEST)
-    weights = ops.softmax(scores, axis=-1)
-    return ops.matmul(ops.cast(weights, values.dtype), values), weights

@@ -44,7 +44,6 @@ class SparseExperts(OutputShapes, keras.layers.Layer):
 
     def __init__(self, experts, chosen, units, balance=0.01, **kwargs):
         super().__init__(**kwargs)
-        self.supports_masking = True
         self.experts, self.chosen, self.units, self.balance = experts, chosen, units, balance
         self.seed_generator = keras.random.SeedGenerator()
 
