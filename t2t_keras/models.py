@@ -39,7 +39,7 @@ class Models(Registry):
                 )
         super().__setitem__(name, model)
         # Registers the model as `.keras` files name it. Not imported above: training is above.
-        importlib.import_module("t2t_keras.training").trainable(model)
+        importlib.import_module("t2t_keras.training.step.trainable_models").trainable(model)
 
 
 MODELS = Models(

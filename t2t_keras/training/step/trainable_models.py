@@ -1,16 +1,15 @@
-"""Models that can be trained, and Adam, on Keras' backend.
+"""Models that can be trained on Keras' backend.
 
 `trainable` gives a model a training step: on TensorFlow, the step in `replica_step.py`; on JAX,
 Keras' step with the loss in `jax_step.py`; on other backends, Keras' step. The package exports
-`TrainableTransformer` as `Transformer`. `Adam` has a fused update on TensorFlow, and is Keras' Adam
-on other backends.
+`TrainableTransformer` as `Transformer`.
 """
 
 import functools
 
 import keras
 
-from t2t_keras.training.optimizers import Adam
+import t2t_keras.training.optimizers  # noqa: F401 saved models name our Adam
 from t2t_keras.transformer import Transformer
 
 if keras.config.backend() == "tensorflow":
@@ -19,8 +18,6 @@ elif keras.config.backend() == "jax":
     from t2t_keras.training.step.jax_step import TrainingStep
 else:
     from t2t_keras.training.step.compile_options import CompileOptions as TrainingStep
-
-__all__ = ["Adam", "TrainableTransformer", "trainable"]
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from support.models.rival_models import rival
 
 from t2t_keras import TransformerConfig
 from t2t_keras.layers import Encoder, MultiHeadAttention, Residual
-from t2t_keras.training import trainable
+from t2t_keras.training.step.trainable_models import trainable
 from t2t_keras.transformer import Transformer
 
 no_warnings = pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")

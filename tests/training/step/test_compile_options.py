@@ -13,8 +13,7 @@ from t2t_keras import (
     TransformerConfig,
     TransformerSchedule,
 )
-from t2t_keras.training import Adam
-from t2t_keras.training.optimizers import named_optimizer
+from t2t_keras.training.optimizers import Adam, named_optimizer
 from t2t_keras.training.step.compile_options import dropout_seeds
 
 INPUTS, LABELS = pairs(), ids(3, 6, [6, 6, 3], seed=3)
