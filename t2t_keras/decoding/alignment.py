@@ -33,11 +33,8 @@ class AlignmentHead:
         """Returns the index of the layer in a model with `layers` decoder layers."""
         return aligning_layer(layers) if self.layer is None else self.layer
 
-    def check(self, config):
-        """Rejects a layer or head that a model does not have."""
-        self.check_counts(config.attention_layers[2], config.num_heads)
-
-    def check_counts(self, layers, heads):
+    def check(self, layers, heads):
+        """Rejects a layer or head that a model with these numbers of them does not have."""
         counts = {"layer": layers, "head": heads}
         for name, count in counts.items():
             index = getattr(self, name)
@@ -66,13 +63,17 @@ def attention_between(model, source, target, choice=None):
     default. The weights sum to 1 over the source.
     """
     choice = choice or AlignmentHead()
-    choice.check(model.config)
+    choice.check(model.config.attention_layers[2], model.config.num_heads)
     return chosen(cross_attention(model, source, target), choice)
 
 
 def cross_attention(model, source, target):
     """Returns the weights of each decoder layer: `[rows, heads, target_length, source_length]`."""
-    check_attends(model)
+    if not model.config.attention_layers[2]:
+        raise ValueError(
+            "This model has no attention to the source, so its words cannot be aligned. "
+            f"Received: a {type(model).__name__}"
+        )
     weights = all_attention(model, source, target).get("cross")
     if weights is None:
         raise ValueError(
@@ -96,15 +97,6 @@ def all_attention(model, source, target):
         if count and all(each in weights for each in names):
             found[kind] = ops.stack([weights[each] for each in names], axis=1)
     return found
-
-
-def check_attends(model):
-    """Rejects a model without attention to the source."""
-    if not model.config.attention_layers[2]:
-        raise ValueError(
-            "This model has no attention to the source, so its words cannot be aligned. "
-            f"Received: a {type(model).__name__}"
-        )
 
 
 def chosen(layers, choice):

@@ -86,7 +86,7 @@ def specification(specs, model, alignment):
     for name, choices in COMPUTED.items():
         value, allowed = getattr(config, name), " or ".join(map(repr, choices))
         check(value in choices, name, value, f"{allowed} in a model for CTranslate2")
-    alignment.check(config)
+    alignment.check(config.attention_layers[2], config.num_heads)
     alignment_layer = alignment.layer_of(config.decoder_layers)
     spec = specs.TransformerSpec.from_config(
         config.layers,

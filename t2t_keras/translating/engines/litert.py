@@ -65,7 +65,7 @@ class LiteRTEngine(Engine):
         """Sets the `AlignmentHead` that aligns words. None: the default."""
         self.alignment = head or AlignmentHead()
         if self.has_attention:
-            self.alignment.check_counts(*self.attention_sizes["cross"])
+            self.alignment.check(*self.attention_sizes["cross"])
 
     @property
     def reading(self):
