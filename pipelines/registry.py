@@ -60,6 +60,12 @@ class Registry(dict):
         # A file that was edited replaces its own entries.
         if name in self and not (plugin and owner and plugin.path == owner.path):
             who, apart = "this process", ""
+            if owner and plugin and plugin.path.name == owner.path.name:
+                raise ValueError(
+                    f"{owner.path} and {plugin.path} are different versions of a file, and a "
+                    "process can use only one. Use runs with different versions separately, for "
+                    "example with t2t-evaluate; to resume a run, omit --imports"
+                )
             if owner is not None:
                 who = f"{owner.path} (SHA-256 {owner.sha256})"
                 apart = ", or use both files in different processes (when training: other --run)"

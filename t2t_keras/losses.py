@@ -185,7 +185,7 @@ class TokenMean(TokenLoss):
 
     def __init__(self, loss, name=None):
         super().__init__(name=name or getattr(loss, "name", None))
-        self.loss = loss
+        self.loss, self.columns = loss, getattr(loss, "columns", ())
         self.call = loss.call if isinstance(loss, keras.losses.Loss) else loss
 
     def weights_and_count(self, labels, sample_weight=None):
@@ -227,7 +227,8 @@ def token_loss(loss, vocab_size):
     labels = ops.ones((2, 5), "int32")
     made = TokenMean(loss)
     try:
-        check_losses(made.call(labels, ops.zeros((2, 5, vocab_size))), labels)
+        columns = dict.fromkeys(made.columns)  # an evaluation has none
+        check_losses(made.call(labels, ops.zeros((2, 5, vocab_size)), **columns), labels)
     except Exception as error:  # a user's function may raise any
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise NoTokenLoss(

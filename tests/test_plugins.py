@@ -88,6 +88,11 @@ def test_a_file_replaces_its_own_entries_but_none_of_another_one(write):
     module = load_plugin(first)
     with pytest.raises(ValueError, match=rf"has an entry 'p' of {first} \(.*processes"):
         load_plugin(write("b.py", f"{POSITIONS}# changed"))
+    copy = first.parent / "run" / "a.py"
+    copy.parent.mkdir()
+    copy.write_text(f"{POSITIONS}# changed")
+    with pytest.raises(ValueError, match=f"{first} and {copy} are different versions"):
+        load_plugin(copy)
     assert load_plugin(write("a.py", f"{POSITIONS}# edited")) is not module
     assert load_plugin(write("a.py", POSITIONS)) is not module, "edited back"
 

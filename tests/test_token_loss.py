@@ -76,6 +76,27 @@ def test_a_token_loss_stays_itself_and_keras_names_are_understood():
     assert (type(loaded), loaded.loss.ignore_class, loaded.loss.from_logits) == (TokenMean, 0, True)
 
 
+@pytest.mark.jax
+def test_a_loss_of_keras_and_a_function_take_their_columns():
+    def weighted(labels, logits, factor=None):
+        return function(labels, logits) * (1.0 if factor is None else factor[:, None])
+
+    class Weighted(keras.losses.Loss):
+        columns = ("factor",)
+
+        def call(self, labels, logits, factor):
+            return weighted(labels, logits, factor)
+
+    weighted.columns = ("factor",)
+    factors = {"factor": ops.array(WEIGHTS)}
+    for loss in (weighted, Weighted()):
+        made = token_loss(loss, 50)
+        sums = made.sums(ops.array(LOGITS), ops.array(LABELS), inputs=factors)
+        assert float(sums.loss / sums.count) == pytest.approx(by_loop(weights=WEIGHTS), rel=1e-5)
+        alone = made.sums(ops.array(LOGITS), ops.array(LABELS))
+        assert float(alone.loss / alone.count) == pytest.approx(by_loop(), rel=1e-5)
+
+
 class OfSentences(TokenLoss):
     def __call__(self, y_true, y_pred, sample_weight=None):
         return ops.mean(y_pred)

@@ -160,8 +160,10 @@ def check_text_flags(arguments, settings, columns):
     obeyed |= {"comet_model"} if METRIC_OF_RISK.value == "comet" else set()
     unused = [flag for flag in (LOWERCASE, TOKENIZE, COMET_MODEL) if flag.name not in obeyed]
     needed = [column for name in settings.metrics for column in METRICS[name].columns]
-    unused += [COLUMN] if columns.keys() - {*needed} else []
+    unused += [COLUMN] if not needed else []
     refuse_unused(unused, f"with --metrics={','.join(settings.metrics)}")
+    for name in columns:
+        check_choice("--column", name, needed)
     inputs = {flag.name: flag.value for flag in (SOURCE, AGAINST)}
     inputs |= {"reference": reference_files(), "column": [*columns.values()]}
     check_outputs(OUTPUT.value, inputs)

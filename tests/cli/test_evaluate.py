@@ -115,6 +115,7 @@ MISTAKES = {
     f"{FILE} --column=domain": "--column must be NAME=FILE, with each name once",
     f"{FILE} --column=a={{0}}/one": "--column has no effect with --metrics=bleu,chrf",
     f"{FILE} --comet_model=a": "--comet_model has no effect with --metrics=bleu,chrf",
+    f"{FILE} --metrics=comet --column=sorce={{0}}/one": "did you mean 'source'",
     f"{FILE} --metrics=comet --comet_model=a": "needs the column 'source', see --column",
     f"{RUN} --mbr_metric=ter": "--mbr_metric has no effect without --mbr",
     f"{FILE} --reference={{0}}/one": "must have the same number of lines. Received: 40 and",

@@ -152,6 +152,8 @@ def notes_on(rows, runs):
             f"Baseline: {rows[0].label}. p: paired bootstrap of the lines, {SAMPLES:,} samples. If "
             "it is small, these runs also differ on other sentences."
         )
+    if len(runs) == len(rows) > 1:
+        yield "Each row is a single run. p does not cover what another seed would change."
     if len(runs) > len(rows):
         yield (
             "Each number is the mean of the row's runs, which differ in the seed; ±: their "

@@ -22,8 +22,8 @@ def inherit_settings(experiment, known, given, same_vocabulary=True):
     """Gives an experiment the model and the search of a run, in place.
 
     Args:
-        experiment: the `Experiment` to change. It keeps its dropout rates, and search settings that
-            differ from the defaults.
+        experiment: the `Experiment` to change. It keeps its dropout rates, search settings that
+            differ from the defaults, and a model that is derived from the run's.
         known: the `Experiment` of the run.
         given: names, such as "search.beam", of settings that are kept even with default values.
         same_vocabulary: whether ids have the same meaning. If not, only special ids are inherited.
@@ -33,7 +33,13 @@ def inherit_settings(experiment, known, given, same_vocabulary=True):
         for name in RATES
         if hasattr(experiment.model, name) and hasattr(known.model, name)
     }
-    experiment.model = dataclasses.replace(known.model, **rates)
+    ours, theirs = type(experiment.model), type(known.model)
+    if issubclass(ours, theirs):  # it keeps what it adds to the run's model
+        experiment.model = dataclasses.replace(experiment.model, **vars(known.model) | rates)
+    else:
+        allowed = f"left out, or derived from {theirs.__name__}, with this --init"
+        check(ours is TransformerConfig, "config: model", ours.__name__, allowed)
+        experiment.model = dataclasses.replace(known.model, **rates)
     search, defaults = dataclasses.asdict(known.search), dataclasses.asdict(SearchConfig())
     if not same_vocabulary:
         special = range(len(SPECIAL_PIECES))

@@ -11,6 +11,7 @@ from t2t_keras.checks import check, check_integer, nearest
 from t2t_keras.experiment import set_value
 from t2t_keras.runs.comparing.compare import compare
 from t2t_keras.runs.comparing.test_sets import SWEEP
+from t2t_keras.runs.plugins.trained_plugins import adopt_plugins
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.runs.settings_file import data_facts, settings_flags
 from t2t_keras.runs.training.held_out_sets import held_out_texts
@@ -43,6 +44,8 @@ def sweep(experiment, folder, settings, seeds=1, *, init=None, flags=("--noexpor
             "The runs of a sweep are compared on held-out text. Give --dev_source and --dev_target"
         )
     fixed = {name: x for name, x in experiment.flat().items() if name not in (*settings, SEED)}
+    plugins = adopt_plugins(RunFolder(folder), experiment)
+    fixed["imports"] = {each.path.name: each.sha256 for each in plugins}
     fixed |= {"--init": init, "training text": data_facts(experiment.data.folder)}
     diverged = {}
     with locked_folder(folder):

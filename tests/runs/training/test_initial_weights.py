@@ -18,6 +18,7 @@ from pipelines.tokenizers.word_pieces import WordPieceTokenizer
 from pipelines.toy.grammar import pairs
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment, load_experiment
+from t2t_keras.models import MODELS
 from t2t_keras.rivals.gnmt import GNMTConfig
 from t2t_keras.runs import Run, train
 from t2t_keras.runs.training import train as training
@@ -31,7 +32,13 @@ from t2t_keras.runs.training.initial_weights import (
 )
 from t2t_keras.runs.training.run_start import begin
 from t2t_keras.runs.training.train import initial_run, set_model
+from t2t_keras.transformer import Transformer
 from t2t_keras.transformer_config import TransformerConfig
+
+
+@dataclasses.dataclass
+class WithDomains(TransformerConfig):
+    domains: int = 1
 
 
 @pytest.fixture(scope="module")
@@ -158,10 +165,19 @@ def test_a_run_with_initial_weights_is_resumed_as_it_was_started_or_with_all_its
 
 
 def test_a_rival_takes_only_the_rates_that_it_has():
-    for models in ((TransformerConfig, GNMTConfig), (GNMTConfig, TransformerConfig)):
-        experiment = Experiment(models[0](dropout=0.3))
-        inherit_settings(experiment, Experiment(models[1]()), ())
-        assert experiment.model == models[1](dropout=0.3)
+    experiment = Experiment(TransformerConfig(dropout=0.3))
+    inherit_settings(experiment, Experiment(GNMTConfig()), ())
+    assert experiment.model == GNMTConfig(dropout=0.3)
+
+
+def test_a_model_keeps_what_it_adds_to_the_settings_of_the_run_and_others_are_refused(monkeypatch):
+    with_domains = type("WithDomains", (Transformer,), {"config_class": WithDomains})
+    monkeypatch.setitem(MODELS, "domains", with_domains)
+    experiment = Experiment(WithDomains(domains=3, d_model=8, num_heads=1, dropout=0.3))
+    inherit_settings(experiment, Experiment(TransformerConfig(d_model=16, num_heads=2)), ())
+    assert experiment.model == WithDomains(domains=3, d_model=16, num_heads=2, dropout=0.3)
+    with pytest.raises(ValueError, match="derived from GNMTConfig, with this --init"):
+        inherit_settings(experiment, Experiment(GNMTConfig()), ())
 
 
 def test_a_run_goes_on_only_from_the_weights_that_it_was_started_with(tmp_path):

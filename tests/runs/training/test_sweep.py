@@ -5,6 +5,7 @@ from support.runs.faked_stages import Ended
 from support.runs.untrained import tiny_experiment
 
 from pipelines.exit_codes import DIVERGED
+from t2t_keras.plugins import load_plugin
 from t2t_keras.runs import sweep
 from t2t_keras.runs.training import sweep as module
 
@@ -52,6 +53,21 @@ def test_an_interrupted_sweep_trains_only_the_missing_runs(trainings, tmp_path):
     assert trainings == ["dropout=0.1-learning_rate=2.0-seed=1"]
     with pytest.raises(ValueError, match="give a different --run"):
         sweep(tiny_experiment(toy_pairs=50), tmp_path, SETTINGS)
+
+
+def test_a_sweep_has_the_plug_in_files_of_this_process_and_keeps_to_them(trainings, tmp_path):
+    plugin, experiment = tmp_path / "own.py", tiny_experiment()
+    for text in ("", "# edited\n"):
+        plugin.write_text(f"from t2t_keras.losses import *\nLOSSES['own'] = TokenLoss\n{text}")
+        load_plugin(plugin)
+        experiment.training.loss = "own"
+        if not text:
+            sweep(experiment, tmp_path / "runs", SETTINGS)
+            assert experiment.imports == (str(plugin),)
+            trainings.clear()
+    with pytest.raises(ValueError, match=r"Changed: imports.*give a different --run"):
+        sweep(experiment, tmp_path / "runs", SETTINGS, seeds=2)
+    assert not trainings
 
 
 def test_a_run_that_diverges_is_left_out_with_a_note(trainings, tmp_path):
