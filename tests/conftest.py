@@ -9,8 +9,7 @@ from pathlib import Path
 
 # Fast compilation matters more here than fast code. Must be set before a backend is imported.
 os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true",
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
 )
 
 # TensorFlow logs notes at level ERROR, at any time. A test that fails raises an error.

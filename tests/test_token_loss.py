@@ -119,8 +119,7 @@ def test_other_losses_are_left_to_keras(loss, reason):
 
 
 @pytest.mark.parametrize(
-    "loss",
-    [keras.losses.SparseCategoricalCrossentropy(), "sparse_categorical_crossentropy"],
+    "loss", [keras.losses.SparseCategoricalCrossentropy(), "sparse_categorical_crossentropy"]
 )
 def test_a_loss_of_probabilities_is_refused(loss):
     with pytest.raises(ValueError, match=r"`loss` must be a loss of logits, .*from_logits=False"):

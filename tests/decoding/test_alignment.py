@@ -23,10 +23,7 @@ def aligned():
 
 def test_it_is_the_mean_cross_attention_of_the_penultimate_layer(aligned):
     attention = array(attention_between(aligned.model, aligned.source, aligned.target))
-    inputs = {
-        "source": aligned.source,
-        "target": np.insert(aligned.target[:, :-1], 0, 1, axis=1),
-    }
+    inputs = {"source": aligned.source, "target": np.insert(aligned.target[:, :-1], 0, 1, axis=1)}
     weights = aligned.model.attention_weights(inputs)
     expected = array(weights["decoder/1/cross_attention"]).mean(axis=1)
     np.testing.assert_allclose(attention, expected, atol=1e-6)

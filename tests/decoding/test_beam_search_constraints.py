@@ -24,11 +24,7 @@ FEW_HYPOTHESES = {
     "nothing but the end": (3, {"banned": (3, 4, 5, 6)}, [(END,)]),
     "only the end may come first": (3, {"first": (END,)}, [(END,)]),
     "an end after the prefix": (3, {"prefix": (5, 6), "banned": (3, 4, 5, 6)}, [(5, 6, END)]),
-    "no word twice": (
-        4,
-        {"banned": (4, 5, 6), "first": (3,), "no_repeat_ngram": 1},
-        [(3, END)],
-    ),
+    "no word twice": (4, {"banned": (4, 5, 6), "first": (3,), "no_repeat_ngram": 1}, [(3, END)]),
 }
 LIMITS = (1, 2, 3, 4, 4)
 

@@ -15,12 +15,7 @@ from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
-from t2t_keras.decoding.tree_constraint import (
-    DEEPEST,
-    OPENING,
-    SURPRISE,
-    TreeConstraint,
-)
+from t2t_keras.decoding.tree_constraint import DEEPEST, OPENING, SURPRISE, TreeConstraint
 from t2t_keras.ops import on_numpy
 from t2t_keras.runs.tree_search import tree_vocabulary
 

@@ -6,13 +6,7 @@ import random
 import pytest
 
 from pipelines.text.treebank import parse
-from t2t_keras.evaluation.bracketing import (
-    Bracketing,
-    bracketing,
-    compared,
-    length,
-    summed,
-)
+from t2t_keras.evaluation.bracketing import Bracketing, bracketing, compared, length, summed
 
 # Brackets are given as label and span; the words before the colon have their positions.
 # the 0  dog 1  sees 2  a 3  cat 4: S 0–5, NP 0–2, VP 2–5, NP 3–5

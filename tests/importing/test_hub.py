@@ -153,11 +153,7 @@ def test_names_that_lead_out_of_the_folder_are_left_out(hub, monkeypatch):
     [
         ("hf:org/none", None, r"has no model org/none, or hides it. .* `hf auth login`"),
         ("hf:org/model@v9", None, "hf:org/model has no revision 'v9'"),
-        (
-            "hf:org/model",
-            (403, {"X-Error-Code": "GatedRepo"}),
-            "is gated: accept .*/org/model",
-        ),
+        ("hf:org/model", (403, {"X-Error-Code": "GatedRepo"}), "is gated: accept .*/org/model"),
         ("hf:org/model", (429, {}), "the download of hf:org/model failed: .*429.* again later"),
         ("hf:org/model", (403, {}), "the download of hf:org/model failed: .*403"),
         ("hf:org/model", (200, {}, b"<html>"), "the download .* HF_ENDPOINT"),

@@ -6,9 +6,7 @@ from support.models.helpers import array, check_layer, vectors
 
 from t2t_keras import TransformerConfig
 from t2t_keras.layers import LearnedPositionalEncoding, SinusoidalPositionalEncoding
-from t2t_keras.layers.positional_encoding import (
-    PositionalEncoding,
-)
+from t2t_keras.layers.positional_encoding import PositionalEncoding
 
 
 def encoding(length, width, **settings):

@@ -7,13 +7,7 @@ from support.models.helpers import array, disturbed, vectors
 from t2t_keras.decoding_cache import decoding_step
 from t2t_keras.layers import LocalSelfAttention, MultiHeadAttention
 from t2t_keras.layers.positional_encoding import POSITIONAL_ENCODINGS
-from t2t_keras.layers.relative_bias import (
-    ALiBiBias,
-    T5Bias,
-    alibi_slopes,
-    buckets_of,
-    offsets_in,
-)
+from t2t_keras.layers.relative_bias import ALiBiBias, T5Bias, alibi_slopes, buckets_of, offsets_in
 
 
 def bucket_in_float32(offset, causal, buckets, max_distance):

@@ -4,13 +4,7 @@ import sys
 
 import pytest
 
-from pipelines.atomic_files import (
-    atomic_file,
-    atomic_folder,
-    locked_folder,
-    read_json,
-    write_json,
-)
+from pipelines.atomic_files import atomic_file, atomic_folder, locked_folder, read_json, write_json
 
 
 def test_a_folder_gets_its_name_when_it_is_complete(tmp_path):

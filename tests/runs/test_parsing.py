@@ -1,13 +1,7 @@
 import pytest
 
 from pipelines.text.treebank import DEEPEST, parse
-from t2t_keras.runs.parsing import (
-    evaluate_lines,
-    evaluate_run,
-    leaf_symbol,
-    repaired_line,
-    tree_of,
-)
+from t2t_keras.runs.parsing import evaluate_lines, evaluate_run, leaf_symbol, repaired_line, tree_of
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,7 @@ from t2t_keras.config_files import shipped_configs
 from t2t_keras.experiment import Experiment, load_experiment
 from t2t_keras.losses import LOSSES
 from t2t_keras.models import MODELS
-from t2t_keras.runs.settings_file import (
-    check_same_model,
-    data_facts,
-    read_settings,
-    write_settings,
-)
+from t2t_keras.runs.settings_file import check_same_model, data_facts, read_settings, write_settings
 from t2t_keras.schedules import SCHEDULES
 from t2t_keras.training.optimizers import OPTIMIZERS
 from t2t_keras.transformer import Transformer

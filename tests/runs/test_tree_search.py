@@ -10,13 +10,7 @@ from support.runs.untrained_parser import TREES, untrained_parser
 from support.text.tree_tokenizer import PIECES, TOKENIZER, TreeTokenizer
 
 from pipelines.text.treebank import parse, repair
-from t2t_keras.decoding.tree_constraint import (
-    CLOSING,
-    CONTINUATION,
-    OPENING,
-    OTHER,
-    WORD_START,
-)
+from t2t_keras.decoding.tree_constraint import CLOSING, CONTINUATION, OPENING, OTHER, WORD_START
 from t2t_keras.runs import load_translator
 from t2t_keras.runs.parsing import gold_words
 from t2t_keras.runs.training.train import train

@@ -24,10 +24,7 @@ from t2t_keras.translating.exports import versions_in
 
 # An answer of about 3 MB, more than the buffers of the operating system hold.
 LARGE = post(
-    {
-        "signature_name": "attention",
-        "inputs": {"text": ["a " * 100], "translation": ["a " * 100]},
-    }
+    {"signature_name": "attention", "inputs": {"text": ["a " * 100], "translation": ["a " * 100]}}
 )
 HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
 

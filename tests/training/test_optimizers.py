@@ -100,11 +100,7 @@ def test_muon_leaves_embeddings_positions_and_vectors_to_adam():
         if velocity is not None
     }
     matrices = {path for path in by_adam if not path.endswith(("gamma", "beta", "bias"))}
-    assert matrices == {
-        "embedding/matrix",
-        "source_positions/table",
-        "target_positions/table",
-    }
+    assert matrices == {"embedding/matrix", "source_positions/table", "target_positions/table"}
 
 
 @pytest.mark.parametrize("name", ["muon", "adamw"])

@@ -10,12 +10,7 @@ import pytest
 import tensorflow as tf
 from support.runs.small_training import HeldOut, final_state, new_trainer, training_data
 
-from t2t_keras import (
-    LabelSmoothedCrossEntropy,
-    Transformer,
-    TransformerConfig,
-    TransformerSchedule,
-)
+from t2t_keras import LabelSmoothedCrossEntropy, Transformer, TransformerConfig, TransformerSchedule
 from t2t_keras.training.checkpoints import Checkpoints
 from t2t_keras.training.hardware import training_cost
 from t2t_keras.training.hardware.devices import prepare_devices

@@ -247,10 +247,7 @@ def test_options_are_checked_before_there_are_texts():
         translator.engine.config, beam=2, alpha=0.1
     )
     assert translator.check({}, require=[["Hund"]], prefixes=["x"]) == translator.engine.config
-    for options, message in (
-        ({"beam": 0}, "`beam` must be"),
-        ({"to": "de"}, "has no tag 'de'"),
-    ):
+    for options, message in (({"beam": 0}, "`beam` must be"), ({"to": "de"}, "has no tag 'de'")):
         with pytest.raises(ValueError, match=message):
             translator.check(options)
     for own in ({"prefixes": ["x"]}, {"require": [["x"]]}):

@@ -91,10 +91,7 @@ def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes
     asked = {"alignments": True, "confidence": True, "markup": "html", "n_best": 2}
     translator.translations(texts, glossary=glossary, **asked)
     (encoded,) = tokenizer.source.encoded
-    assert encoded == [
-        *("A dog.", "Two cats.", "A dog and two cats."),
-        *["Many words follow."] * 3,
-    ]
+    assert encoded == [*("A dog.", "Two cats.", "A dog and two cats."), *["Many words follow."] * 3]
     assert {text for call in tokenizer.target.encoded for text in call} == {"Hund", "Viele"}
     tokenizer.target.encoded.clear()
     translator.translations(texts, prefixes=["x", "", "y"], **asked)

@@ -4,11 +4,7 @@ import os
 
 import pytest
 
-from t2t_keras.cli.text_files.output_files import (
-    check_output_folder,
-    check_outputs,
-    output_to,
-)
+from t2t_keras.cli.text_files.output_files import check_output_folder, check_outputs, output_to
 
 
 @pytest.fixture

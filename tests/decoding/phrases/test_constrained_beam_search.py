@@ -62,10 +62,7 @@ def all_hypotheses(model, limit, phrases, extra_length):
     return sorted(((model.score(each), each) for each in hypotheses), reverse=True)
 
 
-@pytest.mark.parametrize(
-    ("case", "extra_length"),
-    list(zip(CASES, (0, 2, 0, 1, 0), strict=True)),
-)
+@pytest.mark.parametrize(("case", "extra_length"), list(zip(CASES, (0, 2, 0, 1, 0), strict=True)))
 def test_a_wide_enough_beam_finds_the_best_of_all_hypotheses(case, extra_length):
     model, phrases = TableModel(3, VOCABULARY), CASES[case]
     (results,) = constrained(model, [2], [phrases], beam=150, n_best=3, extra_length=extra_length)

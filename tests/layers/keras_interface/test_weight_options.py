@@ -6,13 +6,7 @@ import pytest
 from support.models.helpers import array, pairs, tiny_model
 
 from t2t_keras import LabelSmoothedCrossEntropy
-from t2t_keras.layers import (
-    DecoderBlock,
-    Encoder,
-    FeedForward,
-    LocalSelfAttention,
-    SharedEmbedding,
-)
+from t2t_keras.layers import DecoderBlock, Encoder, FeedForward, LocalSelfAttention, SharedEmbedding
 
 BLOCK = {"d_model": 8, "d_ff": 16, "num_heads": 2}
 OPTIONS = {

@@ -12,12 +12,7 @@ from pipelines.tokenizers import WordPieceTokenizer
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs import Run
 from t2t_keras.runs.training import run_start
-from t2t_keras.runs.training.run_start import (
-    begin,
-    check_folder,
-    check_unchanged,
-    record_hardware,
-)
+from t2t_keras.runs.training.run_start import begin, check_folder, check_unchanged, record_hardware
 
 
 @pytest.fixture

@@ -72,10 +72,7 @@ def test_words_show_confidence_and_alignment_to_the_pointer_and_the_keyboard(pag
 @pytest.mark.long
 def test_a_pending_translation_can_be_cancelled_and_superseded(page, server):
     server.answers_wait.clear()
-    for leave in (
-        lambda: page.click("#cancel"),
-        lambda: page.press(Keys.ESCAPE),
-    ):
+    for leave in (lambda: page.click("#cancel"), lambda: page.press(Keys.ESCAPE)):
         page.fill_in("text", "the dog")
         page.chord(Keys.CONTROL, Keys.ENTER)
         page.wait(lambda: page.shown("cancel"))

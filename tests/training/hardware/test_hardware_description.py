@@ -2,10 +2,7 @@
 
 import os
 
-from t2t_keras.training.hardware.hardware_description import (
-    hardware_text,
-    this_hardware,
-)
+from t2t_keras.training.hardware.hardware_description import hardware_text, this_hardware
 
 NONE = {"accelerators": [], "machines": 1, "cores": 2, "memory_gib": 24, "processor": "X"}
 

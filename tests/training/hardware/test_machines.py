@@ -39,13 +39,7 @@ def job(folder):
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(
-                running(
-                    "machine_process",
-                    tf_config,
-                    f"--run={folder}",
-                    *SETTINGS,
-                    package=HELPERS,
-                )
+                running("machine_process", tf_config, f"--run={folder}", *SETTINGS, package=HELPERS)
             )
             for tf_config in (
                 json.dumps(
@@ -113,8 +107,7 @@ class SeveralMachines(tf.distribute.MultiWorkerMirroredStrategy):
 
 
 @pytest.mark.parametrize(
-    ("kind", "index", "is_chief"),
-    [("chief", 0, True), ("worker", 0, False), ("worker", 1, False)],
+    ("kind", "index", "is_chief"), [("chief", 0, True), ("worker", 0, False), ("worker", 1, False)]
 )
 def test_machines_with_a_chief_follow_it(kind, index, is_chief):
     machines = Machines(SeveralMachines(kind, index, chief=["a"], worker=["b", "c"], ps=["d"]))

@@ -41,12 +41,7 @@ def fused_adam():
 
 @functools.cache
 def compiled_model(
-    strategy,
-    dropout,
-    optimizer,
-    loss=LabelSmoothedCrossEntropy,
-    model_class=Transformer,
-    **options,
+    strategy, dropout, optimizer, loss=LabelSmoothedCrossEntropy, model_class=Transformer, **options
 ):
     """Returns a model and its initial state; each model is compiled and traced once."""
     with strategy.scope():

@@ -57,13 +57,7 @@ def test_a_damaged_folder_is_refused_by_name(unconverted, damage, message):
         LiteRTEngine(unconverted)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("search.unknown", 1),
-        ("alignment", {"layer": 99}),
-    ],
-)
+@pytest.mark.parametrize(("name", "value"), [("search.unknown", 1), ("alignment", {"layer": 99})])
 def test_a_record_that_was_edited_is_refused_in_one_line(unconverted, name, value):
     record = read_json(unconverted / RECORD)
     *outer, last = name.split(".")

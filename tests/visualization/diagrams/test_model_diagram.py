@@ -59,9 +59,7 @@ def test_the_papers_model():
     model = model_of()
     assert titles(model.encoder) == [[2, ATTENTION, ADD_NORM, NETWORK, ADD_NORM]]
     masked = f"Masked {ATTENTION}"
-    assert titles(model.decoder) == [
-        [2, masked, ADD_NORM, ATTENTION, ADD_NORM, NETWORK, ADD_NORM],
-    ]
+    assert titles(model.decoder) == [[2, masked, ADD_NORM, ATTENTION, ADD_NORM, NETWORK, ADD_NORM]]
     kinds = [boxes[0][0] for boxes in groups_of(model.decoder)[0][1]]
     assert kinds == ["attention", "cross-attention", "feed-forward"]
     assert details(model.encoder) == ["h = 2, d_k = d_v = 8", "d_ff = 32, relu"]
