@@ -81,8 +81,7 @@ def shared():
                 unfinished.rename(result)
         return pickle.loads(result.read_bytes())
 
-    old = sorted(base.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]
-    for folder in old:
+    for folder in sorted(base.parent.iterdir(), key=lambda path: path.stat().st_mtime)[:-KEPT]:
         shutil.rmtree(folder, ignore_errors=True)
     return made_once
 
@@ -197,8 +196,7 @@ def exported(sharp_run, shared):
 @pytest.fixture(scope="session")
 def learned_positions(new_run, tmp_path_factory):
     """An untrained run with learned positions for 40 tokens, which no test changes."""
-    folder = tmp_path_factory.mktemp("runs") / "learned"
-    return new_run(folder, positions="learned", max_length=40)
+    return new_run(tmp_path_factory.mktemp("runs") / "learned", positions="learned", max_length=40)
 
 
 @pytest.fixture(scope="session")

@@ -150,8 +150,7 @@ def test_the_schedule_is_the_papers_or_has_the_given_peak():
     assert rates() == pytest.approx([512**-0.5 * 10**-0.5, 512**-0.5 * 40**-0.5])
     assert rates(schedule="inverse_sqrt", learning_rate=1e-4) == pytest.approx([1e-4, 0.5e-4])
     assert rates(schedule="constant", learning_rate=1e-4) == pytest.approx([1e-4, 1e-4])
-    linear = rates(schedule="linear", learning_rate=1e-4, steps=69)
-    assert linear == pytest.approx([1e-4, 0.5e-4])
+    assert rates(schedule="linear", learning_rate=1e-4, steps=69) == pytest.approx([1e-4, 0.5e-4])
 
 
 def test_sequences_longer_than_learned_positions_are_refused_before_training():

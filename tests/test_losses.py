@@ -12,8 +12,7 @@ def expected_losses(labels, logits, smoothing):
     """Computes Σ −p log q in float64, with the target distribution written out."""
     logits = logits.astype("float64")
     log_q = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    size = logits.shape[-1]
-    p = np.full(logits.shape, smoothing / (size - 1))
+    p = np.full(logits.shape, smoothing / (logits.shape[-1] - 1))
     np.put_along_axis(p, labels[..., None], 1 - smoothing, axis=-1)
     return -(p * log_q).sum(-1)
 
@@ -65,8 +64,7 @@ def test_sample_weights_may_be_per_sentence_or_per_token():
 
 
 def test_the_loss_of_a_batch_of_padding_is_zero():
-    loss = LabelSmoothedCrossEntropy()
-    assert float(loss(np.zeros((2, 3), "int32"), vectors(2, 3, 50))) == 0
+    assert float(LabelSmoothedCrossEntropy()(np.zeros((2, 3), "int32"), vectors(2, 3, 50))) == 0
 
 
 def test_serialization_and_wrong_settings():

@@ -35,6 +35,5 @@ def test_sample_weights_are_used_also_after_serialization(metric):
     logits = np.zeros((2, 2, 6), "float32")
     logits[0, :, 3] = 9
     twin.update_state(labels, logits, sample_weight=np.array([1.0, 2.0]))
-    is_accuracy = isinstance(twin, TokenAccuracy)
-    expected = 1 / 4 if is_accuracy else np.exp((9 + 2 * np.log(6)) / 4)
+    expected = 1 / 4 if isinstance(twin, TokenAccuracy) else np.exp((9 + 2 * np.log(6)) / 4)
     assert float(twin.result()) == pytest.approx(expected, rel=1e-3)

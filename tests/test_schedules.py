@@ -47,8 +47,7 @@ def test_decays_of_a_peak_schedule():
     ],
 )
 def test_an_optimizer_is_saved_with_its_schedule(schedule, step, rate):
-    optimizer = keras.optimizers.Adam(schedule)
-    twin = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    twin = keras.optimizers.deserialize(keras.optimizers.serialize(keras.optimizers.Adam(schedule)))
     assert float(twin._learning_rate(step)) == pytest.approx(rate, rel=1e-5)
 
 

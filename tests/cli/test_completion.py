@@ -58,9 +58,8 @@ done
 def completions(lines, folder=None):
     """Returns (completions of the last word, options for readline) of each line in a folder."""
     words = [" ".join(f'"{word}"' for word in line.split(" ")) for line in lines]
-    loop = LOOP.format(script=shlex.quote(str(SCRIPT)))
     result = subprocess.run(
-        ["bash", "-u", "-c", loop],
+        ["bash", "-u", "-c", LOOP.format(script=shlex.quote(str(SCRIPT)))],
         input="\n".join(words) + "\n",
         capture_output=True,
         text=True,

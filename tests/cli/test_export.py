@@ -9,8 +9,7 @@ from support.processes.in_process import call, refused
 @pytest.mark.long
 def test_a_keras_file_gives_the_logits_of_the_run(run, tmp_path):
     path = tmp_path / "model.keras"
-    output = call("export", run.folder, "--format=keras", f"--output={path}").stdout
-    assert output == f"{path}\n"
+    assert call("export", run.folder, "--format=keras", f"--output={path}").stdout == f"{path}\n"
     model = keras.saving.load_model(path)
     inputs = {"source": np.array([[5, 6, 2]]), "target": np.array([[1, 7]])}
     np.testing.assert_array_equal(model(inputs), run.model()(inputs))

@@ -61,8 +61,7 @@ def test_each_example_is_a_command(command):
         others, config = main.without_config([name, *arguments])
         copy.deepcopy(flags.FLAGS)(others)
         if config:
-            config_flag = sys.modules["t2t_keras.cli.flags.config_flag"]
-            config_flag.load_config(config, "base")
+            sys.modules["t2t_keras.cli.flags.config_flag"].load_config(config, "base")
 
 
 def test_a_flag_says_what_it_takes():

@@ -29,8 +29,7 @@ def test_a_mistake_ends_with_one_message_and_exit_code_2(line, message):
 def test_a_file_name_cannot_break_the_message_into_lines_or_control_the_terminal():
     result = command("evaluate", "--hypotheses=x", "--reference=a\nb\x1b[2J\u202e")
     assert result.returncode == 2
-    last = result.stderr.splitlines()[-1]
-    assert last.startswith("evaluate.py: a\\nb\\x1b[2J\\u202e: ")
+    assert result.stderr.splitlines()[-1].startswith("evaluate.py: a\\nb\\x1b[2J\\u202e: ")
 
 
 def test_a_defect_ends_with_a_traceback_and_exit_code_1():
@@ -87,5 +86,4 @@ def test_ctrl_c_ends_a_command_with_a_message(tmp_path):
     ("name", "flag", "ours"), [("translate", "src", "input"), ("prepare", "src", "source")]
 )
 def test_flags_of_other_programs_lead_to_ours(name, flag, ours):
-    message = f"flag {flag!r}. Did you mean: {ours}? See {name}"
-    assert message in refused(name, f"--{flag}=x")
+    assert f"flag {flag!r}. Did you mean: {ours}? See {name}" in refused(name, f"--{flag}=x")

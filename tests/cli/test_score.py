@@ -103,8 +103,7 @@ def test_an_object_per_pair_has_the_log_p_of_each_piece(folder):
 
 
 def test_every_line_is_answered_whatever_it_contains(folder):
-    data = b"\n".join(UGLY)
-    rows = rows_of(score(folder, stdin=data).stdout)
+    rows = rows_of(score(folder, stdin=b"\n".join(UGLY)).stdout)
     assert len(rows) == len(UGLY)
     assert all(log_p < 0 and math.isfinite(perplexity) for log_p, perplexity, _ in rows)
     assert [rows[n][2] for n in (1, 2, 3)] == [1, 1, 1], "nothing but the end"

@@ -37,8 +37,7 @@ MISTAKES = {
 @pytest.mark.parametrize(("line", "message"), MISTAKES.items())
 def test_a_mistake_is_named(exported, line, message):
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        assert message in refused("serve", line, exported("litert").parent, port)
+        assert message in refused("serve", line, exported("litert").parent, taken.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,7 @@ def test_the_settings_of_a_run_are_shown_and_those_of_init(tmp_path, monkeypatch
     assert settings["search.beam"] == ("6", "default 4")
     assert settings["search.alpha"] == ("1.0", "default 0.6")
     assert settings["training.learning_rate"][1].startswith("default ")
-    message = refused("train", "--show --run=run --init=other")
-    assert "run was started without --init" in message
+    assert "run was started without --init" in refused("train", "--show --run=run --init=other")
     assert os.listdir(tmp_path) == ["run"] and os.listdir("run") == ["config.json"]
 
 

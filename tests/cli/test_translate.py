@@ -63,8 +63,7 @@ def test_compressed_files_are_read_and_written_as_if_they_were_not(run, tmp_path
     expected = translate(run, stdin=b"\xef\xbb\xbf" + TEXT.encode())
     assert expected == translate(run)
     assert translate(run, f"--input={tmp_path}/in") == expected
-    zipped = gzip.compress(TEXT.encode())
-    assert translate(run, f"--output={tmp_path}/out.gz", stdin=zipped) == ""
+    assert translate(run, f"--output={tmp_path}/out.gz", stdin=gzip.compress(TEXT.encode())) == ""
     assert gzip.decompress((tmp_path / "out.gz").read_bytes()).decode() == expected
 
 

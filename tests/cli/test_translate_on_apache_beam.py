@@ -50,8 +50,7 @@ def test_the_lines_are_those_of_the_same_command_without_beam(
     result = call("translate", export, *beam, *flags)
     assert "complete: 0 of 2 files" in result.stderr and result.stdout == ""
     for name, opened in (("one.txt", open), ("two.gz", gzip.open)):
-        data = opened(texts / name, "rb").read()
-        expected = call("translate", export, *flags, stdin=data).stdout
+        expected = call("translate", export, *flags, stdin=opened(texts / name, "rb").read()).stdout
         assert opened(tmp_path / "out" / name, "rb").read().decode() == expected
     assert "complete: 2 of 2 files" in call("translate", export, *beam, *flags).stderr
     assert logging.getLogger().isEnabledFor(logging.ERROR), "messages are dropped for a while only"

@@ -41,8 +41,7 @@ def test_a_choice_selects_layer_head_and_step(aligned):
     np.testing.assert_array_equal(selected(head=1), weights[:, 1])
     np.testing.assert_allclose(selected(), weights.mean(axis=1), atol=1e-6)
     # The step that reads a token comes after the one that writes it.
-    expected = weights[:, 1, [1, 2, 3, 3]]
-    np.testing.assert_array_equal(selected(head=1, shifted=True), expected)
+    np.testing.assert_array_equal(selected(head=1, shifted=True), weights[:, 1, [1, 2, 3, 3]])
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ def test_every_sequence_is_in_one_batch_longest_first_and_rows_times_width_has_a
     assert sorted(indices) == sorted(LENGTHS)
     assert [LENGTHS[index] for index in indices] == sorted(LENGTHS.values(), reverse=True)
     for batch in found:
-        width = padded([[5] * LENGTHS[index] for index in batch]).shape[1]
-        assert len(batch) * width <= 64
+        assert len(batch) * padded([[5] * LENGTHS[index] for index in batch]).shape[1] <= 64
 
 
 def test_a_sequence_above_the_maximum_is_its_own_batch():

@@ -62,7 +62,6 @@ def test_a_result_depends_neither_on_the_batch_nor_on_padding():
     reverse, _ = run_search(model, SOURCE[::-1], 12, n_best=4)
     np.testing.assert_array_equal(reverse[::-1], tokens)
     for row, source in enumerate(SOURCE):
-        unpadded = source[source > 0][None]
-        alone, alone_scores = run_search(model, unpadded, 12, n_best=4)
+        alone, alone_scores = run_search(model, source[source > 0][None], 12, n_best=4)
         np.testing.assert_array_equal(alone[0], tokens[row])
         np.testing.assert_allclose(alone_scores[0], scores[row], atol=1e-5)

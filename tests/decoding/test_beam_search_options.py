@@ -43,8 +43,7 @@ def test_each_sentence_has_the_results_of_a_search_with_its_options(seed):
     model = TableModel(seed, 12, end=-99 if seed == 0 else 0)
     source, extras = inputs(seed)
     method = BeamSearch(model, SearchConfig(beam=BEAM, extra_length=0))
-    results = found(*numpy_search(method, source, max(LIMITS), extras))
-    for row, hypotheses in enumerate(results):
+    for row, hypotheses in enumerate(found(*numpy_search(method, source, max(LIMITS), extras))):
         own = {name: extras[name][row].item() for name in ROW_OPTIONS}
         (expected,) = search_table(model, [LIMITS[row]], [PREFIXES[row]], **own)
         assert [tokens for _, tokens in hypotheses] == [tokens for _, tokens in expected]
@@ -59,8 +58,7 @@ def test_the_search_with_keras_finds_the_same():
     source, extras = inputs(seed=3)
 
     def search(source, extras):
-        state = method.start(source, 12, 12, extras)
-        return method.hypotheses(advance(method, state, 12))
+        return method.hypotheses(advance(method, method.start(source, 12, 12, extras), 12))
 
     if keras.backend.backend() == "jax":  # eagerly, JAX compiles each operation
         search = as_graph(search)
@@ -83,10 +81,8 @@ def test_sentences_with_phrases_have_the_results_of_a_search_with_their_options(
         extras = {"phrases": phrases, **(extras or {})}
         return found(*numpy_search(method, padded([[2] * 4] * 4), 20, extras))
 
-    results = hypotheses(options)
-    for row, ours in enumerate(results):
-        own = {name: values[row].item() for name, values in options.items()}
-        theirs = hypotheses(**own)[row]
+    for row, ours in enumerate(hypotheses(options)):
+        theirs = hypotheses(**{name: values[row].item() for name, values in options.items()})[row]
         assert [tokens for _, tokens in ours] == [tokens for _, tokens in theirs]
         scores, expected_scores = ([score for score, _ in each] for each in (ours, theirs))
         np.testing.assert_allclose(scores, expected_scores, rtol=1e-5)

@@ -74,8 +74,7 @@ def test_each_sentence_has_its_own_length_of_ngrams():
     for position in (0, 1, 4, 9):
         found = array(repeats_ngram(ops.array(tokens), ops.array(position), ops.arange(5), 6))
         for n in range(1, 5):
-            own = ops.array(tokens[n : n + 1])
-            marks = array(repeats_ngram(own, ops.array(position), n, 6))[0]
+            marks = array(repeats_ngram(ops.array(tokens[n : n + 1]), ops.array(position), n, 6))[0]
             assert (found[n][:, 1:] == marks[:, 1:]).all(), "0 is padding"
         assert not found[0][:, 1:].any()
     unused = ops.array(np.full(5, 2**31 - 1, "int32"))

@@ -32,8 +32,7 @@ class Reader(TableModel):
 
 def searched(model, draft, limits=LIMITS):
     config = SearchConfig(beam=1, extra_length=0)
-    source = (np.arange(max(limits)) < np.array(limits)[:, None]) * 5
-    return drafted(model, draft, config, source)
+    return drafted(model, draft, config, (np.arange(max(limits)) < np.array(limits)[:, None]) * 5)
 
 
 @pytest.mark.parametrize("most", [1, 3, 7])

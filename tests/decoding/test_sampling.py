@@ -39,8 +39,7 @@ def sample(**settings):
 def test_frequencies_follow_the_probabilities(temperature):
     p = probabilities(temperature)
     frequencies, *_ = sample(temperature=temperature)
-    deviations = np.sqrt(p * (1 - p) / COUNT)
-    assert (np.abs(frequencies - p) <= 4.5 * deviations + 1e-9).all()
+    assert (np.abs(frequencies - p) <= 4.5 * np.sqrt(p * (1 - p) / COUNT) + 1e-9).all()
 
 
 def test_top_k_draws_from_the_k_likeliest_tokens():

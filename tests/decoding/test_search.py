@@ -25,8 +25,7 @@ def test_prefixes_and_indices_are_optional_inputs():
 @pytest.mark.long
 def test_xla_compiles_a_search():
     model, config = TableModel(0, 40), SearchConfig(n_best=2)
-    decode = compiled(lambda source: search(model, source, 12, config))
-    results = found(*decode(ops.array(SOURCE)))
+    results = found(*compiled(lambda source: search(model, source, 12, config))(ops.array(SOURCE)))
     expected = found(*numpy_search(method_of(model, config), SOURCE, 12))
     for ours, theirs in zip(results, expected, strict=True):
         assert [tokens for _, tokens in ours] == [tokens for _, tokens in theirs]

@@ -118,9 +118,8 @@ def search_trees(model, sources, kind, room=24, extra_length=2, **settings):
     extras = {}
     if config.method == "sample":
         extras["draws"] = draws_of(range(len(sources)), room, config)
-    method = method_of(model, config, constraint(kind))
     source = padded([[*source, END] for source in sources])
-    return found(*numpy_search(method, source, room, extras))
+    return found(*numpy_search(method_of(model, config, constraint(kind)), source, room, extras))
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,7 @@ def plan_for(teachers, data, **changes):
 def copied(run, folder, languages=None, data=None):
     """Copies a run, and records other languages."""
     shutil.copytree(run, folder)
-    contents = read_json(folder / "config.json")
-    write_json(folder / "config.json", contents | {"languages": languages})
+    write_json(folder / "config.json", read_json(folder / "config.json") | {"languages": languages})
     return folder
 
 
@@ -66,9 +65,8 @@ def test_an_export_is_a_model_with_a_vocabulary_of_its_own(export):
 
 
 def test_directions_that_agree_give_the_students_languages(run, data, tmp_path):
-    teacher = copied(run.folder, tmp_path / "teacher", ["en", "de"])
     reverse = GivenModel(copied(run.folder, tmp_path / "reverse", ["de", "en"]), "--reverse")
-    plan = plan_for([teacher], data)
+    plan = plan_for([copied(run.folder, tmp_path / "teacher", ["en", "de"])], data)
     assert check_directions(plan, given_teachers(plan), reverse) == ("en", "de")
 
 
@@ -86,8 +84,7 @@ def test_a_teacher_that_cannot_translate_as_asked_is_refused_before_the_work(run
     greedy = tmp_path / "greedy"
     greedy.mkdir()
     (greedy / "model.tflite").touch()
-    record = {"format": "litert", "dtype": "int8", "search": {"beam": 1}}
-    write_json(greedy / "export.json", record)
+    write_json(greedy / "export.json", {"format": "litert", "dtype": "int8", "search": {"beam": 1}})
     for teacher, changes, message in (
         (run.folder, {"apache_beam": True}, "--apache_beam needs one teacher that is an export"),
         (run.folder, {"dtype": "int8"}, r"no export in int8 of .* t2t-export .* writes"),

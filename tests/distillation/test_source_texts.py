@@ -29,8 +29,7 @@ def write_data(folder, tokenizer, *shards, **preparation):
 def test_shards_are_joined_and_useless_pairs_left_out(vocabulary, tmp_path, monkeypatch):
     monkeypatch.setattr(source_texts, "CHUNK", 2)
     tokenizer = load_tokenizer(vocabulary)
-    texts = ["The dog sleeps.", "A cat.", "", "The cat " * 30, "A dog."]
-    ids = tokenizer.encode(texts)
+    ids = tokenizer.encode(["The dog sleeps.", "A cat.", "", "The cat " * 30, "A dog."])
     unknown = np.array([*ids[1], 3])
     pairs = [(one, ids[0]) for one in (*ids[:4], unknown, ids[4])]
     write_data(tmp_path / "data", tokenizer, pairs[:3], pairs[3:])
@@ -46,8 +45,7 @@ def test_the_tag_before_the_sources_is_not_part_of_the_text(tmp_path):
     tokenizer = learn(texts, VocabularyConfig(size=300, tags=("<2de>",)))
     tag = tokenizer.source.tags["<2de>"]
     (ids,) = tokenizer.encode(["the dog"])
-    pairs = [(np.array([tag, *ids]), ids)]
-    write_data(tmp_path / "data", tokenizer, pairs, tag="<2de>")
+    write_data(tmp_path / "data", tokenizer, [(np.array([tag, *ids]), ids)], tag="<2de>")
     write_real(tmp_path, tmp_path / "data")
     assert lines_in(tmp_path / "real.txt") == ["the dog"]
 
@@ -60,8 +58,7 @@ def test_monolingual_text_is_normalized_and_new(tmp_path):
     (tmp_path / "a.gz").write_bytes(gzip.compress(text))
     (tmp_path / "b.txt").write_text("Last\n")
     files = f"{tmp_path}/*.gz,{tmp_path}/b.txt"
-    known = tmp_path / "known.txt"
-    counts = write_mono(tmp_path, files, Normalization(), longest=100, known=known)
+    counts = write_mono(tmp_path, files, Normalization(), longest=100, known=tmp_path / "known.txt")
     assert lines_in(tmp_path / "mono.txt") == ["One line.", "Two columns", "Last"]
     expected = {"written": 3, "empty": 1, "too_long": 1, "duplicates": 2, "invalid_utf8": 1}
     assert counts == expected == read_json(tmp_path / "mono.json")

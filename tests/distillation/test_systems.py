@@ -91,5 +91,4 @@ def test_an_ensemble_is_measured_on_tensorflow(run, tmp_path):
     found = forms([run.folder] * 3, tmp_path)
     assert {form.engine for form in found} == {"tensorflow"}
     assert found[0].folders == [str(run.folder)] * 2
-    weights = sum(weight.numpy().size for weight in run.model().weights)
-    assert found[0].bytes == 2 * 4 * weights
+    assert found[0].bytes == 2 * 4 * sum(weight.numpy().size for weight in run.model().weights)

@@ -31,8 +31,7 @@ def trained(toy_data, tmp_path):
     """A run with checkpoints of steps 2, 4 and 6, averaged weights and an export."""
     (tmp_path / "en").write_text("The dog sleeps.\nTwo cats saw a big house.\n\n")
     (tmp_path / "de").write_text("Der Hund schläft.\nZwei Katzen sahen ein großes Haus.\n\n")
-    flags = train_flags(tmp_path / "trained", tmp_path, toy_data[1], 6)
-    assert is_done(command("train", *flags))
+    assert is_done(command("train", *train_flags(tmp_path / "trained", tmp_path, toy_data[1], 6)))
     return tmp_path / "trained"
 
 
@@ -60,10 +59,9 @@ def test_a_full_disk(trained, toy_corpus, toy_data, tmp_path):
 
     pairs = [f"--source={long}", f"--target={long}", f"--output={outputs['scores']}"]
     flags = [f"--input={long}", f"--output={outputs['translations']}", "--lines=5000"]
-    training = train_flags(run, tmp_path, toy_data[1], 8)
     actions = {  # name: (arguments of the command, what it writes)
         "prepare": ([*files, f"--output={data}", *SMALL_CORPUS], lambda: contents(data)),
-        "train": (training, lambda: results_of_run(run)),
+        "train": (train_flags(run, tmp_path, toy_data[1], 8), lambda: results_of_run(run)),
         "average": ([run, "--last=2"], lambda: arrays_of_weights(run / "averaged.npz")),
         "export": ([run, f"--output={outputs['export']}"], versions),
         "translate": ([run, *flags], outputs["translations"].read_bytes),
@@ -80,8 +78,7 @@ def test_a_full_disk(trained, toy_corpus, toy_data, tmp_path):
 
     expected = {}
     cases = list(itertools.product(actions, FULL))
-    chosen = random.Random(1).sample(cases, min(SIZE or len(cases), len(cases)))
-    for name, size in chosen:
+    for name, size in random.Random(1).sample(cases, min(SIZE or len(cases), len(cases))):
         arguments, results = actions[name]
         if name not in expected:
             reset()

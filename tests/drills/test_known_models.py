@@ -51,8 +51,7 @@ def test_the_pieces_of_a_sentence_have_the_ids_of_opus_mt():
     ids = json.loads((folder / "vocab.json").read_text("utf-8"))
     special = ["<pad>", "<s>", "</s>", "<unk>"]
     pieces = [*special, *(piece for piece in ids if piece not in special)]
-    model = (folder / "source.spm").read_bytes()
-    tokenizer = MappedSentencePiece(model, pieces, codes=True)
+    tokenizer = MappedSentencePiece((folder / "source.spm").read_bytes(), pieces, codes=True)
     (found,) = tokenizer.encode(["我叫沃尔夫冈，住在柏林。"])
     assert [ids[piece] for piece in tokenizer.pieces(found)] == [
         *(14208, 25605, 3244, 26051, 2, 9227, 18317, 9)

@@ -40,8 +40,7 @@ def files(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    tokenizer = toy_tokenizer(folder / "vocabulary")
-    run = untrained_run(folder / "toy", folder / "vocabulary", tokenizer)
+    run = untrained_run(folder / "toy", folder / "vocabulary", toy_tokenizer(folder / "vocabulary"))
     run.export(beam=1, extra_length=3)
     return run.folder
 
@@ -89,8 +88,7 @@ def test_all_ways_of_translating_agree(files, run, tmp_path):
     assert not any("\r" in line for line in expected)
     assert not differences(translated(run, *search, "--lines=777"), expected)
     assert not differences(translated(run / "export"), expected)
-    in_python = Run(run).translate(texts, beam=1, extra_length=3, split="off")
-    assert not differences(in_python, expected)
+    assert not differences(Run(run).translate(texts, beam=1, extra_length=3, split="off"), expected)
     limits = "--max_text_bytes=4000000", "--max_body_bytes=100000000"
     with served(run, "--split=off", *limits, "--name=backwards") as (_, address):
         answers = []

@@ -73,20 +73,17 @@ def test_counts_equal_those_by_hand(name):
 def test_a_failed_parse_misses_every_bracket():
     gold = parse(FOUR.replace("(RB d)", "(RB d) (NN .)"))
     for last in ("", "(RB see)", "(RB d) (NN e)", "(. d)"):
-        failed = parse(FOUR.replace("(RB d)", last))
-        assert compared(gold, failed) == compared(gold, None)
+        assert compared(gold, parse(FOUR.replace("(RB d)", last))) == compared(gold, None)
     assert compared(gold, None) == Bracketing(sentences=1, failed=1, gold=3, words=5)
     assert not compared(parse("(S (NN a) (. .))"), parse("(S (NN a) (. !))")).failed
-    only_punctuation = parse("(TOP (X (. .) (NP (-NONE- *))))")
-    assert compared(only_punctuation, None) == Bracketing(skipped=1)
+    assert compared(parse("(TOP (X (. .) (NP (-NONE- *))))"), None) == Bracketing(skipped=1)
     assert compared(parse("(S (NN a) (. .))"), parse("(S (NN b) (. .))")).failed
 
 
 def test_a_treebank_is_scored_by_the_sums_of_its_counts():
     # Matched, gold and parsed brackets: 4, 4, 4; 1, 3, 2 and one of them crosses; 0, 3, 0.
     golds = [parse(DOG), parse(FOUR), parse(FOUR)]
-    parses = [parse(DOG), parse("(S (DT a) (X (NN b) (RP c)) (RB d))"), None]
-    score, _ = bracketing(golds, parses)
+    score, _ = bracketing(golds, [parse(DOG), parse("(S (DT a) (X (NN b) (RP c)) (RB d))"), None])
     assert (score.matched, score.gold, score.parsed) == (5, 10, 6)
     assert score.recall == pytest.approx(50)
     assert score.precision == pytest.approx(500 / 6)

@@ -6,8 +6,7 @@ from t2t_keras.evaluation.calibration import Bin, calibration, right_words
 
 def test_words_are_grouped_by_confidence_and_the_error_is_weighted_by_words():
     result = calibration([0.0, 0.05, 0.7, 0.75, 1.0, 0.95], [False, True, True, False, True, True])
-    lows = [each.low for each in result.bins]
-    assert lows == [0.0, 0.7, 0.9] and result.words == 6
+    assert [each.low for each in result.bins] == [0.0, 0.7, 0.9] and result.words == 6
     assert [each.words for each in result.bins] == [2, 2, 2]
     means = [(each.confidence, each.right) for each in result.bins]
     np.testing.assert_allclose(means, [(0.025, 0.5), (0.725, 0.5), (0.975, 1.0)])

@@ -23,8 +23,7 @@ def entries():
 
 
 def test_metrics_of_a_plug_in_are_beside_ours_with_their_intervals_and_several_references():
-    result = evaluate(OURS, LINES, settings=OWN)
-    bleu, exact, f1, length = result.scores
+    bleu, exact, f1, length = evaluate(OURS, LINES, settings=OWN).scores
     assert bleu.name == "BLEU" and exact.name == "exact match" and length.name == "length"
     assert (exact.score, length.score, exact.lines) == (75.0, 100.0, 8)
     assert f1.score == pytest.approx(200 * 78 / (78 + 80))
@@ -107,8 +106,7 @@ def test_metrics_see_the_columns_that_they_need():
     METRICS["news"] = line_metric(
         "news", lambda text, references, domain: 100 * (domain == "news"), columns=["domain"]
     )
-    columns = {"domain": ["news", "law"] * 4, "source": LINES}
-    settings = MetricSettings(("news",), columns=columns)
+    settings = MetricSettings(("news",), columns={"domain": ["news", "law"] * 4, "source": LINES})
     assert [score.score for score in evaluate(OURS, LINES, settings=settings).scores] == [50]
     with pytest.raises(ValueError, match=r"'news' needs the column 'domain'.*Received: source"):
         evaluate(OURS, LINES, settings=settings._replace(columns={"source": LINES}))

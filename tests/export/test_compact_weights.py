@@ -23,8 +23,7 @@ def test_matrices_are_stored_in_fewer_bytes_and_logits_change_little(dtype, byte
         (embedding,) = (n for n, each in matrices.items() if each is model.embedding.matrix)
         assert sizes.pop(embedding) == model.config.vocab_size and {*sizes.values()} == {1}
     function = tf.function(used_by(lambda: model(inputs)), autograph=False)
-    difference = np.abs(array(function()) - expected)
-    assert 0 < difference.max() < 0.05 * expected.std()
+    assert 0 < np.abs(array(function()) - expected).max() < 0.05 * expected.std()
 
 
 @pytest.mark.filterwarnings("ignore:Layer .* does not have a `quantize` method")

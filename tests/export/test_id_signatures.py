@@ -34,13 +34,9 @@ def signatures(engine):
     return id_signatures(engine.model, engine.config, uncompiled, follows=follows, alignment=HEAD)
 
 
-@pytest.fixture(scope="module")
-def source(engine):
-    return padded([[*ids, 2] for ids in engine.tokenizer.source.encode(TEXTS)])
-
-
 @pytest.mark.long
-def test_searches_that_xla_compiles_find_the_same(signatures, source):
+def test_searches_that_xla_compiles_find_the_same(signatures, engine):
+    source = padded([[*ids, 2] for ids in engine.tokenizer.source.encode(TEXTS)])
     expected = {name: np.array(each) for name, each in signatures[Ids.SEARCH](source).items()}
     small = signatures[Ids.SMALL](source)
     assert small["finished"]
@@ -54,8 +50,7 @@ def test_only_signatures_that_the_model_can_compute_exist(run, signatures):
     always = {Ids.SEARCH, Ids.OPTIONS, Ids.LOG_P, Ids.SMALL, Ids.ATTENTION, Ids.ALL_ATTENTION}
     assert signatures.keys() == always | {Ids.PHRASES}
     model, config = run.loaded(None), SearchConfig(constrain="tree")
-    without = id_signatures(model, SearchConfig(), uncompiled)
-    assert without.keys() == always
+    assert id_signatures(model, SearchConfig(), uncompiled).keys() == always
     trees = TreeConstraint(tree_vocabulary(TOKENIZER, "XX"))
     of_trees = id_signatures(model, config, uncompiled, trees, follows=[True] * 400)
     assert Ids.PHRASES not in of_trees, "a tree takes no phrases"

@@ -26,12 +26,8 @@ def added(folder):
     return float(loaded.signatures["serving_default"](tf.constant(2.0))["sum"])
 
 
-@pytest.fixture
-def copied(model, tmp_path):
-    return shutil.copytree(model, tmp_path / "copy")
-
-
-def test_a_damaged_model_is_refused(copied):
+def test_a_damaged_model_is_refused(model, tmp_path):
+    copied = shutil.copytree(model, tmp_path / "copy")
     assert added(copied) == 3.0
     for name in ("saved_model.pb", "variables/variables.index"):
         before = (copied / name).read_bytes()

@@ -57,8 +57,7 @@ def test_long_texts_are_divided_as_in_python_and_every_part_begins_as_its_text()
         longest = 11
 
     language = Language(Numbers(), ["x"] * 10, Numbers.begins_word, has_lead=True)
-    config = SearchConfig()
-    signatures = TextSignatures(Model(), {}, config, language, language)
+    signatures = TextSignatures(Model(), {}, SearchConfig(), language, language)
     ids, text_of = signatures.parts(tf.constant(texts))
     assert [(n, *p) for n, p in zip(text_of.numpy(), ids.to_list(), strict=True)] == expected
     assert max(map(len, expected)) == 12, "the index of the text, ten ids, the end"
@@ -71,8 +70,7 @@ def test_batches_hold_the_longest_rows_first_and_results_keep_their_order():
         batches.append(rows.numpy().tolist())
         return (tf.cast(rows, tf.float32) * 2,)
 
-    lengths = tf.constant([3, 30, 8, 17, 1])
-    (result,) = in_batches(double, lengths, 48, (tf.zeros([0]),))
+    (result,) = in_batches(double, tf.constant([3, 30, 8, 17, 1]), 48, (tf.zeros([0]),))
     assert result.numpy().tolist() == [0, 2, 4, 6, 8]
     assert batches == [[1], [3, 2], [0, 4]]
 

@@ -43,9 +43,8 @@ LAYER = "encoder/layer_0"
 def test_other_models_are_refused_by_the_name_of_what_is_wrong(tmp_path, changes, message):
     changed = random_model() | changes
     changed = {name: value for name, value in changed.items() if value is not None}
-    folder = write_folder(tmp_path / "model", changed)
     with pytest.raises(ValueError, match=message):
-        read(folder)
+        read(write_folder(tmp_path / "model", changed))
 
 
 def test_settings_that_are_off_are_accepted(tmp_path):
@@ -91,6 +90,5 @@ def test_files_beside_the_model_are_checked(tmp_path, name, contents, message):
 
 @pytest.mark.parametrize("changes", [{"spec": "WhisperSpec"}, {"revision": 8}, {"revision": 1}])
 def test_a_different_kind_of_model_is_refused(tmp_path, changes):
-    folder = write_folder(tmp_path / "model", **changes)
     with pytest.raises(ValueError, match=r"and not a Transformer .* of revisions 2 to 7"):
-        read(folder)
+        read(write_folder(tmp_path / "model", **changes))

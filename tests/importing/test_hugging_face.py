@@ -68,8 +68,7 @@ def change_tensors(folder, **changes):
     path = folder / "model.safetensors"
     arrays = {name: tensor.read() for name, tensor in read_safetensors(path).items()} | changes
     arrays = {name: array for name, array in arrays.items() if array is not None}
-    shapes = {name: array.shape for name, array in arrays.items()}
-    write_safetensors(path, shapes, arrays.values())
+    write_safetensors(path, {name: array.shape for name, array in arrays.items()}, arrays.values())
 
 
 @pytest.mark.parametrize("case", TARGET_ORDER)
@@ -208,8 +207,7 @@ def test_rows_without_a_token_keep_their_place(tied):
 
 
 def test_padding_without_a_token_is_found_by_its_id_and_never_written(tied, tmp_path):
-    other = write_folder(tmp_path / "other", "tied")
     write_ids(tied / "vocab.json", TOKENS[:40])
-    check_weights(tied, other)
+    check_weights(tied, write_folder(tmp_path / "other", "tied"))
     change(tied, pad_token_id="gone")
     assert read(tied).config.vocab_size == 43  # their row 40 is a token without a name

@@ -72,8 +72,7 @@ def test_an_output_matrix_of_an_early_version_is_transposed(tmp_path):
     weights = weights_of(model, **OUTPUT)
     model["decoder_ff_logit_out_W"] = model.pop(OUTPUT["output"]).T
     settings = {"tied-embeddings-all": "false", "tied-embeddings-src": "true"}
-    imported = read(write(tmp_path, model, settings))
-    check_model(imported, weights, CONFIG | {"tie_output": False})
+    check_model(read(write(tmp_path, model, settings)), weights, CONFIG | {"tie_output": False})
 
 
 def test_with_trained_positions_embeddings_have_no_factor(tmp_path):

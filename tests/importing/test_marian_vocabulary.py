@@ -29,8 +29,7 @@ def write(path, text):
 def test_odd_tokens_in_yaml_files(tmp_path):
     lines = [f"{token}: {id}\r" for id, token in enumerate(ODD)]
     # The order of lines says nothing.
-    path = write(tmp_path / "vocab.yml", "\n".join(["---", *lines[::-1]]))
-    vocabulary = read_vocabulary(path)
+    vocabulary = read_vocabulary(write(tmp_path / "vocab.yml", "\n".join(["---", *lines[::-1]])))
     assert vocabulary.names == dict(enumerate(ODD.values()))
     assert (vocabulary.end, vocabulary.unknown, vocabulary.model) == (0, 1, None)
 
@@ -42,8 +41,7 @@ def test_json_in_either_kind_of_file(tmp_path, name):
 
 
 def test_text_has_a_token_in_each_line(tmp_path):
-    path = write(tmp_path / "vocab.txt", "a\n<unk>\n\x85b\r\n</s>\n\u2028\n")
-    vocabulary = read_vocabulary(path)
+    vocabulary = read_vocabulary(write(tmp_path / "vocab.txt", "a\n<unk>\n\x85b\r\n</s>\n\u2028\n"))
     assert vocabulary.names == dict(enumerate(["a", "<unk>", "\x85b", "</s>", "\u2028"]))
     assert (vocabulary.end, vocabulary.unknown) == (3, 1)
 
@@ -67,8 +65,7 @@ def test_old_names_and_unused_ids_stand_for_end_and_unknown(tmp_path, lines):
     ],
 )
 def test_the_order_of_pieces(tmp_path, lines, size, pieces, theirs):
-    path = write(tmp_path / "vocab.yml", lines)
-    found = read_vocabulary(path).pieces(size)
+    found = read_vocabulary(write(tmp_path / "vocab.yml", lines)).pieces(size)
     assert found.pieces[2:] == ["</s>", "<unk>", *pieces]
     assert len(set(found.pieces)) == len(found.pieces) == size + 2
     assert found.ids.theirs.tolist() == [-1, -1, *theirs]

@@ -65,11 +65,10 @@ def test_attention_without_biases_and_another_activation(tmp_path):
 def test_the_first_row_of_a_table_of_positions_is_not_used(tmp_path):
     model = arrays(tied=True, positions=10)
     description = "num_heads=2, position_encoder_class=lambda: layers.PositionEmbedder()"
-    imported = read(write(tmp_path, model, description=description))
     weights = weights_of(model)
     weights |= {f"{side}_positions/table": model[table][1:] for side, table in TABLES.items()}
     settings = {"positions": "learned", "max_length": 9, "position_offset": 0}
-    check_model(imported, weights, CONFIG | settings)
+    check_model(read(write(tmp_path, model, description=description)), weights, CONFIG | settings)
 
 
 def test_a_source_with_begin_has_a_tokenizer_of_its_own(tmp_path):

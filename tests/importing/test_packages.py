@@ -76,8 +76,7 @@ def cut(path):
 
 
 def bomb(path):
-    entry = "model.bin", bytes(40 << 20)
-    zip_file(path, entry, compression=zipfile.ZIP_DEFLATED)
+    zip_file(path, ("model.bin", bytes(40 << 20)), compression=zipfile.ZIP_DEFLATED)
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,5 @@ def test_a_target_space_that_the_model_does_not_have_is_refused(tmp_path):
         (True, 32, "`target_space` must be at least 0 and below 32"),
         (False, 1, "has no target spaces"),
     ):
-        folder = write(tmp_path, arrays(spaces=spaces))
         with pytest.raises(ValueError, match=message):
-            read(folder, target_space=target_space)
+            read(write(tmp_path, arrays(spaces=spaces)), target_space=target_space)

@@ -75,8 +75,7 @@ def test_contract(tmp_path):
 
 def test_contract_with_a_memory_of_different_width(tmp_path):
     inputs = [vectors(2, 4, 8), vectors(2, 6, 10)]
-    settings = {"num_heads": 2, "d_model": 8}
-    layer = check_layer(MultiHeadAttention, settings, inputs, 4, tmp_path)
+    layer = check_layer(MultiHeadAttention, {"num_heads": 2, "d_model": 8}, inputs, 4, tmp_path)
     _, weights = layer(*inputs, return_attention_scores=True)
     assert tuple(weights.shape) == (2, 2, 4, 6)
 

@@ -16,8 +16,7 @@ def test_contract_of_a_stack(tmp_path):
 
 
 def test_contract_of_a_block_without_cross_attention(tmp_path):
-    settings = {**BLOCK, "cross_attention": False}
-    check_layer(DecoderBlock, settings, [vectors(2, 4, 8)], 12, tmp_path)
+    check_layer(DecoderBlock, {**BLOCK, "cross_attention": False}, [vectors(2, 4, 8)], 12, tmp_path)
 
 
 @pytest.mark.parametrize("neighbourhood", [None, 2])

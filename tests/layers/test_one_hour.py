@@ -89,8 +89,7 @@ def test_the_notebook_runs_and_its_checks_accept_right_answers(notebook, tmp_pat
             run(name)
         assert numbers(printed(cells["train"]))[0] > 97
         for number in range(1, len(RIGHT) + 1):
-            answer = printed(cells[f"check-{number}"])
-            assert answer == f"Exercise {number}: not answered yet\n"
+            assert printed(cells[f"check-{number}"]) == f"Exercise {number}: not answered yet\n"
         run("exercise-1", "def unscaled_weights(q, k): return attention(q, k, k)[1]")
         with pytest.raises(CellExecutionError, match="still divided by √64"):
             run("check-1")

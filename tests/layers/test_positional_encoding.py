@@ -54,8 +54,7 @@ def test_one_position_at_a_time_equals_all_at_once(layer):
 
 def test_learned_positions_are_rows_of_the_table():
     layer, x = LearnedPositionalEncoding(max_length=5, offset=1), vectors(2, 4, 8)
-    encoded = array(layer(ops.array(x)))
-    np.testing.assert_allclose(encoded, x + array(layer.table)[1:], atol=1e-6)
+    np.testing.assert_allclose(array(layer(ops.array(x))), x + array(layer.table)[1:], atol=1e-6)
 
 
 def test_a_sequence_longer_than_the_table_is_refused():
@@ -98,5 +97,4 @@ def test_an_odd_width_is_refused():
 def test_the_longest_sequence_follows_from_kind_and_offset():
     settings = {"vocab_size": 9, "d_model": 8, "num_heads": 2, "max_length": 7}
     for kind, longest in (("sinusoidal", None), ("learned", 5)):
-        config = TransformerConfig(**settings, positions=kind, position_offset=2)
-        assert config.longest == longest
+        assert TransformerConfig(**settings, positions=kind, position_offset=2).longest == longest

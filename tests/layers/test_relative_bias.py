@@ -35,9 +35,8 @@ def test_buckets_are_those_of_t5(causal, buckets, max_distance):
     bias.build((None, None))
     bias.table.assign(np.arange(buckets, dtype="float32")[:, None])
     offsets = np.arange(-300, 301, dtype="int32")
-    found = array(bias(ops.array(offsets[None])))[0, 0]
     expected = [bucket_in_float32(int(each), causal, buckets, max_distance) for each in offsets]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(array(bias(ops.array(offsets[None])))[0, 0], expected)
     used = buckets_of(causal, buckets, max_distance)
     assert set(used) == set(range(buckets)) - ({buckets // 2} if not causal else set())
 
@@ -120,9 +119,7 @@ def test_a_memory_has_offsets_of_its_positions_but_no_decoding_steps(monkeypatch
     monkeypatch.setitem(POSITIONAL_ENCODINGS, "rotary", kind)
     for positions in ("alibi", "rotary"):
         layer = MultiHeadAttention(num_heads=2, d_model=8, positions=positions)
-        expected = array(layer(x))[:, :3]
-        np.testing.assert_allclose(array(layer(x[:, :3], x)), expected, atol=1e-6)
+        np.testing.assert_allclose(array(layer(x[:, :3], x)), array(layer(x))[:, :3], atol=1e-6)
         memory = layer.keys_and_values(x)
-        step = decoding_step(memory, 0, beams=1)
         with pytest.raises(ValueError, match=f"positions='{positions}' has no decoding steps"):
-            layer(x[:, 0], step=step, cache=memory)
+            layer(x[:, 0], step=decoding_step(memory, 0, beams=1), cache=memory)

@@ -30,8 +30,7 @@ def test_a_shorter_training_keeps_its_highest_learning_rate_and_its_share_of_ave
 def test_a_plan_without_reductions_has_the_papers_settings_and_always_averages():
     recipe = reduced_recipe(Plan("table2"), "wmt14_ende:base")
     assert differences(recipe.paper, recipe.experiment).keys() == {"training.average"}
-    flags = ["--config=wmt14_ende:base", "--config.training.average=always"]
-    assert recipe.train_flags() == flags
+    assert recipe.train_flags() == ["--config=wmt14_ende:base", "--config.training.average=always"]
     assert recipe.prepare_flags() == ["--config=base"]
     assert recipe.reductions(recipe.experiment) == []
 

@@ -46,8 +46,7 @@ def test_an_old_best_checkpoint_is_not_averaged(tmp_path):
         save_checkpoint(run, step)
     run.checkpoints.path(200).unlink()
     stages = mock.Mock()
-    weights = average(stages, run, 5)
-    assert weights.text == "one checkpoint (up to step 300)"
+    assert average(stages, run, 5).text == "one checkpoint (up to step 300)"
     assert stages.run_once.call_args.kwargs["arguments"] == [run.folder, "--last=1"]
 
 
@@ -55,8 +54,7 @@ def translation_stage(settings_of_run, **search):
     """Returns the arguments of the stage that translates with a run."""
     stages, run = mock.Mock(), mock.Mock()
     run.experiment.return_value = Experiment(search=SearchConfig(**settings_of_run))
-    runs = [(run, ChosenWeights("9", ""))]
-    translate(stages, "one", runs, SearchConfig(**search), "in", "out")
+    translate(stages, "one", [(run, ChosenWeights("9", ""))], SearchConfig(**search), "in", "out")
     return stages.run_once.call_args.kwargs
 
 

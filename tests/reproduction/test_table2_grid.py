@@ -42,8 +42,7 @@ def test_every_row_gets_each_rate_with_each_number_of_layers_at_the_same_cost():
     assert (shallow.model.layers, deep.model.layers) == ((3, 2), (4, 3))
     assert shallow.training.learning_rate == 1e-3
     assert shallow.training.steps > deep.training.steps
-    rates = choices_of(grid(layers=None), ROWS)
-    assert [*rates["ende_base"]] == [("1e-3", ""), ("3e-3", "")]
+    assert [*choices_of(grid(layers=None), ROWS)["ende_base"]] == [("1e-3", ""), ("3e-3", "")]
     assert choices_of(grid(layers=None, learning_rates=None), ROWS)["ende_base"] == {}
 
 
@@ -66,8 +65,7 @@ def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path, monkeyp
         write_settings(run.config_file, recipe.experiment)
         if (perplexity := next(perplexities)) is None:
             return False
-        line = {"step": 1, "perplexity": perplexity}
-        MetricsFile(run.folder / "metrics.jsonl").append(line)
+        MetricsFile(run.folder / "metrics.jsonl").append({"step": 1, "perplexity": perplexity})
         return True
 
     monkeypatch.setattr(table2_grid, "train_unless_it_diverges", train)

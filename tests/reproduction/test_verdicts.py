@@ -21,8 +21,7 @@ def test_p_is_that_of_students_t(t, freedom, p):
 def test_one_variance_within_all_groups_has_the_degrees_of_freedom_of_all():
     groups = {"a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0], "c": [7.0, 8.0, 9.0]}  # variances 1
     error = math.sqrt(2 / 3)
-    p = pooled_p(groups)(groups["a"], groups["b"])
-    assert p == pytest.approx(two_sided_p(3.0, error, 6))
+    assert pooled_p(groups)(groups["a"], groups["b"]) == pytest.approx(two_sided_p(3.0, error, 6))
 
 
 def test_holm_multiplies_by_the_number_of_tests_that_remain():

@@ -58,8 +58,7 @@ def test_logits_equal_those_of_the_formulas(name):
 
 
 def test_the_layers_are_those_of_the_paper():
-    shapes = ConvS2SConfig().shapes(15)
-    assert shapes == [(512, 3)] * 10 + [(768, 3)] * 3 + [(2048, 1)] * 2
+    assert ConvS2SConfig().shapes(15) == [(512, 3)] * 10 + [(768, 3)] * 3 + [(2048, 1)] * 2
 
 
 def test_dividing_keeps_the_proportions():
@@ -69,6 +68,5 @@ def test_dividing_keeps_the_proportions():
 
 
 def test_a_target_longer_than_the_positions_is_refused():
-    model = rival("convs2s")
     with pytest.raises(ValueError, match="at most 32 positions"):
-        model.start_decoding(np.array([[5, 2]]), max_length=33)
+        rival("convs2s").start_decoding(np.array([[5, 2]]), max_length=33)

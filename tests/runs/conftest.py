@@ -35,6 +35,5 @@ def tagged(tmp_path_factory):
     tokenizer = learn(texts, VocabularyConfig(size=400, tags=("<2de>", "<2fr>")))
     save_tokenizer(tokenizer, folder / "vocabulary")
     run = untrained_run(folder / "run", folder / "vocabulary", tokenizer, end=4.0)
-    config = read_json(run.config_file)
-    write_json(run.config_file, config | {"tags": ["<2de>", "<2fr>"]})
+    write_json(run.config_file, read_json(run.config_file) | {"tags": ["<2de>", "<2fr>"]})
     return run.folder

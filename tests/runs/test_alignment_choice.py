@@ -46,8 +46,7 @@ def test_words_are_aligned_by_the_chosen_head_of_a_run_or_of_the_first_in_an_ens
     assert copied.engine() is not before and copied.engine().alignment == choice
     ids = np.array([[*range(5, 9), 2]], "int32")
     expected = attention_between(copied.model(), ids, ids, choice)
-    ensemble = load_translator(copied.folder, run.folder).engine
-    for engine in (copied.engine(), ensemble):
+    for engine in (copied.engine(), load_translator(copied.folder, run.folder).engine):
         np.testing.assert_allclose(engine.attention(ids, ids), expected, atol=1e-6)
 
 

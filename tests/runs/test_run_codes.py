@@ -46,8 +46,7 @@ def test_every_sentence_and_part_is_translated_with_the_code_of_its_text(run):
     for ids in (*sources[0], *sources[1]):
         assert ids[0] == 4 and 4 not in ids[1:] and len(ids) <= 1024
     assert not any(4 in ids for each in sources[3:] for ids in each), "the rest is ordinary text"
-    apart = translator.translations([">>de<< A cat drinks!", "A cat drinks!"])
-    coded, plain = best(apart)
+    coded, plain = best(translator.translations([">>de<< A cat drinks!", "A cat drinks!"]))
     assert best(results)[0].endswith(coded) and best(results)[3].endswith(plain) and coded != plain
 
 

@@ -27,8 +27,7 @@ TEXTS = ["The dog sleeps.", "", "The cat sleeps."]
 
 @pytest.fixture(params=RIVAL_NAMES, scope="module")
 def run(request, vocabulary, tmp_path_factory):
-    config = dataclasses.replace(RIVALS[request.param][1], vocab_size=400)
-    experiment = Experiment(config)
+    experiment = Experiment(dataclasses.replace(RIVALS[request.param][1], vocab_size=400))
     experiment.search.beam, experiment.search.extra_length = 2, 2
     run = Run(tmp_path_factory.mktemp("rivals") / request.param)
     begin(run, experiment, load_tokenizer(vocabulary))
@@ -90,8 +89,7 @@ def test_translations_are_scored_and_aligned(run):
             run.attention(TEXTS[0], "Der Hund")
         return
     ((aligned,),) = translator.translations(TEXTS[:1], n_best=1, alignments=True)
-    targets = sorted(target for _, target in aligned.alignment)
-    assert targets == [*range(len(aligned.words.target))]
+    assert sorted(target for _, target in aligned.alignment) == [*range(len(aligned.words.target))]
     heads = run.attention(TEXTS[0], "Der Hund").heads
     assert [(each.stack, each.kind) for each in heads] == [("decoder", "cross_attention")] * layers
     for head in heads:

@@ -74,5 +74,4 @@ def test_an_export_has_one_tag_and_the_answers_of_the_run(tagged, tmp_path):
         assert (one.text, one.words) == (other.text, other.words)
         np.testing.assert_allclose(one.score, other.score, rtol=1e-4)
     outputs = engine.signatures["serving_default"](tf.constant(TEXTS[:2]))
-    found = outputs["translations"].numpy()[0].decode()
-    assert found == run.translate(TEXTS[:1], **QUICK)[0]
+    assert outputs["translations"].numpy()[0].decode() == run.translate(TEXTS[:1], **QUICK)[0]

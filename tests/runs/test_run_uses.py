@@ -53,17 +53,11 @@ def test_search_settings_are_those_of_the_run_with_changes(run):
             call(bean=2)
 
 
-@pytest.fixture
-def trained_in_bfloat16(copied):
-    """A run with the precision mixed_bfloat16."""
+def test_a_run_trained_in_bfloat16_computes_in_float32(copied, tmp_path):
+    """So no result depends on the other texts of a batch."""
     experiment = copied.experiment()
     experiment.training.precision = "mixed_bfloat16"
     begin(copied, experiment, copied.vocabulary())
-    return copied
-
-
-def test_a_run_trained_in_bfloat16_computes_in_float32(trained_in_bfloat16, tmp_path):
-    """So no result depends on the other texts of a batch."""
-    assert trained_in_bfloat16.loaded(None).dtype_policy.name == "float32"
-    path = trained_in_bfloat16.export(tmp_path / "model.keras", format="keras")
+    assert copied.loaded(None).dtype_policy.name == "float32"
+    path = copied.export(tmp_path / "model.keras", format="keras")
     assert keras.saving.load_model(path).dtype_policy.name == "float32"

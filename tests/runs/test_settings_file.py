@@ -38,8 +38,7 @@ def test_the_settings_of_a_run_are_a_config(tmp_path):
 
 def test_settings_are_read_without_building_the_parts_of_a_training(monkeypatch, tmp_path):
     experiment = load_experiment("multi30k")
-    tables = {"loss": LOSSES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}
-    for name, table in tables.items():
+    for name, table in {"loss": LOSSES, "optimizer": OPTIMIZERS, "schedule": SCHEDULES}.items():
         monkeypatch.setitem(table, "own", None)  # cannot be called
         setattr(experiment.training, name, "own")
     write_settings(tmp_path / "config.json", experiment)

@@ -55,8 +55,7 @@ def test_samples_and_ensembles_write_trees(parsers, count, settings):
 @pytest.mark.long
 def test_an_export_writes_the_trees_of_its_run_and_takes_no_prefixes(parsers):
     run, _ = parsers["word"]
-    version = run.export(constrain="tree", beam=2, n_best=2)
-    exported = Translator(SavedModelEngine(version))
+    exported = Translator(SavedModelEngine(run.export(constrain="tree", beam=2, n_best=2)))
     assert exported.engine.config.constrain == "tree" and exported.engine.split == "off"
     for settings in ({}, {"beam": 1}):  # the search as exported, and one with options
         expected = run.translate(SENTENCES, constrain="tree", **({"beam": 2} | settings))
@@ -82,9 +81,8 @@ def test_a_training_without_trees_is_refused_at_its_start(tmp_path):
 
 def test_pieces_have_classes_and_brackets_have_partners():
     table = tree_vocabulary(TOKENIZER, "XX")
-    brackets = [OPENING, CLOSING] * 2
     texts = [WORD_START, WORD_START, CONTINUATION, WORD_START]
-    assert table.classes.tolist() == [OTHER] * 4 + brackets + texts
+    assert table.classes.tolist() == [OTHER] * 4 + ([OPENING, CLOSING] * 2) + texts
     assert table.closings[[4, 6]].tolist() == [5, 7] and np.count_nonzero(table.closings) == 2
     assert table.placeholder == (11,)
 

@@ -105,8 +105,7 @@ def test_a_client_never_has_all_workers(workers):
 
     requests = *[[[1]]] * 4, [[2]], [[3]]
     options = {"workers": workers, "max_batch_rows": 1}
-    found = answers(*requests, engine=Targets(compute), clients="aaaabc", **options)
-    assert found == [*requests]
+    assert answers(*requests, engine=Targets(compute), clients="aaaabc", **options) == [*requests]
 
 
 def test_a_request_that_fails_leaves_the_others_of_its_batch_alone(caplog):

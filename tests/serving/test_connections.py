@@ -136,8 +136,7 @@ def test_answers_that_nobody_reads_make_room_for_other_requests(serve):
     async def clients(server):
         async with contextlib.AsyncExitStack() as stack:
             for _ in range(3):
-                reading = connected(server, LARGE, receive_buffer=4096)
-                await stack.enter_async_context(reading)
+                await stack.enter_async_context(connected(server, LARGE, receive_buffer=4096))
                 await until(lambda: server.connections.held > 2_000_000)
                 await until(lambda: all(c.waiting_since for c in server.connections.open))
                 assert server.connections.held <= 6_000_000
@@ -185,10 +184,9 @@ def test_new_connections_replace_those_that_wait_longest(serve):
 def test_requests_in_flight_are_answered_when_the_server_stops(serve):
     engine = EchoEngine()
     engine.may_go_on.clear()
-    request = post({"instances": ["a"] * 40})
 
     async def clients(server):
-        async with connected(server, request) as (reader, _):
+        async with connected(server, post({"instances": ["a"] * 40})) as (reader, _):
             await until(lambda: server.batcher.rows)
             server.on_signal(signal.SIGINT)
             await asyncio.sleep(0.1)

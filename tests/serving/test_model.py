@@ -23,9 +23,8 @@ def test_a_model_whose_path_is_hidden_knows_its_languages(tmp_path):
 
 
 def test_a_model_translates_into_the_languages_of_its_tags():
-    several = EchoEngine(tags=list(TAGS))
     pairs = {("en", "de"): (TAGS[0], ""), ("en", "fr"): (TAGS[1], "")}
-    assert ServedModel(several, Languages("en", "de")).pairs == pairs
+    assert ServedModel(EchoEngine(tags=list(TAGS)), Languages("en", "de")).pairs == pairs
     assert ServedModel(EchoEngine(), Languages("en", "de")).pairs == {("en", "de"): (None, "")}
     assert ServedModel(EchoEngine()).pairs == {}
 

@@ -79,8 +79,7 @@ def test_wrong_paths_and_methods_are_refused_with_a_reason(address, method, path
 
 def test_compressed_bodies_are_limited_by_their_uncompressed_size(address):
     encoded = {"Content-Encoding": "gzip"}
-    good = gzip.compress(b'{"instances": ["a"]}')
-    assert predict(address, good, **encoded)[0] == 200
+    assert predict(address, gzip.compress(b'{"instances": ["a"]}'), **encoded)[0] == 200
     assert predict(address, b"junk", **encoded)[0] == 400
     assert predict(address, gzip.compress(b" " * 2_000_000), **encoded)[0] == 413
 

@@ -43,9 +43,8 @@ def test_a_saved_checkpoint_is_loaded(tmp_path):
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
-    checkpoints = saved(tmp_path, [1, 2], keep=2, best_step=1)
     assert saved(tmp_path, [3, 4, 5], keep=2, best_step=1).steps() == [1, 4, 5]
-    assert checkpoints.best() == 1
+    assert saved(tmp_path, [1, 2], keep=2, best_step=1).best() == 1
 
 
 def test_the_newest_readable_checkpoint_notes_which_one_is_the_best(tmp_path):

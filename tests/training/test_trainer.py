@@ -59,8 +59,7 @@ def small_trainer(folder, optimizer):
     if optimizer:
         model.compile(optimizer, LabelSmoothedCrossEntropy())
         model.optimizer.build(model.trainable_variables)
-    config = TrainingConfig(steps=2, evaluate_every=1)
-    return Trainer(model, training_data(), config, folder)
+    return Trainer(model, training_data(), TrainingConfig(steps=2, evaluate_every=1), folder)
 
 
 def test_a_constant_learning_rate_that_the_user_changes_is_taken(tmp_path, caplog):
@@ -262,6 +261,5 @@ def test_training_alone_may_use_tf32(tmp_path):
 
     prepare_devices()
     for allowed in (False, True):
-        folder = tmp_path / f"{allowed}"
-        new_trainer(folder, callbacks=[Note()], steps=1, tf32=allowed).train()
+        new_trainer(tmp_path / f"{allowed}", callbacks=[Note()], steps=1, tf32=allowed).train()
         assert seen.pop() == allowed and not enabled()

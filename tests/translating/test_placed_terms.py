@@ -2,14 +2,10 @@
 
 import numpy as np
 import pytest
-from support.models.fake_engine import FakeEngine, fake_translator
+from support.models.fake_engine import FakeEngine, fake_translator, searches
 
 from t2t_keras.translating.request import Request
 from t2t_keras.translating.translator import Translator
-
-
-def searches(translator):
-    return [rows for method, _, rows in translator.engine.calls if method == "search"]
 
 
 class Certain(FakeEngine):
@@ -86,8 +82,7 @@ def test_terms_combine_with_other_options(options, expected):
 
 
 def test_lists_are_filled_with_translations_that_the_search_for_phrases_finds():
-    translator = fake_translator()
-    (found,) = translator.translations(["dog"], glossary={"dog": "Hund"}, n_best=2)
+    (found,) = fake_translator().translations(["dog"], glossary={"dog": "Hund"}, n_best=2)
     assert [each.text for each in found] == ["Hund", "DOG Hund"]
 
 

@@ -14,8 +14,7 @@ class Measuring(FakeEngine):
     def log_p(self, source, target):
         super().log_p(source, target)
         assert all(2 in row for row in [*source, *target]), "every text has an end"
-        lengths = (source != 0).sum(1, keepdims=True)
-        return np.where(target != 0, -lengths, 99.0)
+        return np.where(target != 0, -(source != 0).sum(1, keepdims=True), 99.0)
 
 
 def scorer(**arguments):

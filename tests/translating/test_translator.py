@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from support.models.fake_engine import FakeEngine, fake_translator, tokens_of
+from support.models.fake_engine import FakeEngine, fake_translator, searches, tokens_of
 
 from t2t_keras.decoding.rows import Hypotheses
 from t2t_keras.translating.request import Request, TextError
@@ -15,10 +15,6 @@ TEXT = "A dog. Two cats."
 
 def texts_of(results):
     return [[each.text for each in row] for row in results]
-
-
-def searches(translator):
-    return [rows for method, _, rows in translator.engine.calls if method == "search"]
 
 
 def sources_of(results):
@@ -165,8 +161,7 @@ def test_a_language_code_begins_each_sentence_and_part_until_the_next_code():
 def test_a_tag_is_put_before_each_sentence_of_the_texts_that_ask_for_it():
     engine = FakeEngine(tags=("<2de>", "<2fr>"), longest=16)
     translator = Translator(engine, to="de")
-    requests = [TEXT, Request(TEXT, to="fr"), Request("w" * 40, to="<2fr>")]
-    results = translator.translations(requests)
+    results = translator.translations([TEXT, Request(TEXT, to="fr"), Request("w" * 40, to="<2fr>")])
     assert [best.text for best, *_ in results[:2]] == ["A DOG. TWO CATS.", "DOG. A CATS. TWO"]
     tags = [{int(source[0]) for source, _ in best.parts} for best, *_ in results]
     assert tags == [{7}, {8}, {8}] and len(results[2][0].parts) > 1
@@ -190,8 +185,7 @@ def test_required_phrases_make_a_text_one_sentence_and_glossaries_do_not():
 
 
 def test_words_are_counted_through_the_sentences_and_parts_of_a_text():
-    translator = fake_translator(longest=10)
-    (best, *_), (plain, *_) = translator.translations(
+    (best, *_), (plain, *_) = fake_translator(longest=10).translations(
         [Request(TEXT, alignments=True, confidence=True), TEXT]
     )
     assert len(best.parts) > 2, "cut in parts"

@@ -8,10 +8,6 @@ from t2t_keras.translating.translator import Translator
 TEXT = "A dog. Two cats."
 
 
-def searches(translator):
-    return [rows for method, _, rows in translator.engine.calls if method == "search"]
-
-
 ASKING = [
     Request(TEXT),
     Request(TEXT, beam=3, n_best=3),
@@ -87,9 +83,8 @@ def test_every_sentence_is_encoded_once_by_one_call_and_the_target_only_prefixes
     translator = fake_translator(longest=24)
     tokenizer = translator.engine.tokenizer
     texts = [TEXT, "<p>A <b>dog</b> and <i>two</i> cats.</p>", "Many words follow. " * 3]
-    glossary = {"dog": "Hund", "Many": "Viele"}
     asked = {"alignments": True, "confidence": True, "markup": "html", "n_best": 2}
-    translator.translations(texts, glossary=glossary, **asked)
+    translator.translations(texts, glossary={"dog": "Hund", "Many": "Viele"}, **asked)
     (encoded,) = tokenizer.source.encoded
     assert encoded == [*("A dog.", "Two cats.", "A dog and two cats."), *["Many words follow."] * 3]
     assert {text for call in tokenizer.target.encoded for text in call} == {"Hund", "Viele"}

@@ -47,8 +47,7 @@ def test_the_legend_has_no_line_that_no_curve_has(drawn):
     line = {"step": 2, "loss": 3.0}
     assert drawn([], [line])[1] == ["run", "training"]
     assert drawn([line])[1] == ["run"]
-    named = [{**line, "a/loss": 4.0, "b/loss": 3.0}]
-    assert drawn(named)[1] == ["run: a", "run: b"]
+    assert drawn([{**line, "a/loss": 4.0, "b/loss": 3.0}])[1] == ["run: a", "run: b"]
     assert drawn([], [{"step": 2, "learning_rate": 0.1}])[1] == ["run"]
     diverged = [{"step": 1, "loss": float("nan")}, {"step": 2, "loss": float("inf"), "bleu": None}]
     assert drawn(diverged)[1] == []

@@ -26,9 +26,8 @@ def names_in_legend(figure):
 def test_a_name_has_one_color_in_all_panels_and_nan_is_left_out(figures):
     options = {"x_label": "n", "log_x": True, "log_y": True}
     line = {64: 1.0, 128: 0.0, 256: float("nan"), 512: 9.0}
-    first = Panel("one", {"a": line, "b": {64: 3.0, 512: 3.0}}, **options)
     second = Panel("two", {"none": {1: float("inf")}, "b": line}, **options, faint={"c": line})
-    draw_panels(None, [first, second])
+    draw_panels(None, [Panel("one", {"a": line, "b": {64: 3.0, 512: 3.0}}, **options), second])
     one, two = figures[0].axes
     looks = [[(line.get_color(), line.get_linewidth()) for line in ax.lines] for ax in (one, two)]
     assert looks == [[("#0072b2", 1.6), ("#d55e00", 1.6)], [("#009e73", 1), ("#d55e00", 1.6)]]

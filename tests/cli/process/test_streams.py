@@ -19,25 +19,20 @@ def test_text_is_written_in_utf_8_whatever_the_locale():
     help_text = started("translate", "--help", **latin)
     assert (help_text.returncode, help_text.stderr) == (0, b"")
     assert "translation, tab, 0-0 1-2 …" in help_text.stdout.decode()
-    error = started("translate", b"--n\xff\xc3\xa4", PYTHONIOENCODING="ascii").stderr
-    assert error.startswith(
+    assert started("translate", b"--n\xff\xc3\xa4", PYTHONIOENCODING="ascii").stderr.startswith(
         "t2t-translate: Unknown command line flag 'n\\udcffä'. See t2t-".encode()
     )
 
 
 def test_without_a_home_libraries_use_tmp(tmp_path):
     """A user may have neither the variable HOME nor an entry in the list of users."""
-    unknown = "import pwd\npwd.getpwuid = {}.__getitem__\n"
-    (tmp_path / "sitecustomize.py").write_text(unknown)
-    looked_up = "import os\nraise SystemExit(os.path.expanduser('~'))\n"
-    (tmp_path / "absl.py").write_text(looked_up)
-    result = started("translate", HOME=None, PYTHONPATH=str(tmp_path))
-    assert result.stderr == b"/tmp\n"
+    (tmp_path / "sitecustomize.py").write_text("import pwd\npwd.getpwuid = {}.__getitem__\n")
+    (tmp_path / "absl.py").write_text("import os\nraise SystemExit(os.path.expanduser('~'))\n")
+    assert started("translate", HOME=None, PYTHONPATH=str(tmp_path)).stderr == b"/tmp\n"
 
 
 def test_ctrl_c_during_the_first_import_ends_with_a_message(tmp_path):
-    pressed = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
-    (tmp_path / "absl.py").write_text(pressed)
+    (tmp_path / "absl.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
     result = started("translate", "--help", PYTHONPATH=str(tmp_path))
     assert result.returncode == 130
     assert result.stderr == b"\nt2t-translate: interrupted\n"

@@ -54,5 +54,4 @@ def test_an_object_is_one_line_in_plain_text(alignment):
 def test_an_object_has_a_rounded_confidence_for_each_word_of_each_translation():
     found = translations("ein Hund", "", confidence=[[1.0, 0.123456], []])
     (line,) = formatted("a dog", found, **PLAIN | {"as_json": True})
-    fields = [each["confidence"] for each in json.loads(line)["translations"]]
-    assert fields == [[1.0, 0.1235], []]
+    assert [each["confidence"] for each in json.loads(line)["translations"]] == [[1.0, 0.1235], []]

@@ -128,8 +128,7 @@ def doubled(matrix, steps):
 @pytest.mark.long
 def test_joined_programs_keep_their_loops_and_share_their_constants():
     matrix = tf.Variable(np.random.default_rng(0).normal(size=(64, 64)).astype("float32"))
-    programs = {"twice": doubled(matrix, 1), "eight": doubled(matrix, 3)}
-    data = flatbuffer_of(programs, [matrix])
+    data = flatbuffer_of({"twice": doubled(matrix, 1), "eight": doubled(matrix, 3)}, [matrix])
     assert len(data) < 1.5 * 64 * 64 * 4
     found = programs_in(bytes(data))
     for rows in (1, 3, 2):

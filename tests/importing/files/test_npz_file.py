@@ -29,8 +29,7 @@ def header(shape):
 )
 def test_an_array_with_a_wrong_header_is_refused(path, header, size):
     with zipfile.ZipFile(path, "a") as archive:
-        length = len(header).to_bytes(2, "little")
-        start = b"\x93NUMPY\x01\x00" + length + header.encode()
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
         archive.writestr("odd.npy", start + bytes(size))
     with pytest.raises(ValueError, match=r"is not a whole \.npz file"):
         read_npz(path)["odd"].read()

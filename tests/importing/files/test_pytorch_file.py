@@ -32,8 +32,7 @@ def stored(key="0", count=12, storage="torch FloatStorage", kind="storage"):
 
 def tensor(shape=(3, 4), strides=(4, 1), offset=0, storage=None, **options):
     storage = storage or stored(**options)
-    hooks = Call("collections OrderedDict", ())
-    arguments = (storage, offset, shape, strides, False, hooks)
+    arguments = (storage, offset, shape, strides, False, Call("collections OrderedDict", ()))
     return Call("torch._utils _rebuild_tensor_v2", arguments)
 
 

@@ -74,8 +74,7 @@ def test_use_causal_mask_equals_causal_in_every_form(layer_class, settings):
     expected = causal(QUERY, return_attention_scores=True)
     layer.build(QUERY.shape)
     layer.set_weights(causal.get_weights())
-    wrapped = Residual(layer, residual=False, layer_norm=False, dropout=0.0)
-    for each in (layer, wrapped):
+    for each in (layer, Residual(layer, residual=False, layer_norm=False, dropout=0.0)):
         outputs = each(QUERY, use_causal_mask=True, return_attention_scores=True)
         for ours, theirs in zip(outputs, expected, strict=True):
             np.testing.assert_allclose(array(ours), array(theirs), atol=1e-6)

@@ -43,8 +43,7 @@ def test_options_reach_every_kernel_and_are_saved(name):
             kind: [w for w in each.weights if w.path.endswith(kind)] for kind in ("kernel", "bias")
         }
         assert len(found["kernel"]) == kernels
-        values = [array(w) for w in found["kernel"]]
-        for one, other in itertools.combinations(values, 2):
+        for one, other in itertools.combinations([array(w) for w in found["kernel"]], 2):
             assert one.shape != other.shape or not np.array_equal(one, other)
         for weight in found["kernel"]:
             assert weight.regularizer.l2 == np.float32(0.1)
@@ -63,8 +62,7 @@ def test_the_embedding_has_options():
         embeddings_regularizer=keras.regularizers.L2(0.5),
         embeddings_constraint="unit_norm",
     )
-    twin = SharedEmbedding.from_config(layer.get_config())
-    for each in (layer, twin):
+    for each in (layer, SharedEmbedding.from_config(layer.get_config())):
         each.build((None, None))
         assert (array(each.matrix) == 1).all()
         assert each.matrix.regularizer.l2 == 0.5
@@ -82,8 +80,7 @@ def test_a_penalty_counts_once_in_the_training_step():
         for weight in model.trainable_weights:
             weight.regularizer = regularizer if weight.path.endswith("kernel") else None
         before = [array(w) for w in model.trainable_weights]
-        loss = LabelSmoothedCrossEntropy()
-        model.compile(keras.optimizers.SGD(1.0), loss, run_eagerly=eager)
+        model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy(), run_eagerly=eager)
         model.train_on_batch(pairs(), pairs()["target"])
         changes.append(
             [array(w) - old for w, old in zip(model.trainable_weights, before, strict=True)]

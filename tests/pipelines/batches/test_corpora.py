@@ -71,8 +71,7 @@ def test_temperature_shows_small_corpora_more_often(tmp_path):
     write_corpus(tmp_path / "small" / "data", [10])
     both = f"{tmp_path}/large/data,{tmp_path}/small/data"
     assert read_corpora(both).mix.names == both.split(","), "folders of the same name"
-    weights = read_corpora(both, temperature=2).mix.weights
-    assert weights == pytest.approx([160**0.5, 10**0.5])
+    assert read_corpora(both, temperature=2).mix.weights == pytest.approx([160**0.5, 10**0.5])
     assert read_corpora(both, temperature=1).mix.weights is None
     for wrong in (f"{both.replace(',', ':1,')}:2", f"{tmp_path}/large/data"):
         with pytest.raises(ValueError, match=r"is for several corpora without weights"):
@@ -120,8 +119,7 @@ def test_each_corpus_has_its_share_of_every_epoch_and_roughly_of_every_batch(wei
 
 @pytest.mark.parametrize("epochs", [1, 7])
 def test_the_pairs_of_a_corpus_are_seen_equally_often(epochs):
-    counts = counts_of(new_plan(), epochs)
-    general, mine = np.split(counts, [SIZES[0]])
+    general, mine = np.split(counts_of(new_plan(), epochs), [SIZES[0]])
     # 680 of 3,000 pairs and 6.8 times 400 pairs an epoch; an epoch leaves out less than a batch.
     assert general.mean() == pytest.approx(680 / 3000 * epochs, rel=0.05)
     assert mine.mean() == pytest.approx(6.8 * epochs, rel=0.05)
@@ -131,9 +129,8 @@ def test_the_pairs_of_a_corpus_are_seen_equally_often(epochs):
 
 def test_without_weights_an_epoch_has_every_pair_once():
     plan = new_plan(None)
-    single = BatchPlan(LENGTHS, BatchConfig(tokens=2000, max_length=40), seed=1)
     assert counts_of(plan, 1).max() == 1
-    assert plan.steps == single.steps
+    assert plan.steps == BatchPlan(LENGTHS, BatchConfig(tokens=2000, max_length=40), seed=1).steps
     assert set(counts_of(new_plan(seed=None), 1)) == {1}, "nor has an evaluation weights"
 
 
@@ -145,8 +142,7 @@ def test_the_widths_fit_the_mix():
 
 def test_draws_are_the_next_members_of_shuffled_passes():
     members = np.arange(100, 110)
-    draws = [drawn(members, 4, epoch, (1, 2)) for epoch in range(5)]
-    twice = np.concatenate(draws)
+    twice = np.concatenate([drawn(members, 4, epoch, (1, 2)) for epoch in range(5)])
     assert sorted(twice[:10]) == sorted(twice[10:]) == members.tolist()
     assert not np.array_equal(twice[:10], twice[10:])
     many = np.bincount(drawn(members, 25, 3, (1,)) - 100)

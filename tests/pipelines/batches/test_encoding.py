@@ -21,11 +21,6 @@ def tokenizer():
     return toy_tokenizer("bpe")
 
 
-@pytest.fixture(scope="module")
-def store(tokenizer):
-    return encoded(PAIRS, tokenizer, DROPOUT)
-
-
 def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch):
     monkeypatch.setattr(encoding, "BLOCK", 7)
     separate = SeparateTokenizers(tokenizer, toy_tokenizer("bpe without bytes"))
@@ -40,14 +35,14 @@ def test_every_encoding_of_a_store_is_decoded_to_the_text(tokenizer, monkeypatch
         for index in range(3):
             ids = store.gather(side, range(150), width, index)
             assert (ids > 0).sum() == store.lengths[index, :, column].sum()
-            decoded = getattr(separate, side).decode(ids)
-            assert decoded == [pair[column] for pair in PAIRS]
+            assert getattr(separate, side).decode(ids) == [pair[column] for pair in PAIRS]
             texts.append(ids)
         np.testing.assert_array_equal(texts[0], plain.gather(side, range(150), width))
         assert not np.array_equal(texts[1], texts[2])
 
 
-def test_batches_hold_the_chosen_encodings(tokenizer, store):
+def test_batches_hold_the_chosen_encodings(tokenizer):
+    store = encoded(PAIRS, tokenizer, DROPOUT)
     plan, seen = BatchPlan(store.lengths + 1, CONFIG, seed=1), set()
     for step, (inputs, labels) in enumerate(batches(store, plan, steps=2 * plan.steps)):
         examples, _, _, encodings = plan.batch(step)
@@ -64,8 +59,7 @@ def test_encodings_depend_on_the_seed_the_shard_and_the_side(tokenizer):
     sources = [source for source, _ in PAIRS[:50]]
 
     def of(seed=1, index=0):
-        config = EncodingsConfig(2, 0.2, seed)
-        return encode([sources] * 2, tokenizer, config, index)
+        return encode([sources] * 2, tokenizer, EncodingsConfig(2, 0.2, seed), index)
 
     assert of().ids.tolist() == of().ids.tolist()
     assert len({tuple(each.ids.tolist()) for each in (of(), of(seed=2), of(index=1))}) == 3

@@ -63,8 +63,7 @@ def test_other_programs_read_the_translation(suffixes, reader):
 def test_word_keeps_formatting_links_tabs_and_all_other_parts():
     written = translated(".docx")
     old, new = parts_of(sample(".docx")), parts_of(written)
-    changed = {name for name in old if old[name] != new[name]}
-    assert changed == {
+    assert {name for name in old if old[name] != new[name]} == {
         f"word/{part}.xml" for part in ("document", "header1", "footer1", "comments")
     }
     found = docx.Document(io.BytesIO(written))
@@ -88,8 +87,7 @@ BOX = "<w:r><w:txbxContent><w:p><w:r><w:t>A box</w:t></w:r></w:p></w:txbxContent
 
 def test_runs_that_differ_in_proofing_alone_are_one_text_and_text_boxes_another():
     runs = RUN.format("en-US", "The ol") + RUN.format("de-DE", "d dog") + BOX
-    text = f'<w:p xmlns:w="w">{BOX}{runs}{runs}</w:p>'
-    data = zipped({"word/document.xml": text})
+    data = zipped({"word/document.xml": f'<w:p xmlns:w="w">{BOX}{runs}{runs}</w:p>'})
     units = ["A box", 'The old dog<x i="1"/>The old dog', "A box", "A box"]
     assert [unit.text for unit in read(".docx", data).units] == units
     (written,) = parts_of(translated(".docx", data)).values()
@@ -131,8 +129,7 @@ def test_the_language_that_a_page_or_a_book_names_is_that_of_its_translation():
 
 
 def test_xliff_2_has_states_of_segments():
-    data = (FOLDER / "two.xlf").read_bytes()
-    root = etree.fromstring(translated(".xlf", data, FINAL))
+    root = etree.fromstring(translated(".xlf", (FOLDER / "two.xlf").read_bytes(), FINAL))
     (segment,) = root.iter("{*}segment")
     assert segment.get("state") == "translated" and "".join(segment[1].itertext()) == "THE DOG."
 
@@ -147,8 +144,7 @@ def test_translated_units_are_translated_again_only_if_asked(suffix):
 
 
 def test_a_sentence_that_spans_cues_is_one_unit_and_so_is_a_wrapped_paragraph():
-    units = [unit.text for unit in read(".srt").units]
-    assert units == [
+    assert [unit.text for unit in read(".srt").units] == [
         "The old man sees the small dog, who sleeps in the house.",
         *("Hello there!", "Who is it?", "The dog."),
     ]

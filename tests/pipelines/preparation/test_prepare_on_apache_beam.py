@@ -63,8 +63,7 @@ def prepared(files):
 def test_beam_writes_the_same_store(files, prepared, tmp_path):
     """Beam reads line-aligned files here, one of them compressed, and `prepared` a single one."""
     expected, report = prepared
-    source = scored(TextFiles(files / "*.en*", files / "all.de"), files)
-    made = source, tmp_path / "beam", SETTINGS
+    made = scored(TextFiles(files / "*.en*", files / "all.de"), files), tmp_path / "beam", SETTINGS
     names = [f"{files / name}" for name in ("1.en", "2.en.gz", "all.de")]
     for _ in range(2):
         found = prepare(*made, languages=LANGUAGES, steps=OnApacheBeam())

@@ -55,8 +55,7 @@ def test_a_rule_that_drops_many_pairs_is_named_with_the_first_of_them(tmp_path, 
 
 
 def test_two_sides_of_the_same_language_have_a_warning(tmp_path):
-    copied = [(source, source.upper() + b" !") for source, _ in GOOD]
-    (warning,) = warnings_about(copied, tmp_path)
+    (warning,) = warnings_about([(source, source.upper() + b" !") for source, _ in GOOD], tmp_path)
     assert "198 of 200 pairs have nearly the same words on both sides" in warning
 
 

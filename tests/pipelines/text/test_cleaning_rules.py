@@ -140,8 +140,7 @@ def test_a_sound_pair_passes_the_strict_rules_and_the_defaults_have_none():
 def test_repetitions_are_those_that_a_slow_search_finds():
     choose = random.Random(1)
     for size in [2, 4] * 400:
-        letters = "abc "[:size]
-        unit = "".join(choose.choices(letters, k=choose.randint(1, 9)))
+        unit = "".join(choose.choices("abc "[:size], k=choose.randint(1, 9)))
         ends = ["".join(choose.choices("abc ", k=choose.randint(0, 9))) for _ in range(2)]
         text = " ".join((ends[0] + unit * choose.randint(1, 5) + ends[1]).split())
         for limit in (1, 2, 3):

@@ -59,8 +59,7 @@ def prepared_in(folder, source, **options):
 def data(tmp_path_factory, kinds):
     """Two corpora with the same pairs: one with columns, one without, and with a tag."""
     folder = tmp_path_factory.mktemp("columns")
-    with_columns = ColumnedPairs(Pairs(PAIRS), columns(folder))
-    first = prepared_in(folder / "first", with_columns, tag="<2xx>")
+    first = prepared_in(folder / "first", ColumnedPairs(Pairs(PAIRS), columns(folder)), tag="<2xx>")
     tokenizer = load_tokenizer(first / "vocabulary")
     return first, prepared_in(folder / "second", Pairs(PAIRS), tokenizer=tokenizer)
 
@@ -80,8 +79,7 @@ def batches_of(folder, names, **options):
 
 @pytest.mark.parametrize("options", [{}, {"start_step": 2}, {"workers": 2, "worker": 1}])
 def test_every_row_has_the_values_of_its_pair(data, options):
-    names = ["weights", "length", "ends", "copy"]
-    tokenizer, found = batches_of(data[0], names, **options)
+    tokenizer, found = batches_of(data[0], ["weights", "length", "ends", "copy"], **options)
     rows = 0
     for inputs, _, weights in found:
         np.testing.assert_array_equal(weights, inputs["weights"])

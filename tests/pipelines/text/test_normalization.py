@@ -15,8 +15,7 @@ SEPARATORS = [each for each, category in CATEGORIES.items() if category in ("Cc"
 def assert_same_in_graph(texts, normalization):
     in_graph = normalize(tf.constant(texts), normalization).numpy().tolist()
     expected = [normalization(text).encode() for text in texts]
-    different = [(t, f, e) for t, f, e in zip(texts, in_graph, expected, strict=True) if f != e]
-    assert not different[:3]
+    assert not [(t, f, e) for t, f, e in zip(texts, in_graph, expected, strict=True) if f != e][:3]
 
 
 @pytest.mark.parametrize(("nfc", "control_characters"), [(True, True), (False, False)])

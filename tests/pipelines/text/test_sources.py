@@ -29,8 +29,7 @@ def test_compressed_files_globs_and_lists_are_read(write, tmp_path):
     expected = [(b"one", b"eins"), (b"two", b"zwei"), (b"three", b"drei")]
     assert list(TextFiles(f"{tmp_path}/*.en*", tmp_path / "all.de")) == expected
     (tmp_path / "1.en.gz").rename(tmp_path / "1")  # the name does not matter
-    listed = f"{tmp_path}/1,{tmp_path}/2.en"
-    assert list(TextFiles(listed, tmp_path / "all.de")) == expected
+    assert list(TextFiles(f"{tmp_path}/1,{tmp_path}/2.en", tmp_path / "all.de")) == expected
 
 
 @pytest.mark.parametrize(
@@ -50,9 +49,8 @@ def test_files_that_are_not_aligned_lines_are_refused(write, source, target, mes
 def test_tab_separated_pairs_are_read(write):
     path = write("pairs.tsv", b"one\teins\ntwo\tzwei\tattribution\n\n")
     assert list(TabSeparatedFile(path)) == [(b"one", b"eins"), (b"two", b"zwei"), (b"", b"")]
-    broken = write("broken.tsv", b"one\teins\ntwo zwei\n")
     with pytest.raises(SourceError, match=r"broken.tsv, line 2: .*tab.*Received: 'two zwei'"):
-        list(TabSeparatedFile(broken))
+        list(TabSeparatedFile(write("broken.tsv", b"one\teins\ntwo zwei\n")))
 
 
 def test_python_pairs_are_encoded():

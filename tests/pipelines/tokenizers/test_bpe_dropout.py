@@ -24,14 +24,6 @@ def sentences(encodings):
     return [each for ids, counts in encodings for each in np.split(ids, np.cumsum(counts)[:-1])]
 
 
-@pytest.fixture(scope="module")
-def with_symbols():
-    """A tokenizer with symbols, one of them the beginning of another."""
-    texts = ["(S (NP XX )NP (VP XX )VP )S", *TOY_TEXTS[:500]]
-    symbols = ("(S", "(S2", "(NP", ")NP", "XX", "dog")
-    return learn(texts, VocabularyConfig(size=400, symbols=symbols))
-
-
 @pytest.mark.parametrize("kind", ["bpe", "bpe without bytes"])
 def test_without_dropout_the_ids_are_those_of_the_tokenizer(kind, monkeypatch):
     monkeypatch.setattr(bpe_dropout, "CELLS", 500)  # words are merged in several arrays
@@ -41,7 +33,10 @@ def test_without_dropout_the_ids_are_those_of_the_tokenizer(kind, monkeypatch):
         np.testing.assert_array_equal(ids, np.concatenate(tokenizer.encode(texts)))
 
 
-def test_symbols_remain_one_piece(with_symbols):
+def test_symbols_remain_one_piece():
+    symbols = ("(S", "(S2", "(NP", ")NP", "XX", "dog")  # one is the beginning of another
+    texts = ["(S (NP XX )NP (VP XX )VP )S", *TOY_TEXTS[:500]]
+    with_symbols = learn(texts, VocabularyConfig(size=400, symbols=symbols))
     texts = ["(S (NP XX )NP", "(S2 (S (NPX XXL a dogma dog", "old dog", "(S(S )NP)NP"]
     for dropout in (0, 1):
         found = BpeDropout(with_symbols, dropout).encode(texts, new_random())

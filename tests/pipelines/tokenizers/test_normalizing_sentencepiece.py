@@ -30,7 +30,6 @@ def test_every_decomposition_space_and_control_character_is_normalized():
 
 
 def test_settings_that_are_off_change_nothing():
-    model = learned_tokenizer().model
     off = Normalization(nfc=False, control_characters=False, space_sign=False)
-    tokenizer = BytePairTokenizer(model, off)
+    tokenizer = BytePairTokenizer(learned_tokenizer().model, off)
     assert different(tokenizer, ["u\u0308 x", "a\x07b", f"a {SPACE_SIGN} b", " a\u2003b "]) == []

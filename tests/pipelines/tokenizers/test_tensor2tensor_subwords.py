@@ -97,8 +97,7 @@ def every_kind_of_character():
 
 
 def test_words_are_the_tokens_of_the_text(tokenizer):
-    ids = tokenizer.encode(["the thing, (the."])[0].tolist()
-    assert words(tokenizer, [*ids, 2, 0]) == [
+    assert words(tokenizer, [*tokenizer.encode(["the thing, (the."])[0].tolist(), 2, 0]) == [
         *[("the", 1), ("thing", 2), (", (", 2), ("the", 1), (".", 1), ("</s>", 1), ("<pad>", 1)]
     ]
 

@@ -123,6 +123,5 @@ def test_a_few_texts_have_the_ids_that_they_have_in_a_long_list():
     tokenizer = toy_tokenizer("bpe")
     texts = ["", " ", *UGLY_TEXTS, *TOY_TEXTS]
     texts = (texts * (FEW // len(texts) + 1))[: FEW + 1]
-    together = tokenizer.encode(texts)
-    for text, ids in zip(texts, together, strict=True):
+    for text, ids in zip(texts, tokenizer.encode(texts), strict=True):
         np.testing.assert_array_equal(tokenizer.encode([text])[0], ids)

@@ -226,8 +226,7 @@ def test_kinds_of_encoders_are_trained_on_the_same_lines_and_compared_by_distanc
     assert kinds == ["transformer", "transformer", "gnmt", "convs2s", "bytenet"]
     table = {row["layers of the encoder"]: row for row in rows(tmp_path / "path_length.csv")}
     row = table["convolutional, k = 3 (ConvS2S)"]
-    last = f"after {path_length.LAYERS}"
-    assert (row["farthest after 1 layer"], row[last]) == ("1", "4")
+    assert (row["farthest after 1 layer"], row[f"after {path_length.LAYERS}"]) == ("1", "4")
     assert (row["gradient over 4"], row["gradient over 16"]) == ("0.2", "0")
 
 

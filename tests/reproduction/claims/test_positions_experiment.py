@@ -27,8 +27,7 @@ def test_kinds_differ_in_their_positions_only(tmp_path, monkeypatch):
     assert [changes.pop("model.positions") for changes in runs.changes.values()] == [
         *("sinusoidal", "learned", "none")
     ]
-    longest = {changes["data.batches.max_length"] for changes in runs.changes.values()}
-    assert longest == {21}
+    assert {changes["data.batches.max_length"] for changes in runs.changes.values()} == {21}
     table = (tmp_path / "positions.csv").read_text().splitlines()
     assert table[0] == "positions,1–10,11–20,51–60,61–…"
     assert table[2] == "learned,91.0,81.0,1.0,0.0"

@@ -40,7 +40,6 @@ def test_the_best_evaluation_counts():
     run = CurveOnly("run", 3.0)
     high, low = run.evaluations()
     run.evaluations = lambda required=False: [{**low, "step": 100}, {**high, "step": 200}]
-    runs = dict.fromkeys(itertools.product(WIDTHS, PAIRS), run)
-    cells = size_by_data.row(WIDTHS[0], 5.0, runs)
+    cells = size_by_data.row(WIDTHS[0], 5.0, dict.fromkeys(itertools.product(WIDTHS, PAIRS), run))
     assert cells[f"perplexity, {PAIRS[0]:,} pairs"] == "3.00 / 6.00"
     assert cells[f"BLEU, {PAIRS[0]:,} pairs"] == "33.3"

@@ -9,8 +9,7 @@ from t2t_keras.reproduction.claims.toy_runs import ToyRuns, curve, last
 
 
 def test_overrides_apply_to_all_variants_but_leave_their_difference():
-    plan = Plan("claims", steps=40, overrides={"model.num_heads": 2, "model.d_ff": 8})
-    runs = ToyRuns(plan)
+    runs = ToyRuns(Plan("claims", steps=40, overrides={"model.num_heads": 2, "model.d_ff": 8}))
     plain, changed = (runs.recipe(changes).experiment for changes in ({}, {"model.num_heads": 4}))
     assert (plain.model.num_heads, plain.model.d_ff) == (2, 8)
     assert differences(plain, changed) == {"model.num_heads": (2, 4)}

@@ -29,8 +29,7 @@ def unpacked(path, folder):
 
 def scores(package, pairs):
     """Returns log P of each target token, of the pieces that Argos passes to CTranslate2."""
-    model = str(package / "sentencepiece.model")
-    pieces = sentencepiece.SentencePieceProcessor(model_file=model)
+    pieces = sentencepiece.SentencePieceProcessor(model_file=str(package / "sentencepiece.model"))
     options = {"compute_type": "float32", "intra_threads": 1}
     translator = ctranslate2.Translator(str(package / "model"), **options)
     sides = (pieces.encode(list(texts), out_type=str) for texts in zip(*pairs, strict=True))
@@ -75,8 +74,7 @@ def test_the_package_is_named_after_the_recorded_languages(copied):
     with pytest.raises(ValueError, match=r"does not record its languages.* --languages=en,de"):
         copied.export(format="argos")
     write_json(copied.config_file, config)
-    path = copied.export(format="argos")
-    assert path == copied.folder / "translate-en_de-1_0.argosmodel"
+    assert copied.export(format="argos") == copied.folder / "translate-en_de-1_0.argosmodel"
 
 
 @pytest.mark.parametrize(

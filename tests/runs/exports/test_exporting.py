@@ -92,6 +92,5 @@ def test_an_export_may_state_the_languages(run, tmp_path, empty_models, monkeypa
     monkeypatch.setattr(writers, "save_litert", lambda *arguments: {})
     monkeypatch.setattr(writers, "save_ctranslate2", lambda *arguments, **options: None)
     for given in (None, Languages("nds", "de")):
-        output = tmp_path / str(given is None)
-        path = run.export(output, format=form, languages=given)
+        path = run.export(tmp_path / str(given is None), format=form, languages=given)
         assert languages_of(path) == (given or run.languages())

@@ -108,8 +108,7 @@ def test_an_engine_has_the_search_methods_and_the_alignment_of_the_run(copied, m
 
 
 def test_a_damaged_export_is_reported_and_tensorflow_used(copied, caplog):
-    version = copied.export(format="litert")
-    (version / LITERT_MODEL).write_bytes(b"other")
+    (copied.export(format="litert") / LITERT_MODEL).write_bytes(b"other")
     assert opened(copied) == "TensorFlow" and caplog.records[-1].levelname == "WARNING"
     assert "does not match its SHA-256" in caplog.text
     with pytest.raises(ValueError, match="does not match its SHA-256"):

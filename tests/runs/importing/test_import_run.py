@@ -69,8 +69,7 @@ def test_an_export_to_ctranslate2_keeps_both_tokenizers_and_begin(folder, tmp_pa
 
 
 def test_an_export_of_a_run_with_one_tokenizer_comes_back(run, tmp_path):
-    exported = run.export(tmp_path / "exported", format="ctranslate2")
-    model = read_model(exported)
+    model = read_model(run.export(tmp_path / "exported", format="ctranslate2"))
     assert tokenizer_of(model).files() == run.tokenizer().files() and model.search == {}
 
 
@@ -108,9 +107,8 @@ def test_an_import_records_languages_and_origin(tmp_path):
 def test_an_import_that_fails_in_the_middle_leaves_nothing(tmp_path):
     variables = random_model()
     variables["decoder/layer_norm/gamma"][0] = np.nan
-    damaged = write_folder(tmp_path / "damaged", variables)
     with pytest.raises(ValueError, match="The weights of decoder/norm/gamma are not finite"):
-        import_run(damaged, tmp_path / "run")
+        import_run(write_folder(tmp_path / "damaged", variables), tmp_path / "run")
     assert [path.name for path in tmp_path.iterdir()] == ["damaged"]
 
 

@@ -100,8 +100,7 @@ def test_no_text_becomes_markup_and_the_page_loads_nothing_from_elsewhere(report
     for image in page.all("img"):
         assert base64.b64decode(image["src"].split(",")[1]).startswith(b"\x89PNG")
     assert not re.search(r"""(href|src)=["'](?!data:)|url\(|@import""", reported[1])
-    attention = Page(page.all("iframe")[0]["srcdoc"])
-    data = json.loads(attention.texts["script"][0])
+    data = json.loads(Page(page.all("iframe")[0]["srcdoc"]).texts["script"][0])
     assert data["sentence"] in SOURCES and "decoder-cross" in data["kinds"]
 
 
@@ -128,8 +127,7 @@ def test_without_a_test_set_or_evaluations_the_page_says_so(run, tmp_path):
 
 
 def test_the_page_of_an_imported_run_invents_no_training(copied):
-    settings = read_json(copied.config_file)
-    write_json(copied.config_file, settings | {"imported": "Marian"})
+    write_json(copied.config_file, read_json(copied.config_file) | {"imported": "Marian"})
     page = Page(copied.report().read_text(encoding="utf-8"))
     text = " ".join(page.texts["p"])
     assert "trained by a different system (Marian)" in text
@@ -165,8 +163,7 @@ def translation(*parts):
 
 def test_words_of_all_parts_are_compared_with_the_words_of_their_reference():
     translations = [translation("Der Hund", "schläft."), translation("Die die Katze", "")]
-    references = ["Der Hund aß.", "die Katze die"]
-    result = calibration_of(learned_tokenizer(), translations, references)
+    result = calibration_of(learned_tokenizer(), translations, ["Der Hund aß.", "die Katze die"])
     bins = [(each.low, each.words, each.right) for each in result.bins]
     assert bins == [(0.2, 2, 0.5), (0.9, 4, 0.75)]
     assert result.error == pytest.approx((2 * 0.25 + 4 * 0.2) / 6)

@@ -46,8 +46,7 @@ def test_the_history_is_thinned_and_ends_with_the_last_evaluation():
 
 
 def test_the_history_has_columns_for_each_named_set():
-    html = html_of(history(SETS))
-    cells = re.findall("<t[hd][^>]*>([^<]*)</t[hd]>", html)
+    cells = re.findall("<t[hd][^>]*>([^<]*)</t[hd]>", html_of(history(SETS)))
     titles = ["step", "train loss", "loss", "general loss", "general bleu", "my_own loss"]
     assert cells[:6] == titles
     assert cells[-6:] == ["3", "–", "–", "4.500", "19.0", "2.000"]

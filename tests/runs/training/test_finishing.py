@@ -62,8 +62,7 @@ def test_missing_averages_are_made_of_the_checkpoints_that_are_there(finished):
     finished.averaged_weights.unlink()
     finished.checkpoints.path(2).unlink()
     lines = [f"{finished.averaged_weights}: mean of the checkpoints of steps 4"]
-    version = finished.folder / "export" / "2"
-    assert ended(finished) == (version, lines + exports(finished, 2, 2))
+    assert ended(finished) == (finished.folder / "export" / "2", lines + exports(finished, 2, 2))
 
 
 def test_averages_of_earlier_checkpoints_are_replaced(finished, caplog):

@@ -16,8 +16,7 @@ from t2t_keras.runs.training.held_out_sets import (
 
 
 def sets_of(experiment, run):
-    texts = held_out_texts(experiment)
-    return held_out_sets(experiment, texts, {}, run.tokenizer(), run.model())
+    return held_out_sets(experiment, held_out_texts(experiment), {}, run.tokenizer(), run.model())
 
 
 @pytest.mark.long
@@ -34,8 +33,7 @@ def test_held_out_text_is_the_dev_set_or_the_toy_grammars_test_set(toy_corpus):
 
 def test_held_out_sets_have_names_and_share_one_search(run, toy_corpus):
     dev = [f"{name}={toy_corpus}/train.en,{toy_corpus}/train.de" for name in ("general", "mine")]
-    experiment = tiny_experiment(folder="x", dev=tuple(dev), dev_pairs=5)
-    general, mine = sets_of(experiment, run)
+    general, mine = sets_of(tiny_experiment(folder="x", dev=tuple(dev), dev_pairs=5), run)
     assert (general.name, mine.name) == ("general", "mine")
     assert [*zip(mine.sources, mine.references, strict=True)] == pairs(1200)[:5]
     assert len(mine.data.store) == 5

@@ -97,8 +97,7 @@ def test_a_start_with_another_depth_takes_the_chosen_layers(tmp_path):
     assert experiment.model.layers == (1, 2)
     model = experiment.new_model()
     random = weights_of(model)
-    layers = chosen_layers(experiment.training)
-    assert initialize(model, old, new, layers) == [
+    assert initialize(model, old, new, chosen_layers(experiment.training)) == [
         f"Taken from {old.folder}: encoder layers 0; decoder layers 2; pieces: 100",
         "Not taken: decoder layers 0, 1; pieces: 296",
         "New: decoder layers 1; pieces: 1",

@@ -55,8 +55,7 @@ def test_a_run_that_is_resumed_unchanged_keeps_the_command_that_made_its_setting
 def test_the_model_and_the_vocabulary_of_a_run_are_fixed(begun):
     run, experiment = begun
     check_unchanged(run, experiment, learned_tokenizer())
-    model = dataclasses.replace(experiment.model, d_ff=32)
-    changed = dataclasses.replace(experiment, model=model)
+    changed = dataclasses.replace(experiment, model=dataclasses.replace(experiment.model, d_ff=32))
     with pytest.raises(ValueError, match=r"was started with model.d_ff=.* Received: 32"):
         check_unchanged(run, changed, learned_tokenizer())
     with pytest.raises(ValueError, match="was started with a different vocabulary"):

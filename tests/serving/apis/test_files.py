@@ -1,12 +1,12 @@
 """LibreTranslate's /translate_file and /download_file, as its clients and the page call them."""
 
 import json
-import urllib.error
 import urllib.request
 
 import pytest
 from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import opened
 from support.text.sample_documents import sample
 
 from t2t_keras.serving.apis import files
@@ -28,13 +28,7 @@ def sent(address, name="a.xlf", data=None, **fields):
         lines.append(f"{head}\r\n\r\n{value}".encode())
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
     body = b"\r\n".join([*lines, b"--x--\r\n"])
-    request = urllib.request.Request(f"{address}/translate_file", body, kind)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, json.loads(response.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.loads(error.read())
+    return opened(urllib.request.Request(f"{address}/translate_file", body, kind))
 
 
 def downloaded(url):

@@ -1,13 +1,13 @@
 """LibreTranslate's API: requests as its clients send them, answers as they expect them."""
 
 import json
-import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
+from support.serving.serving_client import opened
 
 PAIR = {"source": "en", "target": "de"}
 GERMAN = "Der Hund sieht die Katze und das Haus."
@@ -28,13 +28,7 @@ def asked(address, path="translate", data=None, kind="json"):
         headers, body = {"Content-Type": "application/json"}, json.dumps(data).encode()
     elif kind == "query":
         path = f"{path}?{urllib.parse.urlencode(data)}"
-    request = urllib.request.Request(f"{address}/{path}", body, headers)
-    try:
-        with urllib.request.urlopen(request, timeout=30) as response:
-            return response.status, json.loads(response.read())
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.loads(error.read())
+    return opened(urllib.request.Request(f"{address}/{path}", body, headers))
 
 
 @pytest.fixture(scope="module")

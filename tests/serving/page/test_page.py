@@ -37,8 +37,7 @@ def test_the_page_is_used_by_keyboard_and_shows_attention_and_errors(page):
         page.press(Keys.TAB, Keys.TAB, Keys.TAB, Keys.ARROW_DOWN)
         assert page.driver.current_url.endswith("#decoder-cross-2-1")
         page.press(Keys.TAB)
-        label = page.driver.switch_to.active_element.get_attribute("aria-label")
-        assert "attends to" in label
+        assert "attends to" in page.driver.switch_to.active_element.get_attribute("aria-label")
         page.press(Keys.ENTER)
         assert page.driver.current_url.endswith("#decoder-cross-2-1-from1")
         assert page.complaints() == []

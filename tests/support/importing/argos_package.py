@@ -49,5 +49,4 @@ def quantized(variables):
 
 def pack(package, path):
     """Writes a package file of an unpacked package, and returns its path."""
-    archive = shutil.make_archive(str(path), "zip", package.parent, package.name)
-    return shutil.move(archive, path)
+    return shutil.move(shutil.make_archive(str(path), "zip", package.parent, package.name), path)

@@ -149,6 +149,10 @@ def tokens_of(ids):
     return [int(id) for id in ids if id != PADDING]
 
 
+def searches(translator):
+    return [rows for method, _, rows in translator.engine.calls if method == "search"]
+
+
 def fake_translator(**arguments):
     """Returns a `Translator` with a `FakeEngine`."""
     return Translator(FakeEngine(**arguments))

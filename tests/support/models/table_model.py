@@ -150,5 +150,4 @@ def random_constraints(seed, limits, vocabulary=7):
         constraints["first"] = (int(random.choice(free)), *some(random.integers(0, 2)))
     if random.random() < 0.3:
         constraints["no_repeat_ngram"] = int(random.integers(1, 3))
-    prefixes = [some(max(0, random.integers(-1, limit + 2))) for limit in limits]
-    return constraints, prefixes
+    return constraints, [some(max(0, random.integers(-1, limit + 2))) for limit in limits]

@@ -66,6 +66,5 @@ def untrained_run(folder, vocabulary, tokenizer, end=6.0, extra_length=50, **set
 def save_checkpoint(run, step, **notes):
     """Saves a checkpoint with weights that depend on the step, without the optimizer's state."""
     keras.utils.set_random_seed(step)
-    model = run.experiment().new_model()
-    weights = named("model", model.variables)
+    weights = named("model", run.experiment().new_model().variables)
     run.checkpoints.save(step, {name: array.numpy() for name, array in weights.items()}, notes)

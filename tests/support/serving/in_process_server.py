@@ -31,9 +31,8 @@ def serving(limits=None, detector_for=LanguageDetector, options=None, **models):
         for name, model in models.items():
             (Path(folder) / name / "1").mkdir(parents=True)
             load, shown = functools.partial(loaded, model), name.replace("_", "-")
-            languages = languages_in_name(shown)
             find = functools.partial(versions_in, Path(folder) / name)
-            sources.append(ModelSource(shown, find, load, languages))
+            sources.append(ModelSource(shown, find, load, languages_in_name(shown)))
         with serving_sources(sources, limits, detector_for, options) as address:
             yield address
 

@@ -82,9 +82,8 @@ class EchoEngine(Engine):
 
     def found(self, row, rows):
         """Returns the hypotheses of a row, as ids with their end."""
-        source = rows.source[row]
         parts = [each[row].ravel() for each in (rows.prefix, rows.phrases) if each is not None]
-        begin = [*np.concatenate([*parts, source])]
+        begin = [*np.concatenate([*parts, rows.source[row]])]
         skipped = {PADDING, END, *self.tokenizer.tags.values()}
         begin = [id for id in begin if id not in skipped]
         if "fail" in self.tokenizer.decode([begin])[0]:

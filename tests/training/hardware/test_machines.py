@@ -70,8 +70,7 @@ def test_a_job_of_two_machines_is_lost_and_finished_together(tmp_path):
             wait_until(lambda: newest_step(folder) >= 2, machines)
             machines[1].stop(signal.SIGKILL)
             assert machines[0].wait() == 2, machines[0].errors()
-            message = "another machine of this job ended or cannot be reached"
-            assert message in machines[0].errors()
+            assert "another machine of this job ended or cannot be reached" in machines[0].errors()
         assert newest_step(folder) < STEPS
 
         with job(folder) as machines:

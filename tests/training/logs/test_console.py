@@ -197,9 +197,8 @@ def test_only_the_chief_prints_progress_and_all_print_notices(monkeypatch):
 
 def test_the_notice_of_a_signal_bypasses_the_buffer_that_may_be_in_use(monkeypatch, tmp_path):
     with open(tmp_path / "log", "w") as stream:
-        training = Training(monkeypatch, stream)
         stream.write("in the buffer")
-        training.console.stopping()
+        Training(monkeypatch, stream).console.stopping()
         assert (tmp_path / "log").read_text().startswith("\nStopping after this step")
 
 

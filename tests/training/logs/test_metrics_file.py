@@ -48,8 +48,7 @@ def test_every_line_is_json_and_nan_is_read_as_none(tmp_path):
     assert file.read() == expected
     file.forget_after(40)
     lines = file.path.read_text().splitlines()
-    read = [json.loads(line, parse_constant=pytest.fail) for line in lines]
-    assert read == expected
+    assert [json.loads(line, parse_constant=pytest.fail) for line in lines] == expected
 
 
 @pytest.mark.parametrize("line", [b'{"step": 5 "loss": 1}', b'{"loss": 1}', b"[{}"])

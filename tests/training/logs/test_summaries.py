@@ -88,12 +88,10 @@ def test_tensorboard_replaces_the_metrics_of_steps_that_a_resumed_run_repeats(tm
     for path in tmp_path.glob("*/events.*"):  # TensorBoard reads files in the order of their names
         path.rename(path.with_name("events.out.tfevents.0.v2"))
     write_steps(tmp_path, 5, 8, 1.0, sets)
-    losses = scalars(tmp_path / "training")[LOSS]
-    assert losses == [(2, 2.0), (4, 2.0), (6, 1.0), (8, 1.0)]
+    assert scalars(tmp_path / "training")[LOSS] == [(2, 2.0), (4, 2.0), (6, 1.0), (8, 1.0)]
     main = tmp_path / (sets[0] or "held_out")
     assert scalars(main)[LOSS] == [(4, 3.0), (8, 2.0)]
-    outputs = [(step, rows[1][2]) for step, rows in texts(main)]
-    assert outputs == [(4, "2&#46;0"), (8, "1&#46;0")]
+    assert [(step, rows[1][2]) for step, rows in texts(main)] == [(4, "2&#46;0"), (8, "1&#46;0")]
     if len(sets) == 2:
         assert scalars(main).keys() == {LOSS}
         assert scalars(tmp_path / "mine") == {LOSS: [(4, 4.0), (8, 3.0)]}

@@ -25,10 +25,9 @@ def compiled(freeze=(), **options):
     model = Transformer(TransformerConfig(**{**TINY, "num_layers": 1}, dropout=0.3))
     for name in freeze:
         getattr(model, name).trainable = False
-    optimizer = Adam(TransformerSchedule(16, 10), beta_2=0.98, epsilon=1e-9)
     loss = LabelSmoothedCrossEntropy(0.2)
     options = {"metrics": [Perplexity()], "run_eagerly": ON_TENSORFLOW} | options
-    model.compile(optimizer, loss, **options)
+    model.compile(Adam(TransformerSchedule(16, 10), beta_2=0.98, epsilon=1e-9), loss, **options)
     return model
 
 

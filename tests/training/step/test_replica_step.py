@@ -23,8 +23,7 @@ def batch(rows=16):
     for row in range(rows):
         source[row, 3 + row % 6 :] = 0
         labels[row, 1 + row // 2 :] = 0
-    target = np.insert(labels[:, :-1], 0, 1, axis=1)
-    return {"source": source, "target": target}, labels
+    return {"source": source, "target": np.insert(labels[:, :-1], 0, 1, axis=1)}, labels
 
 
 def new_model(dropout=0.0, model_class=Transformer, **options):

@@ -94,8 +94,7 @@ def test_with_a_draft_greedy_search_finds_the_same(sharp_run, exported, engine):
     expected = load_runs(folder, engine=engine).translations(requests)
     translator = load_runs(folder, engine=engine, draft=folder)
     translator.engine.draft.cost = 0.1  # not as large as the model
-    found = [translator.translations([each])[0] for each in requests]
-    check_equal(found, expected, 1e-4)
+    check_equal([translator.translations([each])[0] for each in requests], expected, 1e-4)
     draft = translator.engine.draft
     assert draft.accepted == draft.proposed > 20
     draft.longest = 9  # a longer line would not fit into the draft
@@ -104,8 +103,7 @@ def test_with_a_draft_greedy_search_finds_the_same(sharp_run, exported, engine):
     assert not engine.proposes(rows)
     engine.draft.longest = 1000
     assert engine.proposes(rows)
-    sampling = engine.config.changed(method="sample")
-    assert not engine.with_search(sampling).proposes(rows)
+    assert not engine.with_search(engine.config.changed(method="sample")).proposes(rows)
 
 
 def check_equal(found, expected, tolerance):
@@ -130,8 +128,7 @@ def test_litert_translates_a_text_alone_as_among_others(exported, options):
 
 @pytest.mark.long
 def test_a_server_has_the_same_signatures_with_litert_as_with_a_savedmodel(exported):
-    saved_model = SavedModelEngine(exported("saved_model"))
-    engines = saved_model, LiteRTEngine(exported("litert"))
+    engines = SavedModelEngine(exported("saved_model")), LiteRTEngine(exported("litert"))
     theirs, ours = (signatures_of(ServedModel(engine)) for engine in engines)
     of_sampling = {name: ours[OPTIONS].inputs.pop(name) for name in ("method", *SAMPLING)}
     assert ours == theirs and of_sampling["top_p"] == ("float32", 1.0)
@@ -187,24 +184,19 @@ ALWAYS = [
 ]
 
 
-@pytest.fixture
-def load(request):
-    """A function that returns an engine, which has no graphs and programs unless that is quick."""
-
-    def engine(name):
-        if name == "ctranslate2":
-            return CTranslate2Engine(request.getfixturevalue("exported")(name))
-        if name == "litert":
-            return LiteRTEngine(request.getfixturevalue("unconverted"))
-        folder = request.getfixturevalue("files")
-        return SavedModelEngine(folder, {"ids_search": None, "ids_with_options": None})
-
-    return engine
+def quick_engine(name, request):
+    """Returns an engine, which has no graphs and programs unless that is quick."""
+    if name == "ctranslate2":
+        return CTranslate2Engine(request.getfixturevalue("exported")(name))
+    if name == "litert":
+        return LiteRTEngine(request.getfixturevalue("unconverted"))
+    folder = request.getfixturevalue("files")
+    return SavedModelEngine(folder, {"ids_search": None, "ids_with_options": None})
 
 
 @pytest.mark.parametrize("name", CANNOT)
-def test_an_engine_refuses_a_search_that_it_cannot_do(load, name):
-    translator = Translator(load(name))
+def test_an_engine_refuses_a_search_that_it_cannot_do(request, name):
+    translator = Translator(quick_engine(name, request))
     for options, message in itertools.chain(CANNOT[name], ALWAYS):
         with pytest.raises(ValueError, match=message):
             translator.translations(["The dog"], **options)

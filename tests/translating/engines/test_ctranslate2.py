@@ -11,13 +11,9 @@ from t2t_keras.translating.exports import load_translator
 LINES = "".join(f"{english}\n" for english, _ in pairs(4))
 
 
-@pytest.fixture(scope="module")
-def folder(exported):
-    return exported("ctranslate2")
-
-
 @pytest.mark.long
-def test_evaluating_loads_neither_tensorflow_nor_keras(folder, without_backends, tmp_path):
+def test_evaluating_loads_neither_tensorflow_nor_keras(exported, without_backends, tmp_path):
+    folder = exported("ctranslate2")
     (tmp_path / "source").write_text(LINES)
     (tmp_path / "reference").write_text(LINES)
     files = [f"--{name}={tmp_path / name}" for name in ("source", "reference", "output")]

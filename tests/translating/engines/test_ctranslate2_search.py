@@ -115,11 +115,9 @@ def test_padding_and_begin_are_left_out(token):
 
 
 def test_log_p_of_the_prefix_counts_and_the_prefix_ends_at_the_limit():
-    prefix = np.array([[6, 7, 0, 0, 0], [6, 6, 6, 6, 6]])
-    config = SearchConfig(extra_length=1, beam=1, alpha=1.0)
     engine = Listed({"ab": [(-0.5, ".")], "a": [(-0.0, "")]})
-    find = engine_of(PieceModel(engine, Letters()), config)
-    tokens, scores = find.search(Rows(SOURCE, None, prefix))
+    find = engine_of(PieceModel(engine, Letters()), SearchConfig(extra_length=1, beam=1, alpha=1.0))
+    tokens, scores = find.search(Rows(SOURCE, None, np.array([[6, 7, 0, 0, 0], [6, 6, 6, 6, 6]])))
     assert tokens[:, 0].tolist() == [[6, 7, 2], [6, 6, 6]]
     np.testing.assert_allclose(scores[:, 0], [-2.5 / (8 / 6), -3 / (8 / 6)])
 

@@ -102,8 +102,7 @@ def test_a_row_of_padding_does_not_disturb_others(folder):
     engine = LiteRTEngine(folder)
     ids = np.array([[0, 0, 0], [9, 8, 2]], "int32")
     together, alone = engine.search(Rows(ids, [0, 1])), engine.search(Rows(ids[1:], [1]))
-    length = alone.tokens.shape[2]
-    np.testing.assert_array_equal(together.tokens[1, :, :length], alone.tokens[0])
+    np.testing.assert_array_equal(together.tokens[1, :, : alone.tokens.shape[2]], alone.tokens[0])
     np.testing.assert_allclose(together.scores[1], alone.scores[0], atol=1e-5)
 
 

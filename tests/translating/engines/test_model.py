@@ -23,8 +23,7 @@ PAIRS = [*pairs(6), ("", ""), ("dog " * 60, "Hund")]
 @pytest.mark.long
 def test_log_p_is_that_of_the_model(run):
     model, tokenizer = run.model(), run.tokenizer()
-    scores = run.score(PAIRS)
-    for pair, score in zip(PAIRS[-3:], scores[-3:], strict=True):
+    for pair, score in zip(PAIRS[-3:], run.score(PAIRS)[-3:], strict=True):
         source, target = (np.array([[*tokenizer.encode([text])[0], 2]]) for text in pair)
         assert score.tokens.tolist() == target[0].tolist(), "its end included"
         expected = log_probabilities(model, source, target)[0]
@@ -34,8 +33,7 @@ def test_log_p_is_that_of_the_model(run):
 @pytest.mark.long
 def test_a_score_does_not_depend_on_the_other_pairs(run):
     together, reverse = run.score(PAIRS), run.score(PAIRS[::-1])[::-1]
-    alone = [run.score([pair])[0] for pair in PAIRS]
-    for scores in zip(together, reverse, alone, strict=True):
+    for scores in zip(together, reverse, [run.score([pair])[0] for pair in PAIRS], strict=True):
         for score in scores[1:]:
             np.testing.assert_allclose(score.token_log_p, scores[0].token_log_p, rtol=1e-4)
         assert scores[0].perplexity == pytest.approx(
@@ -85,23 +83,17 @@ def test_attention_is_that_of_the_chosen_head(run):
 
 
 @pytest.mark.long
-def test_an_ensemble_aligns_by_its_first_model_and_rates_by_all(run, copied_run):
-    engine, single = load_translator(run.folder, copied_run.folder).engine, run.engine()
-    ids = ids_of(run, "The dog sleeps.", "Der Hund schläft.")
-    np.testing.assert_allclose(engine.attention(*ids), single.attention(*ids), atol=1e-6)
-    expected = log_probabilities(engine.model, *ids)
-    np.testing.assert_allclose(engine.log_p(*ids), expected, atol=1e-5)
-    assert not np.allclose(engine.log_p(*ids), single.log_p(*ids), atol=1e-3)
-
-
-@pytest.fixture
-def copied_run(new_run, tmp_path):
-    run = new_run(tmp_path / "other")
-    model = run.model()
+def test_an_ensemble_aligns_by_its_first_model_and_rates_by_all(run, new_run, tmp_path):
+    other = new_run(tmp_path / "other")
+    model = other.model()
     for weight in model.weights:
         weight.assign(weight + 0.1 * np.random.default_rng(1).normal(size=weight.shape))
-    run.averaged.write(model_state(model), None, None)
-    return run
+    other.averaged.write(model_state(model), None, None)
+    engine, single = load_translator(run.folder, other.folder).engine, run.engine()
+    ids = ids_of(run, "The dog sleeps.", "Der Hund schläft.")
+    np.testing.assert_allclose(engine.attention(*ids), single.attention(*ids), atol=1e-6)
+    np.testing.assert_allclose(engine.log_p(*ids), log_probabilities(engine.model, *ids), atol=1e-5)
+    assert not np.allclose(engine.log_p(*ids), single.log_p(*ids), atol=1e-3)
 
 
 def test_there_is_one_engine_for_each_config_and_few_are_kept(run):

@@ -12,8 +12,7 @@ def placed(text, words, pairs, markup="html"):
     """The translation of a text of one segment by given words."""
     pieces = pieces_of(text, markup)
     (segment,) = (piece for piece in pieces if not isinstance(piece, str))
-    target = words.split()
-    arguments = segment, words, segment.text.split(), target, pairs
+    arguments = segment, words, segment.text.split(), words.split(), pairs
     output = marked_text(*arguments, lambda text: escaped(text, markup))
     return "".join(piece if isinstance(piece, str) else output for piece in pieces)
 

@@ -59,9 +59,8 @@ def test_only_texts_with_marks_inside_sentences_are_aligned():
 
 
 def test_the_words_of_a_translation_are_those_without_markup():
-    text = "The <b>dog</b> &amp; {x} c. A cat."
     options = {"markup": "html", "alignments": True, "confidence": True, "n_best": 2}
-    (found,) = fake_translator().translations([text], **options)
+    (found,) = fake_translator().translations(["The <b>dog</b> &amp; {x} c. A cat."], **options)
     assert found[0].text == "THE <b>DOG</b> &amp; {x} C. A CAT."
     assert "<b>DOG</b>" in found[1].text
     words = found[0].words
@@ -71,9 +70,8 @@ def test_the_words_of_a_translation_are_those_without_markup():
 
 
 def test_a_language_code_and_a_tag_apply_to_all_segments():
-    engine = FakeEngine(tags=("<2de>", "<2fr>"))
     text = f"<p>>>de<< {FIRST}</p> <p>{SECOND} <b>A</b> b.</p>"
-    translator = Translator(engine)
+    translator = Translator(FakeEngine(tags=("<2de>", "<2fr>")))
     plain = text.replace(">>de<< ", "")
     assert translator.translate([Request(text, markup="html", to="de")]) == [
         plain.upper().replace("P>", "p>").replace("B>", "b>")
@@ -95,8 +93,7 @@ def test_phrases_of_a_glossary_and_prefixes_are_kept_and_inventions_removed(targ
     text, written = "<b>The dog</b> sleeps.", f"Der {target} a@b.cc schläft."
     expected = f"Der {target}  schläft."
     for kept in ({"glossary": {"dog": target}}, {"prefix": f"Der {target}"}):
-        output = marked(text, written, **kept)
-        assert output.replace("<b>", "").replace("</b>", "") == expected
+        assert marked(text, written, **kept).replace("<b>", "").replace("</b>", "") == expected
     other = marked("A cat.", f"{target} %d", {"dog": target})
     assert other == (f"{target} " if target == "100%ig" else " "), "it is no phrase of this text"
 

@@ -63,8 +63,7 @@ def test_the_papers_model():
     kinds = [boxes[0][0] for boxes in groups_of(model.decoder)[0][1]]
     assert kinds == ["attention", "cross-attention", "feed-forward"]
     assert details(model.encoder) == ["h = 2, d_k = d_v = 8", "d_ff = 32, relu"]
-    attention = boxes_of(first_attention(model.encoder))
-    assert attention == ["MatMul", "Scale", "Mask (opt.)", "SoftMax"]
+    assert boxes_of(first_attention(model.encoder)) == ["MatMul", "Scale", "Mask (opt.)", "SoftMax"]
     notes = ["d_model = 16", "dropout 0.1", "one matrix for source, target and output"]
     assert notes_of(model) == notes
 
