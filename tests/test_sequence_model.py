@@ -4,9 +4,8 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from support.models.helpers import array, pairs, tensors, tiny_model
+from support.models.helpers import array, compiled, pairs, tensors, tiny_model
 from support.models.rival_models import rival
-from support.models.searches import as_graph
 
 NAMES = [
     *("transformer", "gnmt, other widths", "convs2s"),
@@ -65,7 +64,7 @@ def test_cached_decoding_equals_uncached_and_is_traced_once(model, inputs):
         traces.append(position)
         return model.decode_step(tokens, position, cache, memory)
 
-    step = as_graph(step)
+    step = compiled(step, xla=False)
     for position in range(6):
         index = ops.convert_to_tensor(position, dtype="int32")
         logits, cache = step(inputs["target"][:, position], index, cache, memory)

@@ -98,9 +98,7 @@ def test_a_model_that_ignores_the_end_of_the_source_computes_as_if_it_was_not_th
 
 
 def test_attention_weights_of_every_head_are_returned_by_name():
-    weights = {
-        name: array(heads) for name, heads in tiny_model().attention_weights(pairs()).items()
-    }
+    weights = {name: array(each) for name, each in tiny_model().attention_weights(pairs()).items()}
     shapes = {"encoder/{}/self": (7, 7), "decoder/{}/self": (6, 6), "decoder/{}/cross": (6, 7)}
     assert {name: heads.shape for name, heads in weights.items()} == {
         f"{name.format(i)}_attention": (3, 2, *shape)

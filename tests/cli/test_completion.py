@@ -68,9 +68,7 @@ def completions(lines, folder=None):
     )
     assert result.returncode == 0 and not result.stderr, result.stderr
     parts = [line.partition("|") for line in result.stdout.splitlines()]
-    return [
-        (sorted(filter(None, found.split("\t"))), options.strip()) for found, _, options in parts
-    ]
+    return [(sorted(filter(None, tabs.split("\t"))), options.strip()) for tabs, _, options in parts]
 
 
 def test_flags_values_configs_settings_and_subjects_are_completed_and_files_by_readline():

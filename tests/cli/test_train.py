@@ -1,6 +1,5 @@
 """t2t-train and what it prints. Training and resuming are tested in tests/runs."""
 
-import fcntl
 import json
 import os
 import re
@@ -171,10 +170,3 @@ def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_p
     run = shutil.copytree(begun.folder, tmp_path / "run")
     (run / "config.json").write_text("{")
     assert "config.json is damaged" in refused("train", "--run={0}", run)
-
-
-def test_a_run_in_use_is_refused(toy_run):
-    with (toy_run[1] / ".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        line = " ".join(["--run={0}", *TINY_RUN])
-        assert "is in use by process" in refused("train", line, toy_run[1])

@@ -80,9 +80,8 @@ def test_translations_begin_with_the_prefix_or_the_prefix_of_their_line(run, tmp
     lines = translate(run, "--prefix=das mein").splitlines()
     assert lines[1] == "" and all(line.startswith("das mein") for line in lines[::2])
     (tmp_path / "prefixes").write_text("die\n\nthe\n")
-    prefixes = f"--prefixes={tmp_path / 'prefixes'}"
     for flags in ([], ["--lines=1"]):
-        lines = translate(run, prefixes, *flags).splitlines()
+        lines = translate(run, f"--prefixes={tmp_path / 'prefixes'}", *flags).splitlines()
         assert lines[0].startswith("die") and lines[2].startswith("the")
 
 

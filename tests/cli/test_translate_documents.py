@@ -56,9 +56,7 @@ def test_a_folder_becomes_a_folder_with_a_report_and_a_file_a_file(run, document
     assert python.read_bytes() == found["ui.xlf"] and report["words"] == reports[-1]["words"]
 
 
-def test_an_interrupted_document_is_resumed_to_the_same_bytes(
-    run, documents, tmp_path, monkeypatch
-):
+def test_an_interrupted_document_resumes_to_the_same_bytes(run, documents, tmp_path, monkeypatch):
     flags = [f"--document={documents}/ui.xlf", f"--output={tmp_path}/out.xlf", "--lines=1"]
     translate(run, *flags)
     expected = (tmp_path / "out.xlf").read_bytes()

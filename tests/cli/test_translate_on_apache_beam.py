@@ -41,9 +41,7 @@ def texts(tmp_path):
         ["--json", "--confidence", "--beam=2", "--alpha=1", "--prefix=das"],
     ],
 )
-def test_the_lines_are_those_of_the_same_command_without_beam(
-    export, texts, tmp_path, flags, monkeypatch
-):
+def test_lines_are_those_of_the_command_without_beam(export, texts, tmp_path, flags, monkeypatch):
     (tmp_path / "terms").write_text("dog\tHund\n")
     flags = [*(flag.format(tmp_path) for flag in flags), "--lines=4"]
     beam = ["--apache_beam", LOCAL, f"--input={texts}/*", f"--output={tmp_path}/out"]

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 from keras import ops
-from support.models.searches import as_graph
+from support.models.helpers import compiled
 from support.models.table_model import TableModel, found, padded, search_table
 
 from t2t_keras.decoding.beam_search import BeamSearch
@@ -61,7 +61,7 @@ def test_the_search_with_keras_finds_the_same():
         return method.hypotheses(advance(method, method.start(source, 12, 12, extras), 12))
 
     if keras.backend.backend() == "jax":  # eagerly, JAX compiles each operation
-        search = as_graph(search)
+        search = compiled(search, xla=False)
     tensors = ops.array(source), {name: ops.array(values) for name, values in extras.items()}
     results, expected = found(*search(*tensors)), found(*numpy_search(method, source, 12, extras))
     for ours, theirs in zip(results, expected, strict=True):

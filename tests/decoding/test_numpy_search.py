@@ -3,8 +3,7 @@
 import keras
 import numpy as np
 import pytest
-from support.models.helpers import array
-from support.models.searches import as_graph
+from support.models.helpers import array, compiled
 from support.models.table_model import TableModel
 
 from t2t_keras.decoding.numpy_search import numpy_search
@@ -76,7 +75,7 @@ def test_it_finds_what_the_search_with_keras_finds(settings, extras):
         return search(model, source, LONGEST, config, **extras)
 
     if keras.backend.backend() == "jax":  # eagerly, JAX compiles each operation
-        with_keras = as_graph(with_keras)
+        with_keras = compiled(with_keras, xla=False)
     tokens, scores = with_keras(SOURCE)
     method = (ConstrainedBeamSearch if "phrases" in extras else method_of)(model, config)
     draws = {}

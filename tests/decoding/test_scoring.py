@@ -1,8 +1,8 @@
 import keras
 import numpy as np
 import pytest
-from support.models.helpers import array, ids, tiny_model
-from support.models.searches import as_graph, run_search, uncached_log_p
+from support.models.helpers import array, compiled, ids, tiny_model
+from support.models.searches import run_search, uncached_log_p
 
 from t2t_keras.decoding.rows import length_penalty
 from t2t_keras.decoding.scoring import log_probabilities
@@ -25,7 +25,7 @@ TARGET = with_end(ids(3, 5, [2, 5, 0], seed=1))
 )
 def test_log_p_equals_the_log_softmax_in_float64(dtype):
     model = tiny_model(dtype=dtype, num_layers=1)
-    log_p = as_graph(lambda *pair: log_probabilities(model, *pair))(SOURCE, TARGET)
+    log_p = compiled(lambda *pair: log_probabilities(model, *pair), xla=False)(SOURCE, TARGET)
     assert keras.backend.standardize_dtype(log_p.dtype) == "float32"
     expected = np.where(TARGET, uncached_log_p(model, SOURCE, TARGET), 0)
     np.testing.assert_allclose(array(log_p), expected, atol=1e-5)
@@ -34,7 +34,7 @@ def test_log_p_equals_the_log_softmax_in_float64(dtype):
 def test_the_scores_of_a_beam_search_equal_those_of_forced_decoding():
     model = tiny_model(num_layers=1)
     tokens, scores = run_search(model, SOURCE, 12, n_best=4, extra_length=6)
-    function = as_graph(lambda *pair: log_probabilities(model, *pair))
+    function = compiled(lambda *pair: log_probabilities(model, *pair), xla=False)
     for rank in range(4):
         exist = np.isfinite(scores[:, rank])
         target = tokens[:, rank]

@@ -71,9 +71,7 @@ TESTS = {"toy": ("toy.en", "toy.de")}
         ({"tests": {"a": ("empty.en", "empty.en")}}, "a: empty.en has no text"),
     ],
 )
-def test_wrong_arguments_are_refused_before_anything_is_written(
-    changes, message, tmp_path, monkeypatch
-):
+def test_wrong_arguments_are_refused_before_any_writing(changes, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_toy(tmp_path)
     (tmp_path / "short.de").write_text("Ein Satz.\n")

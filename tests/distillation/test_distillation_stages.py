@@ -72,9 +72,7 @@ def test_each_stage_has_the_files_of_the_one_before(faked, run, reverse, toy_dat
     assert train["data"] == data == f"{texts / 'data'}:0.75,{texts / 'real_data'}:0.25"
 
 
-def test_changed_settings_repeat_only_the_stages_that_depend_on_them(
-    faked, run, toy_data, tmp_path
-):
+def test_changed_settings_repeat_only_stages_that_depend_on_them(faked, run, toy_data, tmp_path):
     def repeated(**changes):
         given = {"data": toy_data[1], "texts": tmp_path / "texts", "mono": mono} | changes
         distill(run.folder, tiny_experiment(), tmp_path / "student", **given)
@@ -108,9 +106,7 @@ def test_changed_settings_repeat_only_the_stages_that_depend_on_them(
     assert faked.commands() == ["train"]
 
 
-def test_stages_do_not_depend_on_the_paths_of_their_files(
-    faked, run, toy_data, tmp_path, monkeypatch
-):
+def test_stages_do_not_depend_on_paths_of_their_files(faked, run, toy_data, tmp_path, monkeypatch):
     """Another working directory or a moved folder translates nothing again."""
 
     def distilled(teacher, folder, **changes):

@@ -15,15 +15,14 @@ def test_bad_input_is_refused_before_the_work(faked, run, toy_data, tmp_path):
     shutil.copytree(data, tagged)
     preparation = read_json(tagged / "preparation.json")
     write_json(tagged / "preparation.json", preparation | {"tag": "<2de>"})
-    cases = [
+    for changes, message in [
         ({"data": tmp_path}, "--data must be a folder with finished data"),
         ({"teachers": tmp_path}, "TEACHER must be a run or an export"),
         ({"reverse": tmp_path}, "--reverse must be a run or an export"),
         ({"data": tagged}, "has a tag before each source, but .*has no tag '<2de>'"),
         ({"folder": run.folder}, "a run that t2t-distill has not begun"),
         ({"folder": data}, "is not a run: it has no config.json, but other files"),
-    ]
-    for changes, message in cases:
+    ]:
         given = {"teachers": run.folder, "folder": tmp_path / "student", "data": data} | changes
         with pytest.raises(ValueError, match=message):
             distill(experiment=tiny_experiment(), **given)

@@ -50,9 +50,7 @@ def test_an_export_is_measured_with_its_beam_width_and_greedily(tmp_path):
     assert found[0].label == "student-litert-int8-beam6"
 
 
-def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
-    run, tmp_path, monkeypatch
-):
+def test_a_run_that_no_other_engine_computes_is_measured_on_tensorflow(run, tmp_path, monkeypatch):
     def refuse(*_):
         raise StageFailed("no such thing", 2)
 
@@ -72,9 +70,7 @@ def test_a_run_that_no_other_engine_can_compute_is_measured_on_tensorflow(
     assert notes == [f"toy has no LiteRT in {dtype}: no such thing" for dtype in systems.DTYPES]
 
 
-def test_a_model_of_several_languages_is_exported_with_the_tag_of_its_translations(
-    run, tmp_path, monkeypatch
-):
+def test_a_model_of_several_languages_is_exported_with_the_tag_it_uses(run, tmp_path, monkeypatch):
     flags = []
 
     def run_once(self, arguments, **_):

@@ -94,11 +94,10 @@ FINITE = "must return a finite number at line 1 "
     ],
 )
 def test_a_failing_metric_is_named_with_its_place_and_the_line(name, line, score, message):
-    settings = MetricSettings((name, "bleu"))
     with with_entries(CODE.format(line, score)):
         for against in (None, THEIRS):
             with pytest.raises(ValueError, match=message) as raised:
-                evaluate(OURS, LINES, against=against, settings=settings)
+                evaluate(OURS, LINES, against=against, settings=MetricSettings((name, "bleu")))
             assert "\n" not in str(raised.value)
 
 

@@ -211,9 +211,7 @@ def test_mistakes_are_named_and_leave_nothing_behind(tmp_path, model, pieces, ar
         ("decoder_neighbourhood", 3, "None"),
     ],
 )
-def test_models_that_ctranslate2_does_not_compute_are_refused(
-    tmp_path, pieces, setting, value, allowed
-):
+def test_models_that_ctranslate2_lacks_are_refused(tmp_path, pieces, setting, value, allowed):
     model = tiny_model(**{setting: value}, num_layers=1)
     with pytest.raises(ValueError, match=f"`{setting}` must be {allowed} .*={value!r}"):
         save_ctranslate2(model, pieces, tmp_path / "model")

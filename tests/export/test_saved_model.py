@@ -137,9 +137,7 @@ def test_signatures_that_take_text_translate_as_the_translator_of_their_export(t
     assert {len(row) for row in expected} >= {1, 3, 4}
 
 
-def test_options_that_are_left_out_have_the_defaults_that_the_signature_states(
-    sharp_run, folder, translator
-):
+def test_options_left_out_have_the_defaults_that_signatures_state(sharp_run, folder, translator):
     defaults = checked_graph(folder).signature_def[OPTIONS_SIGNATURE].defaults
     defaults = {name: tf.make_ndarray(value) for name, value in defaults.items()}
     alpha = pytest.approx([sharp_run.search().alpha])

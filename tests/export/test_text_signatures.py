@@ -127,9 +127,7 @@ def test_texts_that_are_too_long_are_refused_before_anything_is_computed(signatu
 def test_wrong_options_are_refused_before_anything_is_computed(changes, message):
     language, config = Language(None, ["x"] * 9, [True] * 9), SearchConfig()
     signatures = TextSignatures(SimpleNamespace(longest=None), {}, config, language, language)
-    options = default_options(config) | {
-        name: tf.constant(values) for name, values in changes.items()
-    }
+    options = default_options(config) | {name: tf.constant(each) for name, each in changes.items()}
     with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
         signatures.translate_with_options(tf.constant(["a", "b", "c"]), *options.values())
 

@@ -120,9 +120,7 @@ def test_heads_are_those_of_the_description_or_given(tmp_path, description, give
         ("num_heads=2, position_encoder_class=None", None, "has position_encoder_class=None, and"),
     ],
 )
-def test_heads_and_activations_that_are_not_clear_are_refused(
-    tmp_path, description, given, message
-):
+def test_heads_and_activations_that_are_unclear_are_refused(tmp_path, description, given, message):
     with pytest.raises(ValueError, match=message):
         read(write(tmp_path, arrays(), description=description), num_heads=given)
 

@@ -104,11 +104,10 @@ def test_options_of_a_block_are_a_setting_of_the_model(tmp_path, monkeypatch):
     model.save(tmp_path / "model.keras")
     for each in (model, keras.saving.load_model(tmp_path / "model.keras")):
         assert [block.gain for block in each.decoder.blocks] == [3, 3]
-    wrong = [
+    for block, options, message in [
         ("transformer", "gain=3", "no option 'gain'. No option of 'transformer' is known"),
         ("amplified", "", "`block_options` must give the option 'gain', which has no default"),
         ("amplified", "gian=3", r"no option 'gian' \(did you mean 'gain'\?\)"),
-    ]
-    for block, options, message in wrong:
+    ]:
         with pytest.raises(ValueError, match=message):
             TransformerConfig(block=block, block_options=options)

@@ -69,9 +69,7 @@ def test_biases_are_serialized_and_computed_in_float32(bias):
 
 
 @pytest.mark.parametrize(("positions", "neighbourhood"), [("t5", None), ("alibi", 3)])
-def test_hypotheses_in_any_slots_have_the_outputs_of_their_whole_sequences(
-    positions, neighbourhood
-):
+def test_hypotheses_in_any_slots_have_outputs_of_their_whole_sequences(positions, neighbourhood):
     """At each position, both beams continue the hypothesis that the other one has written."""
     settings = {"num_heads": 3, "d_model": 6, "causal": True, "positions": positions}
     rolling = neighbourhood is not None

@@ -55,12 +55,11 @@ def test_an_error_before_the_first_file_leaves_a_locked_folder_as_it_was(tmp_pat
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no disk that is always full")
 def test_the_error_of_a_full_disk_names_the_file_or_the_folder(tmp_path):
-    contexts = {
+    for name, context in {
         "/dev/full": atomic_file("/dev/full"),
         str(tmp_path / "a"): atomic_folder(tmp_path / "a"),
         str(tmp_path): locked_folder(tmp_path),
-    }
-    for name, context in contexts.items():
+    }.items():
         full = pytest.raises(OSError, match="No space left on device")
         with full as raised, context, open("/dev/full", "wb", buffering=0) as file:
             file.write(b"text")

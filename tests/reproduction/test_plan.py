@@ -68,9 +68,7 @@ def test_a_wrong_plan_is_refused(table, changes, message):
         ("table4", {"train": "x", "dev": "y", "first": "base"}, "different model.d_model"),
     ],
 )
-def test_a_plan_that_does_not_fit_its_table_is_refused_before_a_stage_runs(
-    tmp_path, table, changes, message
-):
+def test_a_plan_unfit_for_its_table_is_refused_before_stages_run(tmp_path, table, changes, message):
     with pytest.raises(ValueError, match=message):
         reproduce(Plan(table, output=tmp_path, **changes))
     assert not list(tmp_path.glob("**/*.log"))

@@ -75,9 +75,7 @@ def results(plan):
 
 
 @pytest.mark.nightly
-def test_an_interrupted_training_is_resumed_and_the_table_has_both_scores(
-    corpus, plan, results, capsys
-):
+def test_an_interrupted_training_resumes_and_a_table_has_both_scores(corpus, plan, results, capsys):
     stopped, steps, resumed = results
     assert stopped.returncode == 130
     assert "reproduce.py: interrupted. Run the same command to resume" in stopped.stderr

@@ -139,9 +139,7 @@ def test_every_row_is_trained_with_each_seed(tmp_path, monkeypatch):
 
 def test_overrides_leave_the_difference_of_a_row():
     plan = Plan("table3", overrides={"model.dropout": 0.3, "training.label_smoothing": 0.0})
-    dropout, smoothing = (
-        recipe_of(plan, row).experiment for row in ("D_dropout0.2", "D_smoothing0.2")
-    )
+    dropout, smoothing = (recipe_of(plan, r).experiment for r in ("D_dropout0.2", "D_smoothing0.2"))
     assert (dropout.model.dropout, dropout.training.label_smoothing) == (0.2, 0.0)
     assert (smoothing.model.dropout, smoothing.training.label_smoothing) == (0.3, 0.2)
 

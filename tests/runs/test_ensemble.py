@@ -36,9 +36,7 @@ def test_an_ensemble_of_a_run_with_itself_translates_as_the_run(run):
 def test_each_run_of_an_ensemble_has_its_own_weights(run, copied):
     copied.averaged_weights.unlink()
     engine = load_translator(run.folder, copied.folder).engine
-    own = [
-        each.engine(weights).digest()["weights"] for each, weights in ((run, None), (copied, "6"))
-    ]
+    own = [one.engine(weights).digest()["weights"] for one, weights in ((run, None), (copied, "6"))]
     assert engine.digest()["weights"] == own[0] + own[1]
     with pytest.raises(ValueError, match="toy has no weights '2'"):
         load_translator(run.folder, copied.folder, weights="2")

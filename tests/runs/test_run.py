@@ -3,7 +3,6 @@ import shutil
 
 import numpy as np
 import pytest
-from support.runs.untrained import save_checkpoint
 
 from pipelines.atomic_files import locked_folder
 from t2t_keras.runs import Run
@@ -54,16 +53,6 @@ def test_two_processes_do_not_average_at_once(copied):
         pytest.raises(ValueError, match="is in use by process"),
     ):
         Run(copied.folder).average(last=2)
-
-
-def test_an_old_best_checkpoint_is_not_averaged(copied):
-    copied.checkpoints.path(6).unlink()
-    save_checkpoint(copied, 8)
-    save_checkpoint(copied, 10)
-    copied.checkpoints.path(8).unlink()
-    assert copied.checkpoints.steps() == [2, 4, 10] and copied.checkpoints.latest() == [10]
-    with pytest.raises(ValueError, match=r"has 1 checkpoints in a row \(steps: 10\)"):
-        copied.average(last=2)
 
 
 @pytest.mark.parametrize(

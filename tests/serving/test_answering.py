@@ -93,15 +93,14 @@ def test_the_code_of_large_texts_does_not_run_in_the_event_loop(monkeypatch):
         return split(text)
 
     monkeypatch.setattr(module, "split_sentences", recorded)
-    kinds = {
+    for name, rows in {
         "short": [{"text": "a" * 950}],
         "glossary": [GLOSSARY],
         "markup": [{"text": "a <b>b</b>", "markup": "html"}],
         "long": [{"text": "a" * 951}],
         "many": [{"text": ""}] * 21,
         "prefix": [{"text": "a", "prefix": "dog " * 500}],
-    }
-    for name, rows in kinds.items():
+    }.items():
         threads.clear()
         predictions(*rows)
         assert {*threads} == ({""} if name == "short" else {"steps"}), name

@@ -1,7 +1,7 @@
 """A model's tags, languages and glossaries, which its requests use."""
 
 import pytest
-from support.serving.served_engine import TAGS, EchoEngine, predictions, tokenizer
+from support.serving.served_engine import TAGS, EchoEngine, Lacking, predictions, tokenizer
 
 from pipelines.atomic_files import write_json
 from t2t_keras.serving.answering import PARSED, memory_of
@@ -47,11 +47,6 @@ def test_the_models_glossary_applies_where_a_request_has_none(terms):
 
 
 def test_a_model_that_cannot_search_for_phrases_has_no_glossary(terms):
-    class Lacking(EchoEngine):
-        def check(self, config, prefix, phrases):
-            if phrases:
-                raise ValueError("no phrases")
-
     with pytest.raises(ValueError, match="no phrases"):
         ServedModel(Lacking(), glossary=terms)
 

@@ -43,8 +43,9 @@ def test_a_saved_checkpoint_is_loaded(tmp_path):
 
 
 def test_the_newest_and_the_best_are_kept(tmp_path):
+    checkpoints = saved(tmp_path, [1, 2], keep=2, best_step=1)
     assert saved(tmp_path, [3, 4, 5], keep=2, best_step=1).steps() == [1, 4, 5]
-    assert saved(tmp_path, [1, 2], keep=2, best_step=1).best() == 1
+    assert checkpoints.best() == 1
 
 
 def test_the_newest_readable_checkpoint_notes_which_one_is_the_best(tmp_path):
@@ -173,9 +174,7 @@ def test_a_checkpoint_off_schedule_is_averaged_only_while_it_is_the_newest(tmp_p
     assert average(checkpoints, 3)[1] == [2, 3, 5]
 
 
-def test_a_checkpoint_off_schedule_that_a_killed_process_left_is_not_averaged(
-    tmp_path, monkeypatch
-):
+def test_a_checkpoint_off_schedule_left_by_a_killed_process_is_not_averaged(tmp_path, monkeypatch):
     checkpoints = saved(tmp_path, [1])
     saved(tmp_path, [2], on_schedule=False)
     with monkeypatch.context() as patch:

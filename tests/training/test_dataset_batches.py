@@ -127,8 +127,9 @@ def test_labels_of_another_length_are_refused_before_the_step(tmp_path):
     any_length = tf.TensorSpec([None, None], tf.int32)
     spec = keras.tree.map_structure(lambda _: any_length, wrong.element_spec)
     data = tf.data.Dataset.from_generator(lambda: wrong, output_signature=spec)
+    trainer = new_trainer(tmp_path, data=data)
     with pytest.raises(ValueError, match=r"Labels must be .*\(2, 3\), 'target' of shape \(2, 4\)"):
-        new_trainer(tmp_path, data=data).train()
+        trainer.train()
 
 
 @pytest.mark.parametrize("name", ["a/b", "Loss", 1, ""])

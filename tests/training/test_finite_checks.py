@@ -77,8 +77,9 @@ def test_a_held_out_loss_that_is_not_finite_ends_the_run(tmp_path, monkeypatch):
 
 def test_the_first_step_and_batches_of_a_dataset_are_named():
     data = SimpleNamespace(examples=lambda step: None)
+    checks = FiniteChecks(None, data, SimpleNamespace(steps=list))
     message = "The loss of step 1 is inf. The cause is its batch (dataset.repeat().skip(0).take(1))"
     with pytest.raises(NonFiniteLoss, match=re.escape(f"{message}. There is no checkpoint yet")):
-        FiniteChecks(None, data, SimpleNamespace(steps=list)).check_losses([math.inf, 1.0], 2)
+        checks.check_losses([math.inf, 1.0], 2)
     assert shortened(range(20)).endswith("18, 19")
     assert shortened(range(21)).endswith("18, 19, … (21 in all)")

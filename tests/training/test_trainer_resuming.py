@@ -92,13 +92,8 @@ def test_a_run_killed_at_any_moment_of_evaluating_and_saving_loses_nothing(tmp_p
         return call
 
     for owner, name in [
-        (HeldOut, "distributed"),
-        (HeldOut, "translate"),
-        (MetricsFile, "append"),
-        (MetricsFile, "sync"),
-        (Checkpoints, "save"),
-        (Path, "rename"),
-        (Path, "unlink"),
+        *((HeldOut, "distributed"), (HeldOut, "translate"), (MetricsFile, "append")),
+        *((MetricsFile, "sync"), (Checkpoints, "save"), (Path, "rename"), (Path, "unlink")),
     ]:
         monkeypatch.setattr(owner, name, watched(name, getattr(owner, name)))
     deaths, finished = 0, False

@@ -220,15 +220,14 @@ def test_only_a_part_that_is_too_long_is_not_aligned():
 
 def test_an_error_names_the_text_that_it_is_about():
     translator = fake_translator(longest=40)
-    requests = [
+    for request, message in [
         (Request("a", n_best=5), r"`n_best` must be at most the beam width"),
         (Request("a", banned=["xy"]), r"--banned=xy: the vocabulary has no such piece"),
         (Request("", require=["Hund"]), r"translation of an empty text is empty"),
         (Request("a", require=["das " * 20]), r"have \d+ pieces together"),
         (Request("a", require=["Hund"], method="sample"), r"not from samples"),
         (Request("a", glossary="/missing/glossary"), r"/missing/glossary"),
-    ]
-    for request, message in requests:
+    ]:
         with pytest.raises((TextError, OSError), match=message) as error:
             translator.translations(["fine", request, "fine"])
         assert getattr(error.value, "index", 1) == 1

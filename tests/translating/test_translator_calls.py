@@ -49,12 +49,8 @@ def comparable(results):
 def test_rows_with_phrases_prefixes_or_options_form_calls_of_their_own_after_the_default_ones():
     translator = fake_translator()
     requests = [
-        Request("c", require=["k"]),
-        Request("p", prefix="x"),
-        Request("o", alpha=0.1),
-        Request("d"),
-        Request("e", n_best=1),
-        Request("b", beam=2),
+        *(Request("c", require=["k"]), Request("p", prefix="x"), Request("o", alpha=0.1)),
+        *(Request("d"), Request("e", n_best=1), Request("b", beam=2)),
         Request("m", prefix="x", beam=2),
     ]
     translator.translations(requests)

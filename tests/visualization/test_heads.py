@@ -22,9 +22,7 @@ def test_words_that_do_not_fit_the_weights_are_refused():
 def test_each_kind_of_attention_has_its_own_words():
     by_name = {heads.name: heads for heads in heads_of(sub_layer_weights(), SOURCE, READ, WRITTEN)}
     source, read, written = ([word for word, _ in words] for words in (SOURCE, READ, WRITTEN))
-    words = {
-        name: (heads.queries, heads.keys) for name, heads in by_name.items() if heads.layer == 2
-    }
+    words = {name: (each.queries, each.keys) for name, each in by_name.items() if each.layer == 2}
     assert words == {
         "encoder-2-self_attention": (source, source),
         "decoder-2-self_attention": (written, read),

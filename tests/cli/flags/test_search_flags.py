@@ -36,13 +36,12 @@ def test_every_setting_but_those_with_other_flags_is_a_flag():
 
 def test_pieces_are_separated_by_commas_and_keep_their_spaces_in_every_form_of_the_flag(tmp_path):
     (tmp_path / "flags").write_text("--banned= Der, Die,das\n")
-    pieces = [" Der", " Die", "das"]
     for arguments in (
         ["--banned= Der, Die,das"],
         ["--banned", " Der, Die,das"],
         [f"--flagfile={tmp_path}/flags"],
     ):
-        assert changes(*arguments) == {"banned": pieces}
+        assert changes(*arguments) == {"banned": [" Der", " Die", "das"]}
     assert changes('--first=",",a', "--banned=") == {"first": [",", "a"], "banned": []}
     for value in ('"', '"a" b', "a\nb"):
         with pytest.raises(flags.IllegalFlagValueError, match="pieces separated by commas"):

@@ -49,9 +49,7 @@ def test_other_errors_stay_as_they_are():
         assert raised.value is error
 
 
-def test_a_model_that_is_too_large_for_the_memory_ends_with_advice_and_no_folder(
-    monkeypatch, tmp_path
-):
+def test_a_model_too_large_for_the_memory_ends_with_advice_and_no_folder(monkeypatch, tmp_path):
     def fail(*_, **__):
         raise exhausted("OOM when allocating tensor with shape[4096,8192] and type float on CPU")
 

@@ -27,9 +27,7 @@ def translations(*texts, confidence=(None, None)):
         (True, True, ["-0.5000\tein Hund\t0-0 2-1", "-1.2500\tein Tag\t0-0 2-1", ""]),
     ],
 )
-def test_columns_are_separated_by_tabs_and_missing_translations_are_empty(
-    scores, alignments, lines
-):
+def test_columns_are_separated_by_tabs_and_absent_translations_are_empty(scores, alignments, lines):
     style = PLAIN | {"scores": scores, "alignments": alignments}
     found = translations("ein\tHund", "ein\nTag")
     assert formatted("a dog", found, **style) == lines

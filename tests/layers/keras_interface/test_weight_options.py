@@ -82,9 +82,7 @@ def test_a_penalty_counts_once_in_the_training_step():
         before = [array(w) for w in model.trainable_weights]
         model.compile(keras.optimizers.SGD(1.0), LabelSmoothedCrossEntropy(), run_eagerly=eager)
         model.train_on_batch(pairs(), pairs()["target"])
-        changes.append(
-            [array(w) - old for w, old in zip(model.trainable_weights, before, strict=True)]
-        )
+        changes.append([array(w) - b for w, b in zip(model.trainable_weights, before, strict=True)])
     for weight, old, without, penalized in zip(
         model.trainable_weights, before, *changes, strict=True
     ):

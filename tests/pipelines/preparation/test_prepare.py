@@ -87,9 +87,7 @@ def test_a_damaged_shard_is_named_and_only_a_deleted_one_is_encoded_again(prepar
     assert kept.stat().st_mtime_ns == before
 
 
-def test_refused_text_and_a_refused_size_do_no_harm_and_the_cleaned_text_is_kept(
-    prepared, tmp_path, monkeypatch
-):
+def test_refused_text_and_size_do_no_harm_and_cleaned_text_is_kept(prepared, tmp_path, monkeypatch):
     folder = tmp_path / "data"
     with pytest.raises(ValueError, match=r"dropped all 2 pairs \(2 source = target\)"):
         prepare(Pairs([("a", "a"), ("b", "b")]), folder, config())

@@ -36,9 +36,7 @@ def settings(*rules):
     return changed
 
 
-def test_the_example_drops_counts_records_resumes_and_notices_a_change(
-    small_parts, tmp_path, blocks
-):
+def test_the_example_drops_counts_records_resumes_notices_a_change(small_parts, tmp_path, blocks):
     source, folder = own_source(f"blocks:{blocks}"), tmp_path / "data"
     given = source, folder, settings("max_capitals=0.5")
     report = prepare(*given, plugins={"mine.py": "1"})

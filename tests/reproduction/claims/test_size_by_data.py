@@ -12,9 +12,7 @@ from t2t_keras.reproduction.claims.size_by_data import PAIRS, WIDTHS
 
 
 @pytest.mark.long
-def test_texts_share_the_vocabulary_of_the_largest_and_models_differ_in_width(
-    tmp_path, monkeypatch
-):
+def test_texts_share_the_vocabulary_of_the_largest_models_differ_in_width(tmp_path, monkeypatch):
     asked, runs = [], UntrainedRuns(tmp_path)
 
     def encoded(folder, recipe, vocabulary=None):

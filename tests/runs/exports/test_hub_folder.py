@@ -22,9 +22,7 @@ from t2t_keras.translating.languages import Languages
 
 
 @pytest.mark.long
-def test_a_run_comes_back_through_the_hub_with_the_same_translations(
-    toy_run, tmp_path, monkeypatch
-):
+def test_a_run_comes_back_from_the_hub_with_the_same_translations(toy_run, tmp_path, monkeypatch):
     run = Run(toy_run[1])
     folder = run.export(tmp_path / "toy-en-de", "hub", license="mit", beam=2)
     names = {path.name for path in folder.iterdir()}

@@ -126,9 +126,7 @@ def test_files_of_others_are_not_deleted(folder, tmp_path, other, message):
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
-def test_errors_of_a_vocabulary_come_before_anything_is_written(
-    folder, tmp_path, monkeypatch, side
-):
+def test_errors_of_a_vocabulary_precede_anything_written(folder, tmp_path, monkeypatch, side):
     model = read_model(folder)
     longer = dataclasses.replace(getattr(model, side), pieces=[*getattr(model, side).pieces, "x"])
     setattr(model, side, longer)

@@ -160,13 +160,12 @@ def test_a_name_without_an_entry_is_named_with_what_to_do(run, tmp_path):
 
 def test_a_crafted_record_is_refused(run):
     wrong = 'its entry "imports" must be'
-    crafted = [
+    for imports, message in [
         ({"../mine.py": "0" * 64}, wrong),
         (["mine.py"], wrong),
         ({"mine.py": "0" * 64}, "mine.py with SHA-256 0{64}.* or has changed since training"),
         ({"other.py": "0" * 64}, "needs its plug-in file .*other.py .* missing"),
-    ]
-    for imports, message in crafted:
+    ]:
         write_json(run.config_file, read_json(run.config_file) | {"imports": imports})
         for use in (run.experiment, lambda: trust_plugins_of(run.folder)):
             with pytest.raises(ValueError, match=message):

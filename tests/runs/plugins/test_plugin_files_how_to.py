@@ -18,13 +18,7 @@ PAGES = (
 )
 CONFIG = "gated_config.py"
 PLUGINS = (
-    "rotary.py",
-    "gated.py",
-    "short.py",
-    "focal.py",
-    "sgd.py",
-    "gated_block.py",
-    "balanced.py",
+    *("rotary.py", "gated.py", "short.py", "focal.py", "sgd.py", "gated_block.py", "balanced.py"),
 )
 TEXT = "The dog sleeps."
 

@@ -178,9 +178,7 @@ def test_a_large_set_is_compared_on_lines_from_all_of_it():
     assert len(set(lines)) == 1000 and (lines[0], lines[-1]) == (0, 2497)
 
 
-def test_better_weights_than_the_averaged_ones_are_the_default_until_they_are_replaced(
-    averaged, outputs
-):
+def test_weights_better_than_the_averaged_ones_are_the_default_until_replaced(averaged, outputs):
     outputs |= {"averaged": WORSE, "6": REFERENCES, "4": WORSE}
     (line,) = chosen(averaged, compared_set())
     assert line == (
@@ -208,9 +206,7 @@ def test_nothing_is_compared_without_need(averaged, outputs):
     assert chosen(averaged, compared_set()) == [], "the mean of one checkpoint is that checkpoint"
 
 
-def test_always_averaging_compares_nothing_and_ends_an_earlier_choice(
-    averaged, outputs, monkeypatch
-):
+def test_always_averaging_compares_nothing_and_ends_a_former_choice(averaged, outputs, monkeypatch):
     outputs |= {"averaged": WORSE, "6": REFERENCES, "4": WORSE}
     chosen(averaged, compared_set())
     experiment = averaged.experiment()

@@ -44,11 +44,10 @@ def test_the_number_of_fields_and_the_size_of_their_headers_are_limited():
         assert fields(b"--x\r\nContent-Disposition: " + head + b"\r\n\r\na", MULTIPART) == {}
     names = [b"%d" % n for n in range(101)]
     for count in (100, 101):
-        forms = {
+        for kind, body in {
             FORM: b"&".join(name + b"=1" for name in names[:count]),
             MULTIPART: b"".join(part(name, b"1") for name in names[:count]),
-        }
-        for kind, body in forms.items():
+        }.items():
             if count == 100:
                 assert len(fields(body, kind)) == 100
             else:

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from support.serving.served_engine import HEADS, LAYERS, TAGS, EchoEngine, predictions, tokenizer
+from support.serving.served_engine import HEADS, LAYERS, TAGS, EchoEngine, Lacking, predictions
 
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.signature_names import NO_SCORE, OPTIONS
@@ -48,18 +48,6 @@ def rows(request, inputs=TEXTS):
     """Returns the rows of a request, given its body or a value for JSON."""
     body = request if isinstance(request, bytes) else json.dumps(request).encode()
     return rows_in(*query_of(body)[1:], inputs, Limits(max_rows_in_flight=8))
-
-
-class Lacking(EchoEngine):
-    """An engine that can search for no phrases and align no words."""
-
-    offers = ("beam",)
-
-    def check(self, config, prefix, phrases):
-        if phrases:
-            raise ValueError("no phrases")
-
-    has_attention = False
 
 
 def test_metadata_has_the_options_that_the_engine_has_and_their_defaults():
@@ -186,7 +174,7 @@ def test_signatures_about_pairs_are_those_that_the_engine_can_compute():
 def test_pairs_get_their_scores_and_weights_padded_to_the_longest():
     texts = ["The dog sleeps.", "dog"]
     pairs = [{"text": text, "translation": text} for text in texts]
-    ids = [len(each) + 1 for each in tokenizer().source.encode(texts)]
+    ids = [len(each) + 1 for each in EchoEngine().tokenizer.source.encode(texts)]
     scores = predictions(*({"source": text, "target": text} for text in texts), signature="score")
     assert scores == pytest.approx([size * np.log(0.5) for size in ids])
     long, short = predictions(*pairs, signature="score_pieces")

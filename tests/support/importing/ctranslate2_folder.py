@@ -84,10 +84,9 @@ def write_folder(folder, variables=None, **model):
     folder.mkdir(parents=True, exist_ok=True)
     options = {"version": 2, "spec": "TransformerBase", "revision": 2, **model}
     write_model(folder / "model.bin", variables, **options)
-    special = ["<blank>", "<s>", "</s>"]
     for side, stack in (("source", "encoder"), ("target", "decoder")):
         name = f"{stack}/embeddings/weight"
         rows = variables[name].shape[0] if name in variables else 9
-        tokens = [*special, *(chr(ord("a") + i) for i in range(rows - 4))]
+        tokens = [*["<blank>", "<s>", "</s>"], *(chr(ord("a") + i) for i in range(rows - 4))]
         write_vocabulary(folder / f"{side}_vocabulary.txt", tokens)
     return folder

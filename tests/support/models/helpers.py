@@ -10,18 +10,10 @@ TINY = {"vocab_size": 50, "num_layers": 2, "d_model": 16, "d_ff": 32, "num_heads
 
 # The options that the paper's model does not have, all at once.
 OTHER_SYSTEMS = {
-    "positions": "concatenated",
-    "position_offset": 1,
-    "source_vocab_size": 40,
-    "activation": "swish",
-    "attention_bias": True,
-    "output_bias": True,
-    "pre_norm": True,
+    **{"positions": "concatenated", "position_offset": 1, "source_vocab_size": 40},
+    **{"activation": "swish", "attention_bias": True, "output_bias": True, "pre_norm": True},
     "norm_epsilon": 0.1,  # large enough to affect the logits
-    "decoder_layers": 1,
-    "tie_output": False,
-    "embedding_scale": 2.5,
-    "source_end": False,
+    **{"decoder_layers": 1, "tie_output": False, "embedding_scale": 2.5, "source_end": False},
 }
 
 
@@ -87,15 +79,15 @@ def gradients(layer, loss):
     return [None if g is None else ops.convert_to_numpy(g) for g in values]
 
 
-def compiled(function):
-    """Compiles `function` with XLA, on either backend."""
+def compiled(function, xla=True):
+    """Compiles `function` on either backend; on TensorFlow also without XLA, which is faster."""
     if keras.backend.backend() == "jax":
         import jax
 
         return jax.jit(function)
     import tensorflow as tf
 
-    return tf.function(function, jit_compile=True)
+    return tf.function(function, jit_compile=xla or None, reduce_retracing=not xla)
 
 
 def check_layer(layer_class, settings, inputs, weights, tmp_path, output_width=None):

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 from keras import ops
-from support.models.helpers import array, ids, tiny_model
+from support.models.helpers import array, compiled, ids, tiny_model
 
 from t2t_keras.decoding.sampling import draws_of
 from t2t_keras.decoding.search import advance, method_of
@@ -85,17 +85,6 @@ def compiled_search(method, variables, length, inputs):
     return tf.function(decode, input_signature=signature, autograph=False)
 
 
-def as_graph(function):
-    """Compiles `function`, on TensorFlow without XLA, which compiles faster."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return jax.jit(function)
-    import tensorflow as tf
-
-    return tf.function(function, reduce_retracing=True)
-
-
 def uncached_log_p(model, source, target):
     """Returns log P of each target token in float64, `[rows, length]`, computed without a cache."""
     log_p = uncached_log_softmax(model, source, target)
@@ -105,7 +94,7 @@ def uncached_log_p(model, source, target):
 def uncached_log_softmax(model, source, target):
     """Returns log P of all tokens at each position of the targets, in float64."""
     inputs = {"source": source, "target": np.insert(target[:, :-1], 0, 1, axis=1)}
-    forward = as_graph(model) if keras.backend.backend() == "jax" else model
+    forward = compiled(model, xla=False) if keras.backend.backend() == "jax" else model
     logits = array(forward({name: ops.array(x) for name, x in inputs.items()})).astype("float64")
     return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
 

@@ -64,12 +64,11 @@ class TableModel:
 
         They are those that end within the limit or, if there are none, those cut off there.
         """
-        words = range(3, self.logits.shape[-1])
         for ends in ([END], []):
             found = [
                 (*middle, *ends)
                 for length in (range(limit) if ends else [limit])
-                for middle in itertools.product(words, repeat=length)
+                for middle in itertools.product(range(3, self.logits.shape[-1]), repeat=length)
                 if allowed((*middle, *ends), prefix, **constraints)
             ]
             if found:

@@ -73,9 +73,7 @@ class Page:
         log = self.driver.get_log("browser")
         found = [each["message"] for each in log if each["level"] == "SEVERE"]
         # A server without API keys may not have this address.
-        return [
-            message for message in found if "/frontend/settings - Failed to load" not in message
-        ]
+        return [each for each in found if "/frontend/settings - Failed to load" not in each]
 
     def open(self, address):
         """Opens a server's page with an empty log and waits until it knows the model."""

@@ -112,6 +112,16 @@ class EchoEngine(Engine):
         return {kind: np.tile(each, (LAYERS, HEADS, 1, 1)) for kind, each in ones.items()}
 
 
+class Lacking(EchoEngine):
+    """An engine that can search for no phrases and align no words."""
+
+    offers, has_attention = ("beam",), False
+
+    def check(self, config, prefix, phrases):
+        if phrases:
+            raise ValueError("no phrases")
+
+
 class Client:
     """Requests predictions from a model, in this process and without HTTP.
 

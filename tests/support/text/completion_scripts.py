@@ -78,9 +78,7 @@ def settings():
     groups += [group for group in groups_of(Experiment()) if group[0] != "model"]
     words, tables = {}, {table.setting: table for table in REGISTRIES.values()}
     for group, each in groups:
-        choices = {
-            field.name: field.metadata.get("choices", ()) for field in dataclasses.fields(each)
-        }
+        choices = {f.name: f.metadata.get("choices", ()) for f in dataclasses.fields(each)}
         for setting in settings_in(group, each):
             values = [choice for choice in choices[setting.name.rpartition(".")[2]] if choice]
             if isinstance(setting.default, bool):

@@ -14,18 +14,15 @@ from pipelines.toy.grammar import pairs
 
 TOY_TEXTS = [text for pair in pairs(500) for text in pair]
 UGLY_TEXTS = [
-    "",
-    "   ",
-    "two  spaces\tand\u00a0more ",
-    "NUL \x00 and BEL \x07",
-    "e\u0301 is é, o\u0308 is ö",
-    "🙂 👨\u200d👩\u200d👧 🏳️\u200d🌈",
-    "שלום עולם \u202e und عربي",
-    "zero\u200bwidth \ufeffmark",
-    "日本語のテキスト、한국어",
-    "x" * 1_500,
-    "Der Hund. " * 200,
-    "é" * 1_500,
+    *("", "   ", "two  spaces\tand\u00a0more ", "NUL \x00 and BEL \x07"),
+    *("e\u0301 is é, o\u0308 is ö", "🙂 👨\u200d👩\u200d👧 🏳️\u200d🌈", "שלום עולם \u202e und عربي"),
+    *(
+        "zero\u200bwidth \ufeffmark",
+        "日本語のテキスト、한국어",
+        "x" * 1_500,
+        "Der Hund. " * 200,
+        "é" * 1_500,
+    ),
     "<s> </s> <pad> <unk> <0x41> ▁padding ##▁Hund ## #",
     "line\nbreaks\r\nand\u2028others\u0085",
     "\u2047 ⁇ \ufffd",

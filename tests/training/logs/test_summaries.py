@@ -28,10 +28,9 @@ def scalars(folder):
 
 def texts(folder):
     """Returns (step, rows) of the example translations."""
-    events = events_in(folder)
     return [
         (event.step, tf.make_ndarray(event.tensor_proto).astype(str).tolist())
-        for event in events.Tensors("example translations")
+        for event in events_in(folder).Tensors("example translations")
     ]
 
 

@@ -53,9 +53,7 @@ def weights_after_a_step(loss, **options):
     return [weight.numpy() for weight in model.trainable_variables]
 
 
-@pytest.mark.parametrize(
-    "loss", [Focal(), sparse(ignore_class=0)], ids=["own class", "ignore_class"]
-)
+@pytest.mark.parametrize("loss", [Focal(), sparse(ignore_class=0)], ids=["own", "ignore_class"])
 def test_the_update_is_that_of_the_mean_over_all_tokens(loss):
     """A plain loop over the tokens is the reference, for the whole batch and for its parts."""
     model, (inputs, labels) = new_model(loss, run_eagerly=True), batch()

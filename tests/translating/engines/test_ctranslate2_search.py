@@ -140,10 +140,9 @@ def test_the_end_of_a_source_has_the_rest_of_the_weight_and_begin_none():
             assert rows == [["a", "b"]] and options["target_prefix"] == [["c"]]
             return [types.SimpleNamespace(attention=[[[0.5, 0.25], [1.0, 0.0], [9.0, 9.0]]])]
 
-    target = np.array([6, 2])
     for source, expected in (
         ([4, 5, 2], [[0.5, 0.25, 0.25], [1, 0, 0]]),
         ([1, 4, 5, 2], [[0, 0.5, 0.25, 0.25], [0, 1, 0, 0]]),
     ):
-        found = PieceModel(Attending(), Letters()).attention(np.array(source), target)
+        found = PieceModel(Attending(), Letters()).attention(np.array(source), np.array([6, 2]))
         np.testing.assert_allclose(found, expected)
