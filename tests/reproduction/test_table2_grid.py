@@ -19,8 +19,11 @@ ROWS = ["ende_base", "ende_moe"]
 
 def grid(**changes):
     settings = {
-        **{"rows": ROWS, "reduced": "multi30k,moe:multi30k", "operations": 1e13},
-        **{"learning_rates": ["1e-3", "3e-3"], "layers": ["2/4", "3+2/4+3"]},
+        "rows": ROWS,
+        "reduced": "multi30k,moe:multi30k",
+        "operations": 1e13,
+        "learning_rates": ["1e-3", "3e-3"],
+        "layers": ["2/4", "3+2/4+3"],
         "overrides": {"training.warmup_steps": 5},
     }
     return Plan("table2", **{**settings, **changes})

@@ -139,7 +139,11 @@ def watched(tmp_path_factory):
     """A run with two named sets whose best checkpoint is chosen by the BLEU of the second."""
     folder = tmp_path_factory.mktemp("runs") / "watched"
     settings = {
-        **{"steps": 6, "evaluate_every": 2, "patience": 2, "keep": 1, "best_metric": "mine/bleu"},
+        "steps": 6,
+        "evaluate_every": 2,
+        "patience": 2,
+        "keep": 1,
+        "best_metric": "mine/bleu",
     }
     with contextlib.redirect_stderr(io.StringIO()) as printed:
         sets = [HeldOut("general"), HeldOut("mine", bleu=20.0)]

@@ -172,7 +172,10 @@ def test_runs_with_and_without_the_division_are_compared_at_two_widths(tmp_path)
 def test_the_wavelengths_of_the_layer_are_measured(tmp_path, monkeypatch):
     monkeypatch.setattr(sinusoids, "call_in_child", lambda function, *args: function(*args))
     for name, value in {
-        **{"POSITIONS": 1100, "STARTS": (0, 200), "D_MODEL": 64, "PAIRS": (0, 31)},
+        "POSITIONS": 1100,
+        "STARTS": (0, 200),
+        "D_MODEL": 64,
+        "PAIRS": (0, 31),
     }.items():
         monkeypatch.setattr(sinusoids, name, value)
     written(tmp_path, sinusoids, UntrainedRuns(tmp_path))

@@ -10,10 +10,18 @@ TINY = {"vocab_size": 50, "num_layers": 2, "d_model": 16, "d_ff": 32, "num_heads
 
 # The options that the paper's model does not have, all at once.
 OTHER_SYSTEMS = {
-    **{"positions": "concatenated", "position_offset": 1, "source_vocab_size": 40},
-    **{"activation": "swish", "attention_bias": True, "output_bias": True, "pre_norm": True},
+    "positions": "concatenated",
+    "position_offset": 1,
+    "source_vocab_size": 40,
+    "activation": "swish",
+    "attention_bias": True,
+    "output_bias": True,
+    "pre_norm": True,
     "norm_epsilon": 0.1,  # large enough to affect the logits
-    **{"decoder_layers": 1, "tie_output": False, "embedding_scale": 2.5, "source_end": False},
+    "decoder_layers": 1,
+    "tie_output": False,
+    "embedding_scale": 2.5,
+    "source_end": False,
 }
 
 

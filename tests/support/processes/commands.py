@@ -133,8 +133,11 @@ def running(name, *arguments, package="t2t_keras.cli.", environment=None):
 def request_of(name, arguments, folder, environment=None):
     return {
         "argv": [f"{name}.py", *map(str, arguments)],
-        **{"module": f"t2t_keras.cli.{name}", "folder": folder, "cwd": os.getcwd()},
-        **{"environment": environment or {}, "read": True},
+        "module": f"t2t_keras.cli.{name}",
+        "folder": folder,
+        "cwd": os.getcwd(),
+        "environment": environment or {},
+        "read": True,
     }
 
 

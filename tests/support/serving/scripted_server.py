@@ -100,8 +100,11 @@ def attention(row):
         return [[[[1 / len(keys)] * len(keys)] * len(queries)]]
 
     return {
-        **{"source_pieces": source, "target_pieces": target, "encoder": even(source, source)},
-        **{"decoder": even(target, target), "cross": even(target, source)},
+        "source_pieces": source,
+        "target_pieces": target,
+        "encoder": even(source, source),
+        "decoder": even(target, target),
+        "cross": even(target, source),
     }
 
 
