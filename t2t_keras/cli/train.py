@@ -72,7 +72,7 @@ EXPORT = flags.DEFINE_bool(
 SWEEP = flags.DEFINE_multi_string(
     "sweep",
     None,
-    "Setting with several values, SETTING=VALUE,VALUE: a run is trained with each of them, one "
+    "Setting with several values, SETTING=VALUE,VALUE. A run is trained with each of them, one "
     "after another, and all runs are compared. Repeat the flag for each combination with the "
     'values of other settings. A value with commas is written in quotation marks, "a,b". The runs '
     "are in the folder --run. They are exported only with --export.",

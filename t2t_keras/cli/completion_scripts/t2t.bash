@@ -406,7 +406,7 @@ _t2t_words() {
         run=@folder
         seeds=
         show
-        sweep=@folder
+        sweep=
         tpu=
         trust
         help

@@ -548,7 +548,7 @@ _t2t() {
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--seeds=[Number of random seeds with which each run of --sweep is trained]:seeds: ' \
         '--show[Print all settings, with values, defaults and meanings, instead of training]' \
-        '--sweep=[Setting with several values, SETTING=VALUE,VALUE: a run is trained with each of them, one after another, and all runs are compared]:sweep:_files -/' \
+        '--sweep=[Setting with several values, SETTING=VALUE,VALUE]:sweep: ' \
         '--tpu=[Name of a Cloud TPU, or '\''local'\'' on the TPU'\''s own machine]:tpu: ' \
         '--trust[Execute the plug-in files of the given runs, which are Python code]' ;;
     t2t-translate)
