@@ -211,6 +211,8 @@ def token_loss(loss, vocab_size):
     Raises `NoTokenLoss` if it cannot be one. `vocab_size` is the number of logits.
     """
     loss = keras.losses.get(loss)
+    columns, allowed = getattr(loss, "columns", ()), 'a tuple of names, such as ("weights",)'
+    check(isinstance(columns, tuple | list), "columns", columns, allowed)
     if is_token_loss(loss):
         return loss
     check_takes_logits(loss)

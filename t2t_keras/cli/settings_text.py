@@ -38,7 +38,7 @@ def settings_in(group, settings):
             f"{group}.{field.name}",
             value,
             getattr(defaults, field.name),
-            described[field.name],
+            described.get(field.name, ""),
             allowed_values(kinds[field.name], **field.metadata),
         )
         for field in dataclasses.fields(settings)

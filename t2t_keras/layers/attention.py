@@ -72,7 +72,7 @@ class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layer
 
     takes_value = True
     neighbourhood = None  # number of positions that a position sees; None: all
-    fused = False  # for all layers: whether the backend's fused kernel computes the heads
+    fused = False  # for all layers: whether a fused kernel of JAX computes the heads
 
     def __init__(
         self,
@@ -190,11 +190,11 @@ class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layer
             The heads, `[batch, heads, queries, d_v]`, and their weights, or None instead of weights
             that are not needed.
         """
-        if self.is_fused(mask, return_weights):
-            return fused_attention(queries, keys, values, over_heads(mask), causal), None
         if causal:
             mask = both(mask, causal_mask(ops.shape(queries)[2], ops.shape(keys)[2]))
         mask, offsets = over_heads(mask), None
+        if self.is_fused(mask, return_weights):
+            return fused_attention(queries, keys, values, mask), None
         if self.relative_bias is not None:
             offsets = offsets_in(ops.shape(queries)[2], ops.shape(keys)[2])
         return self.heads_and_weights(queries, keys, values, mask, offsets)
@@ -203,6 +203,7 @@ class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layer
         """Returns whether `fused_attention` computes the heads of this call."""
         is_plain = self.attention == "scaled" and self.relative_bias is None
         is_supported = is_plain and self.d_k == self.d_v and not self.dropout.rate
+        is_supported = is_supported and keras.config.backend() == "jax"
         return self.fused and is_supported and not (return_weights or isinstance(mask, Bias))
 
     def heads_and_weights(self, queries, keys, values, mask, offsets=None):

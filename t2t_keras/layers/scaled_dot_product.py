@@ -48,18 +48,16 @@ def weighted_values(scores, values, mask=None, dropout=None):
     return outputs * ops.cast(any_key, outputs.dtype), weights * ops.cast(any_key, weights.dtype)
 
 
-def fused_attention(queries, keys, values, mask=None, causal=False):
-    """Computes scaled dot-product attention by the fused function of Keras' backend.
+def fused_attention(queries, keys, values, mask=None):
+    """Computes the outputs of `scaled_dot_product_attention` by the fused function of JAX.
 
-    Arguments are `[batch, heads, length, width]`. Unlike in the formula, a query that may attend to
-    no key gets a mean of values instead of zeros. Such queries are padding.
+    Queries, keys and values are `[batch, heads, length, width]`.
     """
-    heads = ops.dot_product_attention(
-        *(ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values)),
-        mask=mask,
-        is_causal=causal,
-    )
-    return ops.transpose(heads, (0, 2, 1, 3))
+    sequences = (ops.transpose(x, (0, 2, 1, 3)) for x in (queries, keys, values))
+    outputs = ops.transpose(ops.dot_product_attention(*sequences, mask=mask), (0, 2, 1, 3))
+    if mask is None:
+        return outputs
+    return outputs * ops.cast(ops.any(mask, axis=-1, keepdims=True), outputs.dtype)
 
 
 def scaled_scores(queries, keys):

@@ -10,7 +10,9 @@ from t2t_keras.reproduction.timing import median_seconds
 # Operations per second in bfloat16, without sparsity, from NVIDIA's data sheets.
 PEAKS = {
     "B200": 2250e12,
+    "H200 NVL": 835e12,
     "H200": 989e12,
+    "H100 NVL": 835e12,
     "H100 PCIe": 756e12,
     "H100": 989e12,
     "A100": 312e12,
@@ -54,6 +56,8 @@ def require_accelerator():
 def peak():
     """Returns the published peak of the accelerator in bfloat16, or None if it is not known."""
     words = {*accelerators()[0].replace("-", " ").split()} if accelerators() else set()
+    if "MIG" in words:  # a part of a GPU
+        return None
     return next((rate for kind, rate in PEAKS.items() if words.issuperset(kind.split())), None)
 
 

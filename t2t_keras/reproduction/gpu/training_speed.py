@@ -71,7 +71,7 @@ def speed(experiment, model, batch, size):
     for kind, operations in (("matrix products", exact), ("6 · weights · pairs of tokens", rough)):
         rate = operations / seconds
         yield Row(kind, rate / 1e12, "TFLOP/s")
-        if limit := peak():
+        if (limit := peak()) and model.compute_dtype == "bfloat16":
             yield Row(f"{kind}, share of the published peak", 100 * rate / limit, "%")
         yield Row(f"{kind}, share of a {size.product}³ product", 100 * rate / product, "%")
     return seconds

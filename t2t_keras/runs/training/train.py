@@ -201,11 +201,7 @@ def columns_for(model, store, tokenizer):
 
     The loss of a pair is always weighted if the data has weights.
     """
-    names = []
-    for owner in (model, model.loss):
-        given, allowed = getattr(owner, "columns", ()), 'a tuple of names, such as ("weights",)'
-        check(isinstance(given, tuple | list), f"{type(owner).__name__}.columns", given, allowed)
-        names += given
+    names = [*model.columns, *getattr(model.loss, "columns", ())]
     names += [ALIGNMENTS] * bool(model.guided_alignment)
     names += ["weights"] * any("weights" in shard.columns for shard in store.shards)
     return BatchColumns(store, dict.fromkeys(names), tokenizer) if names else None

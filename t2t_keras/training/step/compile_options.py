@@ -4,7 +4,6 @@ Keras does not compile a loaded model whose class overrides `compile`, unless th
 overrides `get_compile_config` and `compile_from_config`.
 """
 
-import contextlib
 import inspect
 import warnings
 
@@ -72,9 +71,12 @@ class CompileOptions:
         # logits.
         if isinstance(loss, list | tuple | dict) or type(self).call is not SequenceModel.call:
             return loss
-        with contextlib.suppress(NoTokenLoss):
+        try:
             return token_loss(loss, self.config.vocab_size)
-        return loss
+        except NoTokenLoss:
+            if getattr(loss, "columns", ()):
+                raise  # Keras' own step would not give them to the loss
+            return loss
 
     def refuse_unused_options(self):
         """Rejects options of `compile` that Keras' training step would ignore."""
