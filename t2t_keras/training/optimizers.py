@@ -25,9 +25,6 @@ if keras.config.backend() == "tensorflow":
 else:
     from keras.optimizers import Adam
 
-    # A model that was saved on TensorFlow refers to our Adam by this name.
-    keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
-
 # Patterns of weights that Muon leaves to Adam, besides embeddings, vectors and arrays of more than
 # two dimensions: their rows are looked up, not multiplied with.
 LOOKED_UP = ["positions", "table", "bias"]

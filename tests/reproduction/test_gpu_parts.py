@@ -1,11 +1,13 @@
 """The parts of t2t-benchmark gpu: on a GPU with `-m gpu`, on CPUs at a tiny size."""
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
 
+import keras
 import numpy as np
 import pytest
 from support.models import reference
@@ -30,10 +32,11 @@ def gpu():
 
 
 def measured(name):
-    try:
-        return {row.name: row.value for row in parts.rows_of(name)}
-    except NotPossible as reason:
-        pytest.skip(str(reason))
+    rows = {}
+    with contextlib.suppress(NotPossible):  # for example, there is only one device
+        for row in parts.rows_of(name):
+            rows[row.name] = row.value
+    return rows
 
 
 def check_digits():
@@ -58,9 +61,12 @@ def check_logits(size, dtype, digits):
 
 
 def check_repetition(name):
-    for row, value in measured(name).items():
-        if row.endswith("equal to the bit") and "replicas" not in row:  # their sums are rounded
-            assert len(set(value.split(" of "))) == 1, (row, value)
+    shares = {
+        row: value.split(" of ")
+        for row, value in measured(name).items()
+        if row.endswith("equal to the bit") and "replicas" not in row  # their sums are rounded
+    }
+    assert shares and all(equal == count for equal, count in shares.values()), shares
 
 
 @pytest.mark.gpu
@@ -76,6 +82,8 @@ def test_digits_on_a_gpu():
 @pytest.mark.jax
 @pytest.mark.parametrize("name", ["repeats", "replicas", "killed"])
 def test_repetition_on_a_gpu(name):
+    if name == "killed" and keras.config.backend() == "jax":
+        pytest.skip("t2t-train needs TensorFlow")
     check_repetition(name)
 
 

@@ -1,4 +1,4 @@
-"""Measures in one command what a GPU must show; on CPUs, the same at a tiny size."""
+"""Measures digits, speed, memory and repetition of a GPU; on CPUs, the same at a tiny size."""
 
 import os
 import signal

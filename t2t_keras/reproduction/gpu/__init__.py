@@ -1,1 +1,1 @@
-"""What a GPU must show: digits, speed, memory, repetition. `t2t-benchmark gpu` prints it."""
+"""Measurements of a GPU: digits, speed, memory, repetition. `t2t-benchmark gpu` prints them."""

@@ -14,7 +14,8 @@ from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.reproduction.gpu.accelerator import Row, memory_rows, on_jax, require_accelerator
 from t2t_keras.reproduction.timing import median_seconds
 
-SOURCE, EXTRA = 24, 8  # tokens of a source; the output is at most their sum
+SOURCE = 24  # tokens of each source
+EXTRA = 8  # maximum number of tokens by which an output exceeds its source
 
 
 def searches(size):

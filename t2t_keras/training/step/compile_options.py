@@ -12,6 +12,10 @@ import keras
 from t2t_keras.checks import check, check_integer, check_not_negative
 from t2t_keras.losses import NoTokenLoss, token_loss
 from t2t_keras.sequence_model import SequenceModel
+from t2t_keras.training.optimizers import Adam
+
+# A model that was saved on TensorFlow refers to our Adam by this name, on every backend.
+keras.saving.get_custom_objects().setdefault("t2t_keras>Adam", Adam)
 
 KERAS_COMPILE = inspect.signature(keras.Model.compile)
 

@@ -9,7 +9,6 @@ import functools
 
 import keras
 
-import t2t_keras.training.optimizers  # noqa: F401 saved models name our Adam
 from t2t_keras.transformer import Transformer
 
 if keras.config.backend() == "tensorflow":
