@@ -27,7 +27,7 @@ def replicas(size):
     with strategy(devices[:1]).scope():
         yield from compared("one replica and none", plain, trained(size))
     if len(devices) == 1:
-        raise NotPossible("there are no several devices")
+        raise NotPossible("there is only one device")
     with strategy(devices).scope():
         yield from compared(f"{len(devices)} replicas and none", plain, trained(size))
 
