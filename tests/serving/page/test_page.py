@@ -30,6 +30,8 @@ def test_the_page_is_used_by_keyboard_and_shows_attention_and_errors(page):
         page.wait(lambda: page.texts(".piece"))
         page.press(*[Keys.TAB] * 6, Keys.ARROW_DOWN)
         page.wait(lambda: page.texts("#translation") == [text + "!"])
+        # Its weights replace the words of the first translation.
+        page.wait(lambda: page.texts(".word text:first-of-type")[len(words) // 2 - 2][-1] == "!")
 
         # The last layer is shown. Choose its first head, then a word on the left.
         assert len(page.texts("#layers label")) == LAYERS
