@@ -167,7 +167,9 @@ def graph_search(model, config, method, xla=False):
         if draws is not None:
             signature[1]["draws"] = tf.TensorSpec([None, draws, None], tf.float32)
         options = {"autograph": False, "jit_compile": True if xla else None}
-        return tf.function(found, input_signature=signature, **options)
+        # Called as a concrete function, so that TensorFlow does not warn of retracing when the
+        # models of several runs are loaded one after another.
+        return tf.function(found, input_signature=signature, **options).get_concrete_function()
 
     def found(source, extras):
         if not xla:
