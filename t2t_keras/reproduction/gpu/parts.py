@@ -3,15 +3,12 @@
 A process writes each row as soon as it is measured, so an error or a time limit loses no row.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
@@ -79,20 +76,12 @@ def rows_of(name):
 
 def write_rows(name, path):
     """Runs a part in this process and writes its rows, or the reason why it cannot run."""
-    threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
     with open(path, "a", encoding="utf-8", buffering=1) as file:
         try:
             for row in rows_of(name):
                 file.write(json.dumps(row._asdict()) + "\n")
         except NotPossible as reason:
             file.write(json.dumps({"skipped": str(reason)}) + "\n")
-
-
-def end_with(parent):
-    """Ends this process, and those that it started, when its parent has ended."""
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os.killpg(0, signal.SIGKILL)
 
 
 def run_parts(names, command, minutes):
@@ -110,21 +99,20 @@ def run_parts(names, command, minutes):
     end = time.monotonic() + 60 * minutes
     with tempfile.TemporaryDirectory() as folder:
         environment = os.environ | {"XDG_CACHE_HOME": folder, "TMPDIR": folder}
+        environment["T2T_STAGE_PARENT"] = str(os.getpid())  # a part ends with this process
+        options = {"env": environment, "errors": "replace", "start_new_session": True}
         for name in names:
             start, path, missing = time.monotonic(), Path(folder, f"{name}.jsonl"), None
-            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-            options = {"env": environment, "errors": "replace", "start_new_session": True}
-            with subprocess.Popen(command(name, path), **streams, **options) as process:
-                try:
-                    _, errors = process.communicate(timeout=max(0.001, end - start))
-                    if process.returncode:
-                        missing = f"exit code {process.returncode}"
-                        missing = (errors.strip() or missing).splitlines()[-1]
-                except subprocess.TimeoutExpired:
-                    missing = f"the {minutes:g} minutes are over"
-                finally:
-                    with contextlib.suppress(ProcessLookupError):  # also what it has started
-                        os.killpg(process.pid, signal.SIGKILL)
+            limit = max(0.001, end - start)
+            try:
+                done = subprocess.run(
+                    command(name, path), **options, capture_output=True, timeout=limit
+                )
+                if done.returncode:
+                    missing = f"exit code {done.returncode}"
+                    missing = (done.stderr.strip() or missing).splitlines()[-1]
+            except subprocess.TimeoutExpired:
+                missing = f"the {minutes:g} minutes are over"
             lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
             rows = [json.loads(line) for line in lines]
             missing = next((row["skipped"] for row in rows if "skipped" in row), missing)

@@ -1,7 +1,6 @@
 """Whether training repeats bit for bit: twice, on a strategy, after a kill."""
 
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from t2t_keras.reproduction.gpu.accelerator import NotPossible, Row, on_jax
 from t2t_keras.reproduction.gpu.digits import padded_batch
+from t2t_keras.stages.stages import start_command
 
 STEPS = 10
 KILLED_RUN = {"steps": 40, "checkpoint_every": 10, "evaluate_every": 40}
@@ -62,10 +62,9 @@ def killed(size):
 
 def train(run):
     """Starts a short t2t-train in a process."""
-    command = [sys.executable, "-m", "t2t_keras.cli", "train", f"--run={run}", "--noexport"]
-    command += ["--config=quickstart", "--config.data.toy_pairs=1000"]
-    command += [f"--config.training.{name}={value}" for name, value in KILLED_RUN.items()]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    flags = [f"--config.training.{name}={value}" for name, value in KILLED_RUN.items()]
+    flags += [f"--run={run}", "--noexport", "--config=quickstart", "--config.data.toy_pairs=1000"]
+    return start_command("train", flags, subprocess.DEVNULL)
 
 
 def trained(size):

@@ -15,20 +15,6 @@ from t2t_keras.parameters import parameter_counts, training_operations
 from t2t_keras.reproduction.gpu.accelerator import Row, memory_rows, on_jax, peak, product_rate
 
 
-class Epochs(keras.callbacks.Callback):
-    """Notes the duration of every epoch. The first one compiles."""
-
-    def __init__(self):
-        super().__init__()
-        self.seconds = []
-
-    def on_epoch_begin(self, epoch, logs=None):
-        self.started = time.perf_counter()
-
-    def on_epoch_end(self, epoch, logs=None):
-        self.seconds.append(time.perf_counter() - self.started)
-
-
 def base(size):
     """Yields the speed of the base model; 100,000 steps are its training."""
     yield from in_half_precision(size, "base", 100_000)
@@ -108,7 +94,13 @@ def from_store(store, plan):
 
 def fit(model, data, size):
     """Trains. Returns the seconds of the first epoch, and of a step in later ones (median)."""
-    epochs = Epochs()
+    times = []
+
+    def note(*_):
+        times.append(time.perf_counter())
+
+    clock = keras.callbacks.LambdaCallback(on_train_begin=note, on_epoch_end=note)
     options = {"epochs": 1 + size.rounds, "steps_per_epoch": size.steps}
-    model.fit(data, callbacks=[epochs], verbose=0, shuffle=False, **options)
-    return epochs.seconds[0], statistics.median(epochs.seconds[1:]) / size.steps
+    model.fit(data, callbacks=[clock], verbose=0, shuffle=False, **options)
+    first, *later = (end - start for start, end in itertools.pairwise(times))
+    return first, statistics.median(later) / size.steps
