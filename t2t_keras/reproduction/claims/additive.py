@@ -7,7 +7,7 @@ import keras
 from t2t_keras.layers import MultiHeadAttention
 from t2t_keras.layers.scaled_dot_product import SCORES
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import last, scores
+from t2t_keras.reproduction.claims.toy_runs import head_cells, last
 from t2t_keras.reproduction.layer_cost import MEASURES, MEMORY, costs
 from t2t_keras.stages.once import once
 from t2t_keras.stages.table_writer import number
@@ -43,7 +43,10 @@ def finding(toy_runs):
         "without scaling for larger values of d_k (§3.2.1)",
         tables={
             "additive": [cost_row(n, measured) for n in LENGTHS],
-            "additive-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
+            "additive-runs": [
+                {"attention": attention, **head_cells(heads, d_model, run)}
+                for (attention, heads), run in runs.items()
+            ],
         },
         panels=[*cost_panels(measured), *quality_panels(runs, d_model)],
         notes=[
@@ -73,15 +76,6 @@ def cost_row(n, measured):
             cost = measured[attention][LENGTHS.index(n)][measure_name]
             row[f"{title}, {attention}"] = number(scale * cost, ",.1f")
     return row
-
-
-def run_row(attention, heads, run, d_model):
-    return {
-        "attention": attention,
-        "heads": str(heads),
-        "d_k": str(d_model // heads),
-        **scores(run),
-    }
 
 
 def cost_panels(measured):

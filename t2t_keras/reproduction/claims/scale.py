@@ -1,12 +1,11 @@
 """Division of attention scores by √d_k (§3.2.1): random vectors and learning curves."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from t2t_keras.reproduction.claims.finding import Finding
-from t2t_keras.reproduction.claims.toy_runs import curve, scores
+from t2t_keras.reproduction.claims.toy_runs import curve, head_cells
 from t2t_keras.stages.table_writer import number
 from t2t_keras.visualization.panels import Panel
 
@@ -14,28 +13,25 @@ WIDTHS = (16, 32, 64, 128, 256, 512, 1024)  # d_k of the random vectors
 KEYS = 64  # random keys in each set
 QUERIES = 50  # random queries in each set
 SETS = 20  # number of sets of random vectors
-HEADS = {"small": 8, "large": 1}  # {size of a head: number of heads}; d_k = d_model / heads
+HEADS = (8, 1)  # h of the trained models; d_k = d_model / h
 NAMES = {"scaled": "divided by √d_k", "unscaled": "not divided"}
 
 
-class Statistics(NamedTuple):
-    """Statistics of random scores and their softmax, as means over queries."""
+def statistics(d_k, divided):
+    """Returns statistics of queries and keys with independent standard normal components.
 
-    variance: float  # variance of the scores
-    entropy: float  # entropy of the softmax in nats
-    gradient: float  # Frobenius norm of the softmax's derivative with respect to the scores
-
-
-def statistics(d_k, divided, seed=0):
-    """Returns the `Statistics` of queries and keys with independent standard normal components."""
-    random = np.random.default_rng(seed)
+    They are means over queries: the "variance" of the scores, the "entropy" of their softmax in
+    nats, and the "gradient", the norm of the softmax's derivative with respect to the scores.
+    """
+    random = np.random.default_rng(0)
     queries = random.standard_normal((SETS, QUERIES, d_k))
     keys = random.standard_normal((SETS, KEYS, d_k))
     products = queries @ keys.swapaxes(1, 2) / (math.sqrt(d_k) if divided else 1)
     exponentials = np.exp(products - products.max(axis=-1, keepdims=True))
     p = exponentials / exponentials.sum(axis=-1, keepdims=True)
     entropy = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1)
-    return Statistics(products.var(), entropy.mean(), softmax_gradient(p).mean())
+    means = products.var(), entropy.mean(), softmax_gradient(p).mean()
+    return dict(zip(("variance", "entropy", "gradient"), means, strict=True))
 
 
 def softmax_gradient(p):
@@ -51,8 +47,8 @@ def finding(toy_runs):
     }
     d_model = toy_runs.recipe({}).experiment.model.d_model
     runs = {
-        (size, attention): toy_runs.with_attention(attention, heads)
-        for size, heads in HEADS.items()
+        (attention, heads): toy_runs.with_attention(attention, heads)
+        for heads in HEADS
         for attention in NAMES
     }
     return Finding(
@@ -61,7 +57,10 @@ def finding(toy_runs):
         "pushing the softmax function into regions where it has extremely small gradients (§3.2.1)",
         tables={
             "scale": [row(d_k, measured) for d_k in WIDTHS],
-            "scale-runs": [run_row(*key, run, d_model) for key, run in runs.items()],
+            "scale-runs": [
+                {"scores": NAMES[attention], **head_cells(heads, d_model, run)}
+                for (attention, heads), run in runs.items()
+            ],
         },
         panels=[*statistics_panels(measured), *learning_panels(runs, d_model)],
         notes=[
@@ -76,17 +75,8 @@ def row(d_k, measured):
     cells = {"d_k": str(d_k)}
     for field, form in (("variance", ",.2f"), ("entropy", ".2f"), ("gradient", ".3f")):
         for attention, name in NAMES.items():
-            cells[f"{field}, {name}"] = number(getattr(measured[attention][d_k], field), form)
+            cells[f"{field}, {name}"] = number(measured[attention][d_k][field], form)
     return cells
-
-
-def run_row(size, attention, run, d_model):
-    return {
-        "scores": NAMES[attention],
-        "heads": str(HEADS[size]),
-        "d_k": str(d_model // HEADS[size]),
-        **scores(run),
-    }
 
 
 def statistics_panels(measured):
@@ -99,7 +89,7 @@ def statistics_panels(measured):
         Panel(
             title,
             {
-                NAMES[attention]: {d_k: getattr(each, field) for d_k, each in by_width.items()}
+                NAMES[attention]: {d_k: each[field] for d_k, each in by_width.items()}
                 for attention, by_width in measured.items()
             },
             "d_k",
@@ -116,9 +106,9 @@ def learning_panels(runs, d_model):
             f"perplexity, {heads} heads with d_k = {d_model // heads}"
             if heads > 1
             else f"perplexity, one head with d_k = {d_model}",
-            {name: curve(runs[size, attention]) for attention, name in NAMES.items()},
+            {name: curve(runs[attention, heads]) for attention, name in NAMES.items()},
             "step",
             log_y=True,
         )
-        for size, heads in HEADS.items()
+        for heads in HEADS
     ]

@@ -113,6 +113,11 @@ def scores(run, form=".3f"):
     }
 
 
+def head_cells(heads, d_model, run):
+    """Returns the cells for a run whose model has a number of heads."""
+    return {"heads": str(heads), "d_k": str(d_model // heads), **scores(run)}
+
+
 def analysed(run, name, function, key, *arguments):
     """Returns `function(folder, step, *arguments)` for a run; NAME.json stores the result.
 

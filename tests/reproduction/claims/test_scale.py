@@ -11,9 +11,9 @@ from t2t_keras.reproduction.claims.scale import softmax_gradient, statistics
 @pytest.mark.parametrize("d_k", [16, 256])
 def test_only_undivided_scores_grow_with_the_width(d_k):
     divided, undivided = statistics(d_k, True), statistics(d_k, False)
-    assert divided.variance == pytest.approx(1, abs=0.05)
-    assert undivided.variance == pytest.approx(d_k, rel=0.05)
-    assert undivided.entropy < divided.entropy < math.log(64)
+    assert divided["variance"] == pytest.approx(1, abs=0.05)
+    assert undivided["variance"] == pytest.approx(d_k, rel=0.05)
+    assert undivided["entropy"] < divided["entropy"] < math.log(64)
 
 
 def test_the_gradient_is_the_norm_of_the_jacobian():
