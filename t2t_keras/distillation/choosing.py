@@ -8,6 +8,8 @@ Closeness is BLEU of the sentence, on tokens of sacreBLEU's 13a, with exponentia
 import itertools
 from pathlib import Path
 
+import numpy as np
+
 from pipelines.atomic_files import atomic_file
 from pipelines.progress import Progress
 from t2t_keras.evaluation.bleu import sentence_bleu
@@ -38,26 +40,22 @@ def choose(hypotheses, references, count, output):
                     f"{hypotheses} must have {count} lines for each line of {references}. Delete "
                     "it and run the same command again"
                 )
-            groups = [lines[i : i + count] for i in range(0, len(lines), count)]
-            for group, index in zip(groups, closest(groups, block), strict=True):
-                file.write(f"{group[index]}\n".encode())
+            for number, index in enumerate(closest(lines, block)):
+                file.write(f"{lines[number * count + index]}\n".encode())
                 changed += index > 0
             done += len(block)
             progress.to(done)
     return changed
 
 
-def closest(groups, references):
+def closest(hypotheses, references):
     """Returns the index of the hypothesis closest to each reference; of equal ones, the first.
 
-    >>> closest([["a dog is asleep", "the dog sleeps"]], ["the dog sleeps"])
+    `hypotheses` are equally many texts for each reference, one after the other.
+
+    >>> closest(["a dog is asleep", "the dog sleeps"], ["the dog sleeps"])
     [1]
     """
-    hypotheses = [text for group in groups for text in group]
-    repeated = [text for group, text in zip(groups, references, strict=True) for _ in group]
-    scores = iter(sentence_bleu(hypotheses, repeated))
-    indices = []
-    for group in groups:
-        of_group = list(itertools.islice(scores, len(group)))
-        indices.append(of_group.index(max(of_group)))
-    return indices
+    count = len(hypotheses) // len(references)
+    scores = sentence_bleu(hypotheses, [text for text in references for _ in range(count)])
+    return np.reshape(scores, (-1, count)).argmax(axis=1).tolist()

@@ -66,29 +66,18 @@ def concatenated(tensors):
     return Tensor(shape, lambda: np.concatenate([each.stored() for each in tensors]))
 
 
-class Tensors:
-    """The tensors of a model, with a record of the used tensors.
-
-    Args:
-        tensors: {name: `Tensor`}.
-        origin: the file or folder, for error messages.
-    """
+class Tensors(dict):
+    """{name: `Tensor`} of a model in the file or folder `origin`, with a record of those used."""
 
     def __init__(self, tensors, origin):
-        self.tensors, self.origin = dict(tensors), origin
-        self.used = set()
-
-    def __contains__(self, name):
-        return name in self.tensors
-
-    def __iter__(self):
-        return iter(self.tensors)
+        super().__init__(tensors)
+        self.origin, self.used = origin, set()
 
     def take(self, name, *shape):
         """Returns a tensor of a shape, in which None is any size, and marks it as used."""
-        if name not in self.tensors:
+        if name not in self:
             raise ValueError(f"{self.origin} has no tensor {name}, which such a model needs")
-        tensor = self.tensors[name]
+        tensor = self[name]
         fits = len(shape) == len(tensor.shape) and all(
             size in (None, actual) for size, actual in zip(shape, tensor.shape, strict=True)
         )
@@ -102,7 +91,7 @@ class Tensors:
 
     def find(self, name, *shape):
         """Does the same as `take`, but returns None if there is no tensor with this name."""
-        return self.take(name, *shape) if name in self.tensors else None
+        return self.take(name, *shape) if name in self else None
 
     def ignore(self, names):
         """Marks tensors that need not be imported, such as an optimizer's state, as used."""
@@ -110,7 +99,7 @@ class Tensors:
 
     def check_all_used(self):
         """Raises `ValueError` with a list of unused tensors, if there are any."""
-        left = [name for name in self.tensors if name not in self.used]
+        left = [name for name in self if name not in self.used]
         if left:
             more = f" and {len(left) - 8} more" if len(left) > 8 else ""
             raise ValueError(

@@ -1,5 +1,7 @@
 """The hypothesis closest to the reference."""
 
+import itertools
+
 import sacrebleu
 
 from t2t_keras.distillation import choosing
@@ -13,7 +15,8 @@ def test_the_closest_hypothesis_has_the_highest_sentence_bleu_and_of_equal_ones_
     scores = [metric.sentence_score(text, [reference]).score for text in group]
     equal = [["a b", "a b", "x"], ["x", "y", ""], ["", "", ""]]
     assert scores.index(max(scores)) == 1
-    assert closest([group, *equal], [reference, "a b", "q", "q"]) == [1, 0, 0, 0]
+    hypotheses = [*group, *itertools.chain(*equal)]
+    assert closest(hypotheses, [reference, "a b", "q", "q"]) == [1, 0, 0, 0]
 
 
 def write(path, lines):
