@@ -12,13 +12,12 @@ If more than a fifth of a treebank would be excluded, an error is raised.
 """
 
 import dataclasses
-from typing import NamedTuple
 
 from pipelines.atomic_files import digest, locked_folder
 from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of
 from pipelines.text.treebank import read_trees, write_mixed
-from t2t_keras.evaluation.bracketing import Bracketing, bracketing
+from t2t_keras.evaluation.bracketing import bracketing
 from t2t_keras.reproduction.recipe import first_recipe, reduced_recipe
 from t2t_keras.reproduction.run_stages import (
     average,
@@ -61,17 +60,6 @@ PAPER = (
 )
 
 
-class Table4Result(NamedTuple):
-    """A line of the table: the scores of one search on one treebank."""
-
-    test: str  # name of the treebank, "dev" or "test"
-    constrain: str  # constraint of the search, see `SearchConfig`
-    score: Bracketing  # of the sentences that are not in the training text
-    seen: int  # number of the treebank's sentences that are in the training text
-    score_of_all: Bracketing  # of all sentences
-    repaired: int  # number of outputs that were not trees over their sentences
-
-
 def reproduce(plan):
     treebanks = {name: files for name, files in (("dev", plan.dev), ("test", plan.test)) if files}
     if not plan.train or not treebanks:
@@ -91,9 +79,7 @@ def reproduce(plan):
         trees, mix = training_trees(plan, folder)
         if run:
             check_trained_on(plan, run, trees)
-        seen = {name: seen_sentences(folder, name, golds[name], trees) for name in golds}
-        for name, files in treebanks.items():
-            check_unseen(files, golds[name], seen[name])
+        seen = {name: seen_sentences(plan, folder, name, golds[name], trees) for name in golds}
         if run:
             weights = default_weights(run)
         else:
@@ -102,12 +88,12 @@ def reproduce(plan):
             dataclasses.replace(recipe.experiment.search, constrain=constrain)
             for constrain in OUTPUTS
         ]
-        results = [
+        scores = [
             score_treebank(plan, folder, name, golds[name], seen[name], search, run, weights)
             for name in golds
             for search in searches
         ]
-        return write_results(plan, folder, results, first, recipe, run, weights, mix)
+        return write_results(plan, folder, scores, first, recipe, run, weights, mix)
 
 
 def gold_trees(name, files):
@@ -145,8 +131,11 @@ def training_trees(plan, folder):
     return str(mixed), counts
 
 
-def seen_sentences(folder, name, golds, trees):
-    """Returns the indices of the gold trees whose sentences also occur in the training trees."""
+def seen_sentences(plan, folder, name, golds, trees):
+    """Returns the indices of the gold trees whose sentences also occur in the training trees.
+
+    Raises `ValueError` if they are too many: the model was trained on this treebank.
+    """
     sentences = [" ".join(gold_words(gold)) for gold in golds]
     key = [digest_of(find_files("train", trees)), digest("\n".join(sentences).encode())]
 
@@ -155,17 +144,15 @@ def seen_sentences(folder, name, golds, trees):
         common = {" ".join(gold_words(tree)) for tree in read_trees(trees)} & scored
         return [index for index, sentence in enumerate(sentences) if sentence in common]
 
-    return set(once(folder / f"seen-{name}.json", key, seen))
-
-
-def check_unseen(files, golds, seen):
-    """Rejects a treebank that the model was trained on."""
-    if len(seen) > MOST_SEEN * len(golds):
-        example = max((" ".join(gold_words(golds[index])) for index in seen), key=len)
+    found = set(once(folder / f"seen-{name}.json", key, seen))
+    if len(found) > MOST_SEEN * len(golds):
+        example = max((sentences[index] for index in found), key=len)
         raise ValueError(
-            f"{len(seen):,} of {len(golds):,} sentences of {files} are in the training text, for "
-            f"example {example[:60]!r}. Score trees that the model was not trained on"
+            f"{len(found):,} of {len(golds):,} sentences of {getattr(plan, name)} are in the "
+            f"training text, for example {example[:60]!r}. Score trees that the model was not "
+            "trained on"
         )
+    return found
 
 
 def trained_run(plan, folder, first, recipe, trees):
@@ -195,7 +182,7 @@ def trained_run(plan, folder, first, recipe, trees):
 
 
 def score_treebank(plan, folder, name, golds, seen, search, run, weights):
-    """Parses the sentences of the gold trees and returns the `Table4Result` of the parses."""
+    """Parses the sentences of the gold trees and returns the cells of their scores."""
     sentences = [gold_words(gold) for gold in golds]
     parsed = f"{name}-constrained" if search.constrain else name
     source, output = folder / f"{name}.words", folder / f"{parsed}.brackets"
@@ -209,20 +196,25 @@ def score_treebank(plan, folder, name, golds, seen, search, run, weights):
     parses = [tree_of(line) for line in lines]
     unseen = [index for index in range(len(golds)) if index not in seen]
     score, _ = bracketing([golds[i] for i in unseen], [parses[i] for i in unseen])
-    return Table4Result(
-        test=name,
-        constrain=search.constrain,
-        score=score,
-        seen=len(seen),
-        score_of_all=bracketing(golds, parses)[0],
-        repaired=sum(repaired),
-    )
+    score_of_all, _ = bracketing(golds, parses)
+    return {
+        "scored on": name,
+        "outputs": OUTPUTS[search.constrain],
+        "sentences": f"{score.sentences:,}",
+        "F1": number(score.f1),
+        "precision": number(score.precision),
+        "recall": number(score.recall),
+        "also in training": f"{len(seen):,}",
+        "F1 with these": number(score_of_all.f1),
+        "repaired": f"{sum(repaired):,}",
+        "failed": f"{score_of_all.failed:,}",
+    }
 
 
-def write_results(plan, folder, results, first, recipe, run, weights, mix):
+def write_results(plan, folder, scores, first, recipe, run, weights, mix):
     """Writes the table, one line for each search on each treebank; returns it as Markdown.
 
-    The paper's own lines follow as references.
+    The paper's own lines follow as references. `scores` are as by `score_treebank`.
     """
     reductions = recipe.reductions(trained_experiment(run))
     rows = [
@@ -230,26 +222,17 @@ def write_results(plan, folder, results, first, recipe, run, weights, mix):
             "parser": "ours",
             "mode": "semi-supervised" if plan.automatic else "gold trees only",
             "settings": "reduced" if reductions else "the paper's",
-            "scored on": each.test,
-            "outputs": OUTPUTS[each.constrain],
-            "sentences": f"{each.score.sentences:,}",
-            "F1": number(each.score.f1),
-            "precision": number(each.score.precision),
-            "recall": number(each.score.recall),
-            "also in training": f"{each.seen:,}",
-            "F1 with these": number(each.score_of_all.f1),
-            "repaired": f"{each.repaired:,}",
-            "failed": f"{each.score_of_all.failed:,}",
+            **cells,
             "trees trained on": number(pairs_of(run), ","),
             "steps": f"{steps_of(run):,}",
             "10⁶ weights": number(millions_of(run)),
             "paper F1, WSJ 23": "",
         }
-        for each in results
+        for cells in scores
     ]
     for parser, training, f1 in PAPER:
         rows.append({"parser": parser, "mode": training, "paper F1, WSJ 23": f"{f1:.1f}"})
-    tests = dict.fromkeys(each.test for each in results)
+    tests = dict.fromkeys(cells["scored on"] for cells in scores)
     scored = ", ".join(f"{test}: {getattr(plan, test)}" for test in tests)
     notes = [
         "F1 of labeled brackets, counted as EVALB does with COLLINS.prm, over the sentences that "
