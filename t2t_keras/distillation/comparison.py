@@ -151,7 +151,6 @@ def rows_of(test, forms, outputs, references, times):
 
 
 def cells_of(row):
-    """Returns a row of the table."""
     cells = {
         "system": row.form.system.name,
         "test set": row.test,
@@ -173,7 +172,6 @@ def cells_of(row):
 
 
 def notes_on(rows, threads, times):
-    """Yields the notes below the table."""
     compared = {row.teacher.form.system.name for row in rows if row.teacher}
     yield (
         f"− teacher, p and speed-up: against {', '.join(compared)}, on the same engine with the "

@@ -121,7 +121,6 @@ def preparation_flags(plan, inputs, folder):
 
 
 def train(plan, inputs, texts, data):
-    """Trains the student to its last step."""
     flags = settings_flags(plan.experiment, plan.experiment.imports, plan.folder / "settings")
     if plan.dev_source:
         flags += [f"--dev_source={plan.dev_source}", f"--dev_target={plan.dev_target}"]

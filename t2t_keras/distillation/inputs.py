@@ -25,8 +25,6 @@ NOT_OF_TEXTS = (
 
 
 class Inputs(NamedTuple):
-    """The inputs of a distillation."""
-
     teachers: list  # list of `GivenModel`s
     reverse: Any  # the `GivenModel` of --reverse, or None
     languages: Any  # the `Languages` of the student, or None

@@ -63,7 +63,6 @@ def text_lines(plan):
 
 
 def student_lines(plan, data):
-    """Yields lines about the training."""
     run = RunFolder(plan.run)
     record = run.averaged.record() or {}
     step = max([*run.checkpoints.steps(), *(record.get("steps") or ())], default=0)

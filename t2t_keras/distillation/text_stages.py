@@ -26,8 +26,6 @@ MEASURED = 1_000_000  # maximum number of pairs for measuring the median ratio o
 
 
 class Texts(NamedTuple):
-    """The texts so far."""
-
     stages: Stages  # `Stages` that made them
     files: list  # a list of (source file, file of translations, file of scores by --reverse)
 

@@ -7,16 +7,12 @@ from t2t_keras.evaluation.bleu import bleu
 
 
 class Example(NamedTuple):
-    """An example translation with its source and reference."""
-
     source: str
     reference: str
     output: str
 
 
 class TranslationResults(NamedTuple):
-    """The results of translating the held-out text."""
-
     metrics: dict  # {name: value} for `metrics.jsonl`
     examples: list  # of `Example`s
 

@@ -91,7 +91,6 @@ class Converter:
         }
 
     def numbers(self, stack):
-        """Returns the numbers of a stack's blocks."""
         form = re.escape(self.names.block.format(stack=stack, number="#")).replace(r"\#", r"(\d+)")
         found = (re.match(f"{form}[/._]", name) for name in self.tensors)
         last = max((int(match[1]) for match in found if match), default=-1)

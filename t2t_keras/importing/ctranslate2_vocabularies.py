@@ -102,7 +102,6 @@ class Vocabularies:
         return tokens
 
     def text(self, side, tokens):
-        """Returns the `Pieces` of a side's tokens."""
         if self.own:
             return Ids(len(tokens), *range(4)).pieces(tokens)
 

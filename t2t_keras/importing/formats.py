@@ -118,7 +118,6 @@ def read_model(folder, format=None, **options):
 
 
 def check_options(format, options):
-    """Raises `ValueError` for an option that is not for a format."""
     if unknown := options.keys() - set(FORMATS[format].options):
         raise ValueError(f"--{min(unknown)} is not for models of the format {format}. Leave it out")
 

@@ -30,8 +30,6 @@ CARD = "README.md"
 
 
 class Repository(NamedTuple):
-    """A model of the Hub."""
-
     name: str  # "ORG/NAME"
     revision: str  # the commit
     folder: Path  # of the revision in the cache, with its config.json and model card

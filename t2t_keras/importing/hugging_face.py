@@ -65,7 +65,6 @@ class HuggingFaceFolder:
         self.tensors = Tensors(READERS[self.path.name](self.path), self.path)
 
     def file(self, name):
-        """Returns the path of a required file."""
         if not (self.folder / name).is_file():
             raise ValueError(f"{self.folder} has no {name}, which is part of a Marian model")
         return self.folder / name
@@ -162,7 +161,6 @@ class HuggingFaceFolder:
         return self.ids_of(tokens).pieces(tokens, **fields)
 
     def ids_of(self, pieces):
-        """Returns the `Ids` of a vocabulary."""
         found = []
         for name, default in SPECIAL.items():
             token = self.tokenizer.get(name) or default

@@ -24,8 +24,6 @@ UNKNOWN = ("<unk>", "UNK")
 
 
 class Vocabulary(NamedTuple):
-    """A Marian vocabulary."""
-
     names: dict  # {id: token}
     end: int  # id of the end token
     unknown: int  # id of the unknown token

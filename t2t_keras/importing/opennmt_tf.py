@@ -75,8 +75,6 @@ def read(folder, num_heads=None, source_begin=False, source_end=False):
 
 
 class OpenNMTTFFolder:
-    """A folder with a checkpoint of OpenNMT-tf."""
-
     def __init__(self, folder):
         self.folder = folder
         prefix = checkpoint_prefix(folder, CHECKPOINTS)

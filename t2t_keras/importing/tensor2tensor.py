@@ -67,8 +67,6 @@ def read(folder, target_space=0):
 
 
 class Tensor2TensorFolder:
-    """A folder with a checkpoint of tensor2tensor."""
-
     def __init__(self, folder):
         self.folder = folder
         prefix = checkpoint_prefix(folder, CHECKPOINTS)

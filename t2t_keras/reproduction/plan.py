@@ -186,7 +186,6 @@ class Plan:
 
     @property
     def folder(self):
-        """The output folder."""
         return Path(self.output or Path("reproduced") / self.table)
 
     @property

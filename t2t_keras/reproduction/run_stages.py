@@ -30,7 +30,6 @@ def leave_gpus():
 
 
 def existing_run(plan):
-    """Returns the existing run that the plan scores, or None."""
     if not plan.run:
         return None
     run = Run(plan.run)

@@ -1,8 +1,6 @@
 """Table 1: seconds and bytes of a layer as the sequence length n grows (§4).
 
-Attention is compared with layers of Keras. Each layer is measured once and stored as a JSON file;
-`table1.md`, `table1.csv` and `table1.png` show all results. The lengths of a layer are timed in
-turn, so that a temporary slowdown of the machine affects all lengths alike.
+Attention is compared with layers of Keras. Each layer is measured once and stored as a JSON file.
 """
 
 import functools
@@ -78,7 +76,6 @@ def measured(plan, name, new_layer, machine):
 
 
 def layer_factories(plan):
-    """Returns {name: function that creates the layer}."""
     convolution = {"filters": plan.d_model, "kernel_size": plan.kernel, "padding": "same"}
     return {
         "self-attention": functools.partial(MultiHeadAttention, plan.heads, plan.d_model),
@@ -104,7 +101,6 @@ def fit(by_length, measure):
 
 
 def rows_of(table):
-    """Returns the rows of the table, one for each measure and layer."""
     rows = []
     for measure, (title, scale) in MEASURES.items():
         for name, by_length in table.items():

@@ -1,14 +1,8 @@
 """Table 2: BLEU and training cost of all systems, English–German and English–French (§6.1).
 
-For each row, the text is prepared, a model is trained, and its last 5 checkpoints (big: 20) are
-averaged. The test set is translated with beam 4 and α = 0.6, and scored with both BLEU metrics.
-By default, the text comes from TensorFlow Datasets, with newstest2013 as held-out text and
-newstest2014 as test set. As in the paper, the training cost is the training time times the
-measured rate of the devices.
-
-With several seeds, each row is trained once with each, and the table has the means. The rows that
-are ensembles in the paper, too, are then translated by all of their trainings together. Commands
-with different rows may run on one output folder at the same time: each row locks its own folder.
+As in the paper, the last 5 checkpoints (big: 20) are averaged, the search has beam 4 and α = 0.6,
+and the training cost is the training time times the measured rate of the devices. Each row locks
+its own folder, so commands with different rows may run on one output folder at the same time.
 """
 
 import functools

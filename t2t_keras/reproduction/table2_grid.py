@@ -110,7 +110,6 @@ def search(folder, row, recipes, text):
 
 
 def best(results):
-    """Returns the `GridResult` with the lowest perplexity."""
     finite = [each for each in results if math.isfinite(each.perplexity)]
     if not finite:
         raise ValueError(

@@ -133,7 +133,6 @@ def write_results(plan, folder, results):
 
 
 def row_of(plan, of_seeds, reductions, progress):
-    """Returns the row for the results of all seeds on a test set."""
     each = of_seeds[0]
     experiment, scores = each.run.experiment(), [number(one.bleu.score) for one in of_seeds]
     paper_bleu, paper_flops = printed(each.row)

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 
 class PaperRow(NamedTuple):
-    """A row of the paper's table."""
-
     config: str  # shipped config with the row's settings
     data_set: str  # TensorFlow data set of the text
     languages: tuple  # source and target language

@@ -1,14 +1,8 @@
 """Table 3: variations on the base model, each trained and scored on held-out text (§6.2).
 
-All rows are trained on the same encoded text, and every reduction applies to all rows, so each row
-differs from base by the paper's factors. `divide` divides every width, and `divide_layers` divides
-the number of layers N. The number of heads h is not divided. "big" is trained for three times the
-steps of base, as in the paper, and "big_100K" for as many as base. Perplexity is per piece.
-Perplexity and translations use the last checkpoint, not an average.
-
-With several seeds, every row is trained once with each seed, and the differences from base are
-tested (verdicts.py). Commands with different rows may run on one output folder at the same time:
-each training locks only its own folder.
+All rows have the same text and the same reductions, so each row differs from base by the paper's
+factors. The number of heads h is not divided. Perplexity is per piece; it and the translations use
+the last checkpoint, not an average. Each training locks only its own folder.
 """
 
 import dataclasses

@@ -1,14 +1,8 @@
 """Table 4: English constituency parsing, from trees to F1 (§6.3).
 
-Trees become token sequences, a vocabulary is learned, the 4-layer model is trained, and its last 5
-checkpoints are averaged. Sentences are parsed with beam 21 and α = 0.3, with outputs of at most 300
-tokens more than the source. They are parsed twice: once with any output allowed, as in the paper,
-and once with only trees over the sentence allowed. `Plan.automatic` adds automatically parsed trees
-to the training text; this is the semi-supervised mode. `Plan.first` puts another training before
-the training, such as one on short sentences.
-
-Sentences that also occur in the training text are excluded from F1; a second column includes them.
-If more than a fifth of a treebank would be excluded, an error is raised.
+The last 5 checkpoints are averaged. Sentences are parsed twice: with any output allowed, as in the
+paper, and with only trees over the sentence allowed. Sentences that also occur in the training text
+are excluded from F1; a second column includes them.
 """
 
 import dataclasses

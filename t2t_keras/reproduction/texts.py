@@ -15,8 +15,6 @@ from t2t_keras.stages.stages import Stages
 
 
 class EncodedText(NamedTuple):
-    """A text to train on."""
-
     folder: Path  # folder of the encoded text
     stages: Stages  # `Stages` that wrote it
     dev: tuple | None  # source and target files of the held-out text, or None

@@ -54,7 +54,6 @@ class ByteNetConfig(RivalConfig):
         return self.unfold_ratio if path.startswith("encoder") else 1
 
     def dilation(self, layer):
-        """Returns the dilation of a layer."""
         return 2 ** (layer % self.max_dilation.bit_length())
 
     def unfolded(self, length):

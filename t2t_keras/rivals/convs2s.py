@@ -253,7 +253,6 @@ class ConvS2S(Rival):
         return keys, values, mask
 
     def stack(self, x, memory, mask=None, training=None, step=None):
-        """See `Rival`."""
         embedded, x, all_weights = x, self.decoder_input(x), []
         for layer, attention in zip(self.decoder, self.attention, strict=True):
             y = layer(x, training=training, step=step)

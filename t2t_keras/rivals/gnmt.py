@@ -183,7 +183,6 @@ class GNMT(Rival):
         return self.attention.key(encoded), encoded, self.source_mask(source)
 
     def stack(self, x, memory, mask=None, training=None, step=None):
-        """See `Rival`."""
         first, *others = self.decoder
         below = first, x
         x = self.summed(0, x, first(x, step=step))

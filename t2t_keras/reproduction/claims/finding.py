@@ -1,7 +1,5 @@
 """The result of an experiment: tables and a plot."""
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from pipelines.atomic_files import atomic_file
@@ -26,12 +24,12 @@ class Finding(NamedTuple):
     tables: dict
     panels: list
     notes: list
-    pictures: Mapping = MappingProxyType({})
+    pictures: dict = {}
 
 
 def write_finding(folder, name, finding):
     """Writes the plot NAME.png, further pictures and tables; returns the finding as Markdown."""
-    pictures = dict(finding.pictures)
+    pictures = finding.pictures
     if finding.panels:
         pictures = {name: lambda file: draw_panels(file, finding.panels), **pictures}
     for picture, draw in pictures.items():

@@ -28,8 +28,6 @@ LOWER_RATE = 5 / 12
 
 
 class Kind(NamedTuple):
-    """A kind of layer."""
-
     config: str  # name of the config with the model
     changes: dict  # {setting: value} for this kind
     name: str  # name of the layer in the table and the plot
@@ -84,7 +82,6 @@ def finding(toy_runs):
 
 
 def shared_changes(toy_runs):
-    """Returns {setting: value} for all kinds."""
     rate = toy_runs.recipe({}).experiment.training.learning_rate
     return {
         "model.num_layers": LAYERS,

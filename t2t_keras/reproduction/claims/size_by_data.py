@@ -52,7 +52,6 @@ def text_of(toy_runs, pairs, vocabulary=None):
 
 
 def changes_of(toy_runs, width, pairs):
-    """Returns {setting: value} of a model and its text."""
     return {
         "model.num_heads": HEADS,
         "model.d_model": width,

@@ -89,7 +89,6 @@ class ToyRuns:
         )
 
     def training_note(self, lines="pairs of the toy grammar"):
-        """Describes the training of the variants."""
         experiment = self.recipe({}).experiment
         training = experiment.training
         return (

@@ -22,8 +22,6 @@ PEAKS = {
 
 
 class Row(NamedTuple):
-    """A measurement."""
-
     name: str
     value: float | str
     unit: str = ""
@@ -87,7 +85,6 @@ def product_rate(size, dtype):
 
 
 def compiled(function):
-    """Compiles a function of arrays."""
     if on_jax():
         import jax
 

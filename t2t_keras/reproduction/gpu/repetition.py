@@ -61,7 +61,6 @@ def killed(size):
 
 
 def train(run):
-    """Starts a short t2t-train in a process."""
     flags = [f"--config.training.{name}={value}" for name, value in KILLED_RUN.items()]
     flags += [f"--run={run}", "--noexport", "--config=quickstart", "--config.data.toy_pairs=1000"]
     return start_command("train", flags, subprocess.DEVNULL)

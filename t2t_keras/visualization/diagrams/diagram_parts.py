@@ -59,7 +59,6 @@ class Canvas:
         self.ax.text(x, y, text, fontsize=size, **style)
 
     def line(self, *points):
-        """Draws a line through (x, y) points."""
         self.ax.plot(*zip(*points, strict=True), zorder=1, **LINE)
 
     def arrow(self, *points):
