@@ -22,6 +22,7 @@ from pipelines.tokenizers.vocabulary import VocabularyConfig
 from t2t_keras.distillation.inputs import TEACHERS, inputs_of
 from t2t_keras.distillation.models import GivenModel
 from t2t_keras.distillation.report import write_report
+from t2t_keras.distillation.systems import DTYPES
 from t2t_keras.distillation.text_stages import NAME, cleaning_flags, translated_texts
 from t2t_keras.experiment import Experiment
 from t2t_keras.runs.exports.fitting import NoExport, fitting
@@ -30,8 +31,6 @@ from t2t_keras.runs.settings_file import settings_flags
 from t2t_keras.runs.training.run_start import check_folder
 from t2t_keras.stages.once import check_begun
 from t2t_keras.stages.stages import StageFailed, Stages
-
-DTYPES = ("float32", "int8")  # types of the student's exports for LiteRT
 
 
 def distill(plan):

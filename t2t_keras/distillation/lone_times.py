@@ -21,35 +21,30 @@ WARM_UP = 3  # sentences that are translated before the timed ones
 TRANSLATOR = None  # in the process of a system
 
 
-class TimedSystem:
-    """A system in a process of its own.
+class TimedSystem(ProcessPoolExecutor):
+    """A process that translates; for the arguments, see `load`."""
+
+    def __init__(self, folders, to, cores, log):
+        self.name, self.log = " ".join(folders), log
+        super().__init__(1, multiprocessing.get_context("spawn"), load, (folders, to, cores, log))
+        self.seconds([], None)  # loading one after the other takes the least memory
+
+    def seconds(self, texts, beam):
+        try:
+            return self.submit(seconds, texts, beam).result()
+        except BrokenProcessPool as error:
+            end = f"{self.name} cannot be timed: its process has ended. See {self.log}"
+            raise ValueError(end) from error
+
+
+def load(folders, to, cores, log):
+    """Loads the `Translator` of an export, or of runs on TensorFlow, in the process of a system.
 
     Args:
         folders, to: the folders to translate with, and the tag or target language, or None.
         cores: number of processor cores to use.
         log: path of the file for the process' messages.
     """
-
-    def __init__(self, folders, to, cores, log):
-        self.name, self.log = " ".join(folders), log
-        spawned = multiprocessing.get_context("spawn")
-        self.process = ProcessPoolExecutor(1, spawned, load, (folders, to, cores, log))
-        self.seconds([], None)  # loading one after the other takes the least memory
-
-    def seconds(self, texts, beam):
-        """Returns the seconds that each text takes."""
-        try:
-            return self.process.submit(seconds, texts, beam).result()
-        except BrokenProcessPool as error:
-            end = f"{self.name} cannot be timed: its process has ended. See {self.log}"
-            raise ValueError(end) from error
-
-    def close(self):
-        self.process.shutdown()
-
-
-def load(folders, to, cores, log):
-    """Loads the `Translator` of an export, or of runs on TensorFlow, in the process of a system."""
     global TRANSLATOR
     os.setsid()  # Ctrl-C reaches only the parent, which ends this process
     with open(log, "ab") as file:
@@ -58,14 +53,11 @@ def load(folders, to, cores, log):
     os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
     if hasattr(os, "sched_setaffinity"):  # engines have as many threads as the process has cores
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-    from t2t_keras.translating.exports import is_export, load_translator
+    from t2t_keras.runs.open_engine import load_translator
+    from t2t_keras.translating.exports import is_export
 
-    if is_export(folders[0]):
-        TRANSLATOR = load_translator(folders[0], to)
-        return
-    from t2t_keras.runs.open_engine import load_translator as load_runs
-
-    TRANSLATOR = load_runs(*folders, to=to, engine="tensorflow")
+    engine = "auto" if is_export(folders[0]) else "tensorflow"
+    TRANSLATOR = load_translator(*folders, to=to, engine=engine)
 
 
 def seconds(texts, beam):
@@ -91,8 +83,8 @@ def lone_times(forms, tests, cores, log):
         for form in forms:
             key = tuple(form.folders)
             if key not in systems:
-                systems[key] = TimedSystem(form.folders, form.system.to, cores, log)
-                stack.callback(systems[key].close)
+                system = TimedSystem(form.folders, form.system.to, cores, log)
+                systems[key] = stack.enter_context(system)
         calls = {form.label: (systems[tuple(form.folders)], form.beam) for form in forms}
         for system, beam in calls.values():
             for sentences in chosen.values():

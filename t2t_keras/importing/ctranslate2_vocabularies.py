@@ -14,12 +14,9 @@ class Vocabularies:
     """The vocabularies of source and target.
 
     Args:
-        folder: the folder of CTranslate2.
-        settings: contents of config.json.
-        attributes: attributes of the model, which hold the settings in versions before 6.
+        settings, attributes: contents of config.json, and the model's attributes, which hold the
+            settings in versions before 6.
         given: dict with `source_begin` and `source_end`, if the user set them.
-        package: see `ctranslate2.read`.
-        matrices: the embeddings of source and target, with a row for each token.
 
     Attributes:
         own: whether our export wrote the folder, with our vocabulary files.

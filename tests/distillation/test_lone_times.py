@@ -49,7 +49,10 @@ def test_systems_take_turns_and_the_median_counts(monkeypatch, tmp_path):
             calls.append((self.name, beam, len(texts)))
             return [beam / 1000] * (len(texts) - 1) + [9]
 
-        def close(self):
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
             calls.append((self.name, "closed"))
 
     monkeypatch.setattr(module, "TimedSystem", Fake)
