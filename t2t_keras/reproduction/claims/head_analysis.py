@@ -20,11 +20,10 @@ def analyse(folder, step):
     """Measures every attention head of a run, for `analysed`, on held-out toy sentences.
 
     Returns:
-        {"bleu": BLEU with all heads, "heads": [a dict for each head]}, in JSON types. A head's
-        dict has the name of its "sublayer", its index "head", its mean "entropy" in nats, and the
-        "bleu" without it. For self-attention, the dict also has the mean "distance" in tokens; for
-        cross-attention, the "agreement" with the word links of the grammar. Values that do not
-        apply are None.
+        {"bleu": BLEU with all heads, "heads": {sub-layer: [a dict for each head]}}, in JSON types.
+        A head's dict has its mean "entropy" in nats, and the "bleu" without it. For self-attention,
+        the dict also has the mean "distance" in tokens; for cross-attention, the "agreement" with
+        the word links of the grammar. Values that do not apply are None.
     """
     run, weights = Run(folder), str(step)
     triples = list(itertools.islice(aligned_sentences("test"), TRANSLATED))
@@ -36,20 +35,26 @@ def analyse(folder, step):
     def score():
         return bleu(run.translate(sources, weights), references).score
 
-    complete, heads = score(), []
-    for name, attention in attentions(run.loaded(weights)).items():
+    complete, without = score(), without_each_head(run.loaded(weights), score)
+    heads = {
+        name: [
+            {**looks[name][head], "agreement": agreement.get((name, head)), "bleu": found}
+            for head, found in enumerate(scores)
+        ]
+        for name, scores in without.items()
+    }
+    return {"bleu": complete, "heads": heads}
+
+
+def without_each_head(model, measure):
+    """Returns {sub-layer: a list with the result of `measure()` without each head}."""
+    found = {}
+    for name, attention in attentions(model).items():
+        found[name] = []
         for head in range(attention.num_heads):
             with without_head(attention, head):
-                heads.append(
-                    {
-                        "sublayer": name,
-                        "head": head,
-                        **looks[name][head],
-                        "agreement": agreement.get((name, head)),
-                        "bleu": score(),
-                    }
-                )
-    return {"bleu": complete, "heads": heads}
+                found[name].append(measure())
+    return found
 
 
 def attentions(model):

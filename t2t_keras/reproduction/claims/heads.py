@@ -13,6 +13,7 @@ TITLES = {
     "agreement": "agreement with the grammar's word links",
     "bleu": "BLEU without the head",
 }
+COLUMNS = {"entropy": ".2f", "distance": ".1f", "agreement": ".2f", "bleu": ".1f"}  # their formats
 WIDTH = 0.6  # width of a sub-layer's group of heads in a panel, in units of the x axis
 
 
@@ -31,7 +32,7 @@ def finding(toy_runs):
             "heads": [
                 row(name, result, sublayer)
                 for name, result in results.items()
-                for sublayer in sublayers(result)
+                for sublayer in result["heads"]
             ]
         },
         panels=panels(results),
@@ -44,19 +45,6 @@ def finding(toy_runs):
     )
 
 
-def values(result, field, sublayer=None):
-    """Returns `field` of all heads, or of the heads of a sub-layer; skips None."""
-    return [
-        head[field]
-        for head in result["heads"]
-        if head[field] is not None and sublayer in (None, head["sublayer"])
-    ]
-
-
-def sublayers(result):
-    return list(dict.fromkeys(head["sublayer"] for head in result["heads"]))
-
-
 def title_of(sublayer):
     stack, index, kind = sublayer.split("/")
     return f"{'cross' if kind == 'cross_attention' else stack} {int(index) + 1}"
@@ -65,11 +53,10 @@ def title_of(sublayer):
 def row(name, result, sublayer):
     cells = {"model": name, "BLEU": number(result["bleu"], ".1f")}
     cells["sub-layer"] = title_of(sublayer)
-    for field, form in (("entropy", ".2f"), ("distance", ".1f"), ("agreement", ".2f")):
-        found = values(result, field, sublayer)
-        cells[field] = " ".join(number(value, form) for value in found)
-    scores = values(result, "bleu", sublayer)
-    cells["BLEU without each head"] = " ".join(number(score, ".1f") for score in scores)
+    for field, form in COLUMNS.items():
+        found = (head[field] for head in result["heads"][sublayer] if head[field] is not None)
+        column = "BLEU without each head" if field == "bleu" else field
+        cells[column] = " ".join(number(value, form) for value in found)
     return cells
 
 
@@ -78,14 +65,17 @@ def panels(results):
         Panel(
             title,
             {
-                name: side_by_side([head[field] for head in result["heads"]], HEADS[name])
+                name: side_by_side(
+                    [head[field] for heads in result["heads"].values() for head in heads],
+                    HEADS[name],
+                )
                 for name, result in results.items()
             },
             "encoder and decoder: self-attention; cross: cross-attention",
             joined=False,
             ticks={
                 index: title_of(sublayer)
-                for index, sublayer in enumerate(sublayers(results["8 heads"]))
+                for index, sublayer in enumerate(results["8 heads"]["heads"])
             },
         )
         for field, title in TITLES.items()

@@ -13,7 +13,7 @@ from keras import ops
 from pipelines.special_ids import END
 from pipelines.tokenizers import words as words_of
 from pipelines.toy.documents import documents as toy_documents
-from t2t_keras.reproduction.claims.head_analysis import attentions, without_head
+from t2t_keras.reproduction.claims.head_analysis import without_each_head
 from t2t_keras.runs.run import Run
 from t2t_keras.visualization.heads import joined
 
@@ -185,12 +185,8 @@ def chosen_pronouns(run, weights, model, documents):
         log_p = np.reshape([score.log_p for score in run.score(pairs, weights)], (-1, 3))
         return float(np.mean(log_p.argmax(axis=-1) == right))
 
-    complete, without = share(), {}
-    for name, attention in attentions(model).items():
-        without[name] = []
-        for head in range(attention.num_heads):
-            with without_head(attention, head):
-                without[name].append(share())
+    complete = share()
+    without = without_each_head(model, share)
     return {"cases": len(documents), "right": complete, "without": without}
 
 

@@ -77,18 +77,18 @@ def test_many_heads_and_one_head_are_each_analysed_once(tmp_path, monkeypatch):
         count, bleu = analyses.pop(0)
         return {
             "bleu": bleu,
-            "heads": [
-                {
-                    "sublayer": f"decoder/0/{kind}_attention",
-                    "head": head,
-                    "entropy": 1.5 + head,
-                    "distance": 2.0 if kind == "self" else None,
-                    "agreement": 0.5 + head / 20 if kind == "cross" else None,
-                    "bleu": bleu - (1 + head) * (kind == "cross"),
-                }
+            "heads": {
+                f"decoder/0/{kind}_attention": [
+                    {
+                        "entropy": 1.5 + head,
+                        "distance": 2.0 if kind == "self" else None,
+                        "agreement": 0.5 + head / 20 if kind == "cross" else None,
+                        "bleu": bleu - (1 + head) * (kind == "cross"),
+                    }
+                    for head in range(count)
+                ]
                 for kind in ("self", "cross")
-                for head in range(count)
-            ],
+            },
         }
 
     analyses = [(8, 60.0), (1, 50.0)]
