@@ -43,8 +43,7 @@ class Table3Result(NamedTuple):
     """The results of a training, and the settings that it was trained with."""
 
     row: str
-    changed: str
-    steps: int
+    recipe: Recipe
     perplexity: float
     bleu: Score
     paper_bleu: Score
@@ -66,7 +65,7 @@ def reproduce(plan):
         for further, recipe in enumerate(of_seeds):
             name = f"{row}-seed{recipe.experiment.training.seed}" if further else row
             with locked_folder(folder / name):
-                results.append(score_row(plan, folder / name, name, row, recipe, base, text))
+                results.append(score_row(plan, folder / name, name, row, recipe, text))
         with locked_folder(folder, wait=True):
             markdown = write_results(plan, folder, results, base, text)
     return markdown
@@ -110,25 +109,17 @@ def training_text(plan, folder, base):
     return encoded_text(plan, folder, "table 3", base, plan.tfds, ("en", plan.language))
 
 
-def score_row(plan, folder, name, row, recipe, base, text):
+def score_row(plan, folder, name, row, recipe, text):
     """Trains a row with the recipe's seed and scores it on the held-out text.
 
     If the training diverges, the perplexity is infinite and BLEU is NaN.
     """
     stages, run = Stages(folder, name, text.stages), Run(folder / "run")
     finished = train_unless_it_diverges(stages, run, recipe, text.folder)
-    result = Table3Result(
-        row=row,
-        changed=changed_settings(base, recipe),
-        steps=recipe.experiment.training.steps,
-        perplexity=math.inf,
-        bleu=Score("BLEU", math.nan, "", lines=0),
-        paper_bleu=Score("BLEU", math.nan, "", lines=0),
-        millions=millions_of(run),
-        trained=trained_experiment(run),
-    )
+    no_bleu = Score("BLEU", math.nan, "", lines=0)
+    facts = {"millions": millions_of(run), "trained": trained_experiment(run)}
     if not finished:
-        return result
+        return Table3Result(row, recipe, math.inf, no_bleu, no_bleu, **facts)
     weights = ChosenWeights(str(recipe.experiment.training.steps), "the last checkpoint")
     source, target = text.dev
     scores, output = folder / "dev.scores", folder / "dev.out"
@@ -144,11 +135,8 @@ def score_row(plan, folder, name, row, recipe, base, text):
     )
     translate(stages, "translate", [(run, weights)], recipe.experiment.search, source, output)
     lines, references = read_lines(output), read_lines(target)
-    return result._replace(
-        perplexity=perplexity_of(scores),
-        bleu=bleu(lines, references),
-        paper_bleu=paper_bleu(lines, references, plan.language),
-    )
+    bleus = bleu(lines, references), paper_bleu(lines, references, plan.language)
+    return Table3Result(row, recipe, perplexity_of(scores), *bleus, **facts)
 
 
 def changed_settings(base, recipe):
@@ -185,9 +173,9 @@ def write_results(plan, folder, results, base, text):
     rows = [
         {
             "row": row,
-            "what differs": found[0].changed,
+            "what differs": changed_settings(base, found[0].recipe),
             "settings": "reduced" if reductions else "the paper's",
-            "steps": f"{found[0].steps:,}",
+            "steps": f"{found[0].recipe.experiment.training.steps:,}",
             "PPL of each seed": ", ".join(f"{each:.3f}" for each in perplexities[row]),
             **measured_cells("PPL", perplexities, row, ".3f"),
             **paper_cells("PPL", table3.PRINTED_PERPLEXITY, row, ".2f"),

@@ -54,9 +54,8 @@ def encoded_text(plan, folder, name, recipe, data_set, languages):
     flags = [f"--tfds={data_set}", f"--languages={','.join(languages)}"]
     if plan.data_dir:
         flags.append(f"--data_dir={plan.data_dir}")
-    stages = prepare(folder, name, recipe, flags)
     dev = dev or tfds_files(plan, folder, data_set, languages, "validation")
-    return EncodedText(folder / "data", stages, dev)
+    return prepared(folder, name, recipe, flags, dev)
 
 
 def encoded_files(folder, name, recipe, source, target, dev, vocabulary=None):
@@ -70,12 +69,11 @@ def encoded_files(folder, name, recipe, source, target, dev, vocabulary=None):
         recipe = recipe.without_vocabulary()
         flags.append(f"--vocabulary={vocabulary}")
         reads += sorted(path for path in vocabulary.rglob("*") if path.is_file())
-    stages = prepare(folder, name, recipe, flags, reads)
-    return EncodedText(folder / "data", stages, dev)
+    return prepared(folder, name, recipe, flags, dev, reads)
 
 
-def prepare(folder, name, recipe, flags, reads=()):
-    """Encodes a text into `folder/data` and returns the text's `Stages`.
+def prepared(folder, name, recipe, flags, dev, reads=()):
+    """Encodes a text into `folder/data` and returns its `EncodedText`.
 
     `flags` of t2t-prepare name the text, `reads` are the files that contain it, if any.
     """
@@ -87,7 +85,7 @@ def prepare(folder, name, recipe, flags, reads=()):
         creates=data / "report.json",
         reads=reads,
     )
-    return stages
+    return EncodedText(data, stages, dev)
 
 
 def prepared_data(folder, name, data, dev):

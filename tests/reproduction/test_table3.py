@@ -10,7 +10,7 @@ from t2t_keras.config_files import find_config, load_config_file
 from t2t_keras.evaluation.bleu import Score, bleu
 from t2t_keras.experiment import load_experiment
 from t2t_keras.reproduction import Plan, reproduce, table3
-from t2t_keras.reproduction.table3 import Table3Result, changed_settings, recipe_of, write_results
+from t2t_keras.reproduction.table3 import Table3Result, recipe_of, write_results
 from t2t_keras.reproduction.texts import EncodedText
 from t2t_keras.runs.settings_file import write_settings
 from t2t_keras.runs.text_files import read_lines
@@ -62,7 +62,7 @@ def written(folder, perplexities, seeds=1):
         recipe = recipe_of(plan, row)
         results += [
             Table3Result(
-                *(row, changed_settings(base, recipe), recipe.experiment.training.steps, found),
+                *(row, recipe, found),
                 *(Score("BLEU", 25 - found, "signature", lines=300),) * 2,
                 *(0.5 if row == "base" else 1.25, recipe.experiment),
             )
@@ -99,7 +99,6 @@ def test_several_seeds_give_means_standard_errors_and_verdicts(tmp_path):
 
 def test_a_row_that_diverges_has_no_scores_and_does_not_end_the_table(tmp_path, monkeypatch):
     plan = Plan("table3", overrides=OVERRIDES, seeds=2, **REDUCTIONS)
-    base = recipe_of(plan, "base")
 
     def train(stages, run, recipe, data):
         run.folder.mkdir(parents=True)
@@ -107,9 +106,8 @@ def test_a_row_that_diverges_has_no_scores_and_does_not_end_the_table(tmp_path, 
 
     monkeypatch.setattr(table3, "train_unless_it_diverges", train)
     text = EncodedText(tmp_path, Stages(tmp_path, "text"), ("dev.en", "dev.de"))
-    result = table3.score_row(
-        plan, tmp_path / "A_h1", "A_h1", "A_h1", recipe_of(plan, "A_h1"), base, text
-    )
+    recipe = recipe_of(plan, "A_h1")
+    result = table3.score_row(plan, tmp_path / "A_h1", "A_h1", "A_h1", recipe, text)
     assert math.isinf(result.perplexity) and math.isnan(result.bleu.score)
     perplexities = {"A_h1": [5.9, result.perplexity], "base": [4.9, 5.1]}
     markdown, rows = written(tmp_path, perplexities, seeds=2)
@@ -120,7 +118,7 @@ def test_a_row_that_diverges_has_no_scores_and_does_not_end_the_table(tmp_path, 
 def test_every_row_is_trained_with_each_seed(tmp_path, monkeypatch):
     trained = {}
 
-    def record(plan, folder, name, row, recipe, base, text):
+    def record(plan, folder, name, row, recipe, text):
         trained[name] = folder, row, recipe.experiment.training.seed
         return name
 
