@@ -18,18 +18,13 @@ from t2t_keras.checks import check_choice
 from t2t_keras.experiment import rival_experiment
 from t2t_keras.rivals.gnmt import GNMTConfig
 
-# {variant: (size, whether it has fast-forward connections)}
-VARIANTS = {
-    "paper": ("paper", False),
-    "multi30k": ("multi30k", False),
-    "deep_att": ("paper", True),
-    "deep_att_multi30k": ("multi30k", True),
-}
+VARIANTS = ("paper", "multi30k", "deep_att", "deep_att_multi30k")
 
 
 def get_config(variant="paper"):
     check_choice("variant", variant, VARIANTS)
-    size, fast_forward = VARIANTS[variant]
+    size = "multi30k" if variant.endswith("multi30k") else "paper"
+    fast_forward = variant.startswith("deep_att")
     multi30k = GNMTConfig(
         vocab_size=8000,
         source_vocab_size=None,
