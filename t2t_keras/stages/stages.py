@@ -45,14 +45,11 @@ class Stages:
         folder: folder for the logs and for `stages.json`, the record of stages.
         name: the experiment's name in messages.
         earlier: `Stages` whose results this experiment uses.
-        start: function that starts a stage and returns its process. Its arguments are the
-            command's name, its arguments and an open log file. If None, `start_command` is used.
     """
 
-    def __init__(self, folder, name, earlier=None, start=None):
+    def __init__(self, folder, name, earlier=None):
         self.folder, self.name = Path(folder), name
         self.history = list(earlier.history) if earlier else []
-        self.start = start or start_command
 
     def run_once(
         self,
@@ -129,41 +126,32 @@ class Stages:
         self.report(f"{stage} took {duration(time.monotonic() - started)}")
 
     def run_logged(self, stage, command, arguments, creates):
-        """Runs the command, and checks that it has created its file."""
-        log = self.folder / "logs" / f"{stage}.log"
+        """Runs the command, reports its newest log message once a minute, and checks its file."""
+        log, reported = self.folder / "logs" / f"{stage}.log", None
         log.parent.mkdir(parents=True, exist_ok=True)
         self.report(f"{stage}, see {log}")
-        message = self.run(stage, command, arguments, log)
-        if not Path(creates).exists():
-            raise ValueError(
-                f"{self.name}: {stage} ended without writing {creates}: {message}. The full log is "
-                f"{log}"
-            )
-
-    def run(self, stage, command, arguments, log):
-        """Runs the command until it ends; reports its newest log message once a minute.
-
-        Returns:
-            Its last message.
-        """
-        reported = None
         with open(log, "ab") as file:
             file.write(f"{time.ctime()}: t2t-{command} {' '.join(arguments)}\n".encode())
             file.flush()
             begin = file.tell()
-            with running(self.start, command, arguments, file) as child:
+            with running(start_command, command, arguments, file) as child:
                 while (code := exit_code(child)) is None:
                     message = last_message(log, begin)
                     if message not in (reported, SILENT):
                         reported = message
                         self.report(f"{stage}: {message}")
+        message = last_message(log, begin)
         if code:
             raise StageFailed(
-                f"{self.name}: {stage} failed (exit code {code}): {last_message(log, begin)}. The "
-                f"full log is {log}. Fix the cause and run the same command to resume",
+                f"{self.name}: {stage} failed (exit code {code}): {message}. The full log is "
+                f"{log}. Fix the cause and run the same command to resume",
                 code,
             )
-        return last_message(log, begin)
+        if not Path(creates).exists():
+            raise ValueError(
+                f"{self.name}: {stage} ended without writing {creates}: {message}. The full log is "
+                f"{log}"
+            )
 
     def report(self, message):
         print(f"{self.name}: {message}", file=sys.stderr, flush=True)

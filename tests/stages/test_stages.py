@@ -22,8 +22,13 @@ def start_python(command, arguments, log):
     )
 
 
+@pytest.fixture(autouse=True)
+def stages_of_python(monkeypatch):
+    monkeypatch.setattr(stages_module, "start_command", start_python)
+
+
 def new_stages(folder, earlier=None):
-    return Stages(folder, "demo", earlier, start=start_python)
+    return Stages(folder, "demo", earlier)
 
 
 def run_write(folder, stages=None, **changes):
