@@ -3,19 +3,10 @@
 import json
 import math
 
-# {field of a `Bracketing`: its name in a table}
-BRACKETING = {
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-    "complete_match": "complete match",
-    "average_crossing": "average crossing",
-    "tagging_accuracy": "tagging accuracy",
-    "sentences": "sentences",
-    "skipped": "only punctuation",
-    "failed": "failed",
-    "repaired": "repaired",
-}
+# Fields of a `Bracketing`, and their names in a table if they differ.
+BRACKETING = ("precision", "recall", "f1", "complete_match", "average_crossing")
+BRACKETING += ("tagging_accuracy", "sentences", "skipped", "failed")
+NAMES = {"f1": "F1", "skipped": "only punctuation"}
 
 
 def show_scores(result, against=None):
@@ -54,11 +45,7 @@ def show_brackets(result, files=None):
     """Prints the scores of a `ParseEvaluation`: a table, or an object with the names of `files`."""
     from t2t_keras.evaluation.bracketing import SHORT
 
-    rows = {
-        field: [getattr(score, field) for score in result.scores]
-        for field in BRACKETING
-        if field != "repaired"
-    }
+    rows = {field: [getattr(score, field) for score in result.scores] for field in BRACKETING}
     if not result.scores[0].tagged:  # if every leaf is XX, tagging accuracy has no meaning
         del rows["tagging_accuracy"]
     if result.repaired is not None:
@@ -75,5 +62,6 @@ def show_brackets(result, files=None):
     for field, values in rows.items():
         if field != "skipped" or values[0]:
             form = "," if isinstance(values[0], int) else ".2f"
-            print(f"{BRACKETING[field]:<16}", *(f"{value:>12{form}}" for value in values))
+            name = NAMES.get(field, field.replace("_", " "))
+            print(f"{name:<16}", *(f"{value:>12{form}}" for value in values))
     print("labeled brackets as EVALB counts them with COLLINS.prm; a failed parse has none")
