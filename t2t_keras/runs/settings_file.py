@@ -6,13 +6,10 @@ import importlib.metadata
 from pathlib import Path
 
 from pipelines.atomic_files import read_json, with_tuples, write_json
-from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.corpora import corpora_in
 from pipelines.batches.id_store import SIDES
+from pipelines.checks import types_of_fields
 from pipelines.data_config import DataConfig
-from pipelines.text.cleaning_rules import CleaningConfig
-from pipelines.tokenizers.bpe_dropout import EncodingsConfig
-from pipelines.tokenizers.vocabulary import VocabularyConfig
 from pipelines.toy.grammar import LANGUAGES
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.experiment import Experiment
@@ -79,10 +76,9 @@ def read_settings(path):
     try:
         make_model = config_class(contents["architecture"])
         data = settings["data"]
-        data["cleaning"] = CleaningConfig(**data["cleaning"])
-        data["vocabulary"] = VocabularyConfig(**data["vocabulary"])
-        data["batches"] = BatchConfig(**data["batches"])
-        data["encodings"] = EncodingsConfig(**data["encodings"])
+        for name, kind in types_of_fields(DataConfig).items():
+            if dataclasses.is_dataclass(kind):
+                data[name] = kind(**data[name])
         experiment = Experiment(
             model=make_model(**settings["model"]),
             training=TrainingConfig(**settings["training"]),
