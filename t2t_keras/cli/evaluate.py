@@ -21,15 +21,7 @@ from absl import flags
 
 from pipelines.text.opened_text import split_list
 from t2t_keras.checks import check_choice
-from t2t_keras.cli.flags.engine_flags import (
-    DTYPE,
-    ENGINE,
-    IMPORTS,
-    TO,
-    TRUST,
-    WEIGHTS,
-    opened_model,
-)
+from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, IMPORTS, OF_MODEL, WEIGHTS, opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
 from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import (
@@ -96,7 +88,7 @@ PARSES = flags.DEFINE_string(
 )
 
 TEXT_FLAGS = (IMPORTS, SOURCE, REFERENCE, HYPOTHESES, AGAINST, PAPER_BLEU)
-RUN_FLAGS = (OUTPUT, TO, WEIGHTS, ENGINE, DTYPE, TRUST, *SEARCH_FLAGS, BY_RISK, METRIC_OF_RISK)
+RUN_FLAGS = (OUTPUT, *OF_MODEL, *SEARCH_FLAGS, BY_RISK, METRIC_OF_RISK)
 
 only_with([BY_RISK], METRIC_OF_RISK)
 not_with(HYPOTHESES, SOURCE, *RUN_FLAGS, why=", which are already translated")

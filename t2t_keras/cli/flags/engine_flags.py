@@ -9,6 +9,7 @@ from t2t_keras.plugins import read_plugin
 DTYPE, ENGINE, IMPORTS, TO, TRUST, WEIGHTS = shared_flags(
     "dtype", "engine", "imports", "to", "trust", "weights"
 )
+OF_MODEL = (TO, WEIGHTS, ENGINE, DTYPE, TRUST)
 
 
 def opened_model(folders, to=TO, method=None):
