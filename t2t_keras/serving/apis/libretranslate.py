@@ -88,7 +88,7 @@ class LibreTranslate:
         ]
 
     async def translate(self, request):
-        values = await self.checked_fields(request)
+        values, _ = await self.fields(request)
         texts, is_list = texts_in(values, self.limits)
         languages, options = languages_in(values), options_in(values)
         results, source, confidence = await self.answering.translate(
@@ -108,8 +108,7 @@ class LibreTranslate:
         return answer
 
     async def translate_file(self, request):
-        body = await body_of(request, self.limits, "max_file_bytes")
-        values = self.checked(request, body)
+        values, body = await self.fields(request, "max_file_bytes")
         name, data = file_in(request, body)
         languages = languages_in({"q": name, **values})
         try:
@@ -119,20 +118,18 @@ class LibreTranslate:
         url = f"{request.scheme}://{request.host}/download_file/{quote(kept)}"
         return {"translatedFileUrl": url}
 
-    async def checked_fields(self, request):
-        """Returns the fields of a request, after checking its API key."""
-        return self.checked(request, await body_of(request, self.limits))
-
-    def checked(self, request, body):
+    async def fields(self, request, limit="max_body_bytes"):
+        """Returns the fields and the body of a request, after checking its API key."""
+        body = await body_of(request, self.limits, limit)
         self.models.check_started()
         values = fields_of(request, body)
         key = string_in(values, "api_key")
         if self.keys:
             self.keys.check(request, key)
-        return values
+        return values, body
 
     async def detect(self, request):
-        values = await self.checked_fields(request)
+        values, _ = await self.fields(request)
         texts, _ = texts_in(values, self.limits)
         found = await self.answering.detect(texts, request[CONNECTION])
         return [{"confidence": confidence, "language": code} for code, confidence in found]

@@ -6,7 +6,6 @@ https://www.tensorflow.org/tfx/serving/api_rest.
 
 import base64
 import functools
-import weakref
 
 import numpy as np
 from aiohttp import web
@@ -62,7 +61,6 @@ class TensorFlowServing:
 
     def __init__(self, answering):
         self.answering, self.limits = answering, answering.limits
-        self.known = weakref.WeakKeyDictionary()  # {`ServedModel`: its signatures}
 
     def routes(self):
         for path, suffix, of in ((MODEL, "", "a model"), (VERSION, "_of_version", "a version")):
@@ -82,19 +80,13 @@ class TensorFlowServing:
     async def metadata(self, request):
         model, number = self.addressed(request)
         version = model.find(number)
-        signatures = self.signatures(version.model).items()
+        signatures = signatures_of(version.model).items()
         described = {name: metadata_of(each) for name, each in signatures}
         number = str(version.number)
         return {
             "model_spec": {"name": model.name, "signature_name": "", "version": number},
             "metadata": {"signature_def": {"signature_def": described}},
         }
-
-    def signatures(self, model):
-        """Returns {name: `Signature`} of a `ServedModel`."""
-        if model not in self.known:
-            self.known[model] = signatures_of(model)
-        return self.known[model]
 
     async def predict(self, request):
         model, number = self.addressed(request)
@@ -105,7 +97,7 @@ class TensorFlowServing:
 
     async def predicted(self, name, form, values, model, connection):
         """Returns the body of the answer to `query_of` a request to a `ServedModel` in use."""
-        signatures = self.signatures(model)
+        signatures = signatures_of(model)
         if name not in signatures:
             raise Refusal(
                 404,
