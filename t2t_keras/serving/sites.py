@@ -9,6 +9,7 @@ import ipaddress
 import re
 
 from t2t_keras.serving.limits import Refusal
+from t2t_keras.serving.model import can
 
 ANY = "*"  # in place of the allowed origins
 HOST = r"(([a-z\d_-]+\.)*[a-z\d_-]+|\[[\da-f:]+\])"
@@ -83,7 +84,8 @@ class Sites:
 
     def is_own(self, name):
         is_local = name.split(".")[-1] == "localhost"
-        return is_local or name in self.names or is_address(name.strip("[]"))
+        # An IP address cannot be the name of another site.
+        return is_local or name in self.names or can(ipaddress.ip_address, name.strip("[]"))
 
 
 def check_flag(flag, value, pattern, allowed):
@@ -99,12 +101,3 @@ def name_in(host):
     """
     name, bracket, _ = host.lower().partition("]")
     return name + bracket if bracket else name.partition(":")[0].rstrip(".")
-
-
-def is_address(name):
-    """Whether a name is an IP address, which cannot be the name of another site."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -10,23 +10,19 @@ import sys
 
 
 def begin():
-    """Prepares the process. Further calls prepare streams that were replaced in the meantime."""
+    """Prepares the process. Further calls prepare streams that were replaced in the meantime.
+
+    Text output becomes UTF-8 whatever the locale. Standard error gets its own descriptor, so the
+    command's messages do not mix with messages that libraries write to descriptor 2.
+    """
     if os.path.expanduser("~") == "~":  # the user has no home folder
         os.environ["HOME"] = "/tmp"  # as in Keras. Other libraries would fail or write to "./~"
-    use_utf8()
-    signal.signal(signal.SIGINT, lambda *_: interrupted())
-
-
-def use_utf8():
-    """Makes text output UTF-8 whatever the locale, and gives standard error its own descriptor.
-
-    So the command's messages do not mix with messages that libraries write to descriptor 2.
-    """
     # File names that are not UTF-8 are written as they are.
     sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
     if sys.stderr.fileno() == 2:
         options = {"buffering": 1, "encoding": "utf-8", "errors": "backslashreplace"}
         sys.stderr = os.fdopen(os.dup(2), "w", **options)
+    signal.signal(signal.SIGINT, lambda *_: interrupted())
 
 
 def interrupted(promise=""):

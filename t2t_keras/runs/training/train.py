@@ -159,9 +159,10 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
         model = experiment.compiled_model()
         model.optimizer.build(model.trainable_variables)
         check_decoding(model, experiment)
-        if run.checkpoints.steps():
-            check_optimizer(model, run.checkpoints)
-        if initial and not run.checkpoints.steps():
+        if steps := run.checkpoints.steps():
+            with contextlib.suppress(DamagedCheckpoint):  # the trainer falls back to an earlier one
+                check_fits(model, run.checkpoints.shapes(steps[-1]))  # options of the optimizer
+        elif initial:
             for line in initialize(model, initial, tokenizer, chosen_layers(experiment.training)):
                 logging.info(line)
             if experiment.training.schedule == "paper":
@@ -226,12 +227,6 @@ def warn_of_warmup(training):
             "rises until the end. Try --config.training.warmup_steps=%d",
             *(warmup, steps, max(steps // 4, 1)),
         )
-
-
-def check_optimizer(model, checkpoints):
-    """Rejects options of the optimizer that do not fit the newest checkpoint of a run."""
-    with contextlib.suppress(DamagedCheckpoint):  # the trainer falls back to an earlier one
-        check_fits(model, checkpoints.shapes(checkpoints.steps()[-1]))
 
 
 def initial_run(run, init):
