@@ -34,8 +34,9 @@ class Run(RunFolder):
             not executed yet raises `ValueError`.
 
     The argument `weights` of methods is "averaged", "best", "newest" or a checkpoint's step as a
-    string. None selects the weights that were chosen when training ended. `**search` changes fields
-    of the run's `SearchConfig`: `beam=1`, `alpha=0.8`, `method="sample"`.
+    string. None selects the weights that were chosen when training ended. `engine` and `dtype` are
+    those of `open_engine`. `**search` changes fields of the run's `SearchConfig`: `beam=1`,
+    `alpha=0.8`, `method="sample"`.
 
     Example:
 
@@ -81,7 +82,7 @@ class Run(RunFolder):
         return ModelEngine(model, self.vocabulary(), self.search(), trees, **attributes)
 
     def fastest(self, weights=None, engine="auto", dtype=None):
-        """Returns the fastest engine for this machine; arguments as in `open_engine`."""
+        """Returns the fastest engine for this machine."""
         search = repr((self.search(), self.alignment_choice()))
         key = self.weights_key(weights), engine, dtype, search
         choices = self, engine, dtype, weights, lambda: self.engine(weights)
@@ -90,10 +91,7 @@ class Run(RunFolder):
     def translator(self, weights=None, engine="auto", dtype=None, **search):
         """Returns a `Translator`, which returns n-best lists with scores; see `Request`.
 
-        Args:
-            weights: see the class.
-            engine, dtype: see `open_engine`.
-            **search: see the class. With changed search settings, TensorFlow is used.
+        With changed search settings, TensorFlow is used.
         """
         if search:
             return Translator(self.engine(weights, **search), self.to)
@@ -105,8 +103,6 @@ class Run(RunFolder):
         Args:
             texts: a list of strings, or one string, for which one string is returned. Long texts
                 are translated in parts.
-            weights: see the class.
-            engine, dtype: see `translator`.
             **options: see `Translator.translations`. Here, the default of `split` is "off".
         """
         options = {"split": "off"} | options
@@ -115,10 +111,7 @@ class Run(RunFolder):
     def score(self, pairs, weights=None, engine="auto", dtype=None):
         """Returns the `PairScore` (log P, perplexity) of each (source, translation) pair.
 
-        Args:
-            pairs: a list of pairs, or one pair, whose result is then returned alone.
-            weights: see the class.
-            engine, dtype: see `translator`.
+        `pairs` is a list of pairs, or one pair, whose result is then returned alone.
         """
         return self.translator(weights, engine, dtype).score(list(pairs))
 
@@ -127,7 +120,6 @@ class Run(RunFolder):
 
         Args:
             sources, references: parallel lists of strings, or one sentence and its translation.
-            weights: see the class.
             paper_bleu: language of the references, for the BLEU of the paper's Table 2. If None,
                 that score is omitted.
             **options: see `translate`.
@@ -136,11 +128,9 @@ class Run(RunFolder):
         return evaluate(outputs, listed(references), paper_bleu)
 
     def evaluate_parses(self, treebank, weights=None, **options):
-        """Parses the sentences of gold trees and returns a `ParseEvaluation`.
+        """Parses the sentences of gold trees and returns a `ParseEvaluation`; see `translate`.
 
-        Args:
-            treebank: files with bracketed trees: a path, a glob, or several separated by commas.
-            weights, **options: see `translate`.
+        `treebank` are files with bracketed trees: a path, a glob, or several separated by commas.
         """
         return evaluate_run(self, treebank, weights=weights, **options)
 
@@ -204,11 +194,8 @@ class Run(RunFolder):
     def average(self, last=5):
         """Averages the last checkpoints, stores the averaged weights, and returns the steps.
 
-        The run's exports keep the earlier weights until `renew_exports`.
-
-        Args:
-            last: number of checkpoints. An older checkpoint that was kept because it is the best
-                does not count.
+        The run's exports keep the earlier weights until `renew_exports`. An older checkpoint that
+        was kept because it is the best does not count.
         """
         checkpoints = self.checkpoints
         weights, steps = average(checkpoints, last)
@@ -225,7 +212,6 @@ class Run(RunFolder):
             sentence: the source text.
             translation: the target text. None: the model's own translation.
             pieces: show weights between sub-words instead of words.
-            weights, **search: see the class.
         """
         from t2t_keras.runs.attention import attention
 
@@ -237,7 +223,6 @@ class Run(RunFolder):
         Args:
             sources, targets: parallel lists of texts, or one pair of texts.
             alignments: reference alignments, such as `0-0 1-2 1p1`, or None.
-            weights: see the class.
             name: name of the file with the alignments, for error messages.
 
         Returns:
@@ -256,7 +241,6 @@ class Run(RunFolder):
         Args:
             folder: output folder, or output file for "keras". None: a path inside the run.
             format: one of `FORMATS` in `t2t_keras.export.formats`.
-            weights: see the class.
             **options: depending on the format; see `exports.exporting.export`.
         """
         with full_disk_named(folder or self.folder):
@@ -265,10 +249,8 @@ class Run(RunFolder):
     def renew_exports(self, show=logging.info):
         """Exports the run again in each way in which it was exported before it changed.
 
-        It also writes an export for LiteRT, if there is none of the run's weights.
-
-        Args:
-            show: called with a line about each export.
+        It also writes an export for LiteRT, if there is none of the run's weights. `show` is called
+        with a line about each export.
         """
         with full_disk_named(self.folder):
             renew(self, show, at_least=("litert",))
@@ -276,10 +258,7 @@ class Run(RunFolder):
     def report(self, sources=None, references=None, path=None, **options):
         """Writes a page about the run, with translations of a test set, and returns its path.
 
-        Args:
-            sources, references: a test set, or None.
-            path: the page to write. None: RUN/report.html.
-            **options: see `report.write_report`.
+        `path` is by default RUN/report.html. For further options, see `report.write_report`.
         """
         from t2t_keras.runs.reporting.report import write_report
 

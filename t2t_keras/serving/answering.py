@@ -57,8 +57,7 @@ class Answering:
         Args:
             rows: a list of {field of `Request`: value}; see `ServedModel.request`. There are at
                 most as many translations of a text as the beam is wide.
-            source: code of the source language. None: it is detected.
-            target: code of the target language.
+            source, target: codes of the languages. None as the source: it is detected.
             connection: the `Connection` of the request.
 
         Returns:

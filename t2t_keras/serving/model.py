@@ -24,7 +24,6 @@ class ServedModel:
     """A loaded model.
 
     Args:
-        engine: the model's engine.
         languages: the `Languages` of the model, or None if they are not known.
         glossary: path of the glossary of requests without one of their own, or None.
 

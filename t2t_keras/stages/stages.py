@@ -69,8 +69,6 @@ class Stages:
 
         Args:
             stage: name of the stage and of its log.
-            command: name of the command.
-            arguments: the command's arguments.
             creates: file that the stage creates.
             reads: input files, except the files that earlier stages wrote.
             depends_on: anything else that affects the result, that JSON can hold.

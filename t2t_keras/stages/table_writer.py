@@ -13,10 +13,7 @@ from t2t_keras.training.hardware.hardware_description import gpu_names
 def write_table(path, rows, notes):
     """Writes `path`.md, with the notes below the table, and `path`.csv; returns the Markdown.
 
-    Args:
-        path: path without a suffix.
-        rows: a list of {column: text of the cell}. The first row has all columns.
-        notes: lines of text.
+    `rows` is a list of {column: text of the cell}. The first row has all columns.
     """
     columns = list(rows[0])
     cells = [[row.get(column, "") for column in columns] for row in rows]

@@ -51,7 +51,6 @@ def compare(
 
     Args:
         folders: folders of runs, or of sweeps. Each run counts once.
-        output: folder to write to.
         baseline: run with whose row the others are compared. None: the first.
         tests: {name of a test set: (source file, file with reference translations)}. None: the
             held-out text of the runs, which must be the same.

@@ -17,11 +17,8 @@ def export(run, output=None, format="saved_model", weights=None, **options):
     """Writes a run's trained model, and returns the path of the new version, folder or file.
 
     Args:
-        run: a `Run`.
         output: parent of the numbered versions; folder or file for other formats. None: a path
             inside the run.
-        format: one of `FORMATS`.
-        weights: see `Run`.
         **options: `dtype`, type of the stored weights; `languages`, the `Languages` to record if
             not those of the run; `n_best`, size of the n-best lists of t2t-serve if not the beam
             width; `license`; and changes to the run's search settings, which become the defaults of
@@ -97,14 +94,12 @@ def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, 
 def renew(run, show, at_least=()):
     """Exports a run again in each way in which it was exported before it changed.
 
+    Returns {format: path of the newest export that was written}.
+
     Args:
-        run: a `Run`.
         show: called with a line about each export, or with the reason for not exporting.
         at_least: formats in which an export with the run's own search, in float32, is also written
             if there is none.
-
-    Returns:
-        {format: path of the newest export that was written}.
     """
     written = {}
 

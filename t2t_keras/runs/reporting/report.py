@@ -46,7 +46,6 @@ def write_report(
     """Writes the report and returns its path; see also `Run.report`.
 
     Args:
-        name: name of the test set.
         limit: maximum number of test set lines to translate. None: all.
         examples: number of translations in each group: best, middle and worst.
         weights, **search: see `Run`.

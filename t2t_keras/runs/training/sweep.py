@@ -31,7 +31,6 @@ def sweep(experiment, folder, settings, seeds=1, *, init=None, flags=("--noexpor
         experiment: an `Experiment` with all other settings, and the first seed.
         folder: folder for the runs and the table.
         settings: {setting: values}, such as {"training.learning_rate": [1e-3, 3e-3]}.
-        seeds: number of seeds.
         init: see `train`.
         flags: further flags of t2t-train.
         notes: further lines below the table.

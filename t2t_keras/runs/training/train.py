@@ -78,7 +78,6 @@ def train(
     Args:
         experiment: an `Experiment`. Without `data.folder`, the run learns the toy grammar. To
             resume a run with unchanged settings, pass `Run(folder).experiment()`.
-        folder: path of the run's folder.
         tpu: name of a Cloud TPU, or None.
         export: whether to write a SavedModel and a model for LiteRT at the end.
         command: command-line arguments, recorded in the run's config.json.

@@ -35,12 +35,10 @@ class ApiKeys:
         return digest(key) in self.digests  # the time tells nothing about the keys themselves
 
     def check(self, request, field=None):
-        """Refuses a request without a valid key.
+        """Refuses a request without a valid key in its headers.
 
-        Args:
-            request: the request, whose headers may contain the key.
-            field: value of the field `api_key` in LibreTranslate's API, or "". The answers are then
-                LibreTranslate's. None: the key must be in the headers.
+        A `field` is the value of the field `api_key` in LibreTranslate's API, or "": it may be the
+        key, and the answers are LibreTranslate's.
         """
         key = field or key_in_headers(request)
         if key and self.is_valid(key):
