@@ -8,24 +8,11 @@ from pathlib import Path
 from absl import logging
 
 from t2t_keras.export.formats import FORMATS
-from t2t_keras.runs.exports.fitting import (
-    NoExport,
-    fitting_versions,
-    has_gpu,
-    open_version,
-    requested,
-)
+from t2t_keras.runs.exports import fitting
 from t2t_keras.runs.open_engine import with_draft
 from t2t_keras.runs.run_folder import RunFolder
 from t2t_keras.serving.versions import ModelSource
-from t2t_keras.translating.exports import (
-    RECORD,
-    engine_of,
-    newest_in,
-    open_export,
-    record_of,
-    versions_in,
-)
+from t2t_keras.translating import exports
 from t2t_keras.translating.languages import languages_in_name, languages_of
 
 
@@ -120,14 +107,14 @@ def find_versions(folder, engine="auto", dtype=None):
     if not place.is_dir():
         raise ValueError(f"there is no folder {folder}")
     kind = engine
-    if run.config_file.exists() and not newest_in(folder):
-        kind, must = requested(engine, dtype)
-        if kind == "litert" and (must or not has_gpu()):
+    if run.config_file.exists() and not exports.newest_in(folder):
+        kind, must = fitting.requested(engine, dtype)
+        if kind == "litert" and (must or not fitting.has_gpu()):
             try:
-                find = functools.partial(fitting_versions, run, kind, dtype or "float32")
+                find = functools.partial(fitting.fitting_versions, run, kind, dtype or "float32")
                 find()
-                return find, functools.partial(open_version, run)
-            except NoExport as reason:
+                return find, functools.partial(fitting.open_version, run)
+            except fitting.NoExport as reason:
                 if must:
                     raise
                 logging.warning("TensorFlow translates, which takes longer: %s", reason)
@@ -142,18 +129,18 @@ def find_versions(folder, engine="auto", dtype=None):
             f"{folder} contains no export{wanted and f' for{wanted}'}: neither the folder nor its "
             f"export/ has a numbered version. t2t-export {folder}{form} writes one"
         )
-    return find, open_export
+    return find, exports.open_export
 
 
 def versions_for(engine, dtype, folder):
     """Returns {number: folder} of the versions in a folder, or of the folder's only one."""
-    found = {1: folder} if newest_in(folder) == folder else versions_in(folder)
+    found = {1: folder} if exports.newest_in(folder) == folder else exports.versions_in(folder)
     return {
         number: path
         for number, path in found.items()
-        if (path / RECORD).exists()
-        and engine in ("auto", engine_of(path))
-        and dtype in (None, record_of(path).get("dtype"))
+        if (path / exports.RECORD).exists()
+        and engine in ("auto", exports.engine_of(path))
+        and dtype in (None, exports.record_of(path).get("dtype"))
     }
 
 

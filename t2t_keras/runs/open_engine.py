@@ -7,13 +7,7 @@ translates with LiteRT starts immediately.
 
 from t2t_keras.runs.exports.fitting import fastest_engine, warn_if_stale
 from t2t_keras.runs.run_folder import RunFolder
-from t2t_keras.translating.exports import (
-    engine_of,
-    for_other_programs,
-    is_export,
-    newest_in,
-    open_export,
-)
+from t2t_keras.translating import exports
 
 
 def open_engine(
@@ -39,16 +33,16 @@ def open_engine(
             "litert" or "ctranslate2".
     """
     for folder in folders:
-        if what := for_other_programs(folder):
+        if what := exports.for_other_programs(folder):
             raise ValueError(f"{folder} is {what}")
-    if any(map(is_export, folders)):
+    if any(map(exports.is_export, folders)):
         if len(folders) > 1:
             raise ValueError(f"an export cannot join an ensemble. Received: {' '.join(folders)}")
         if weights is not None:
             raise ValueError(f"t2t-export fixed the weights of {folders[0]}: leave out --weights")
-        loading(engine_of(newest_in(folders[0])))
-        warn_if_stale(newest_in(folders[0]))
-        return open_export(folders[0], engine, dtype)
+        loading(exports.engine_of(exports.newest_in(folders[0])))
+        warn_if_stale(exports.newest_in(folders[0]))
+        return exports.open_export(folders[0], engine, dtype)
 
     def on_tensorflow():
         loading("keras")
@@ -90,7 +84,7 @@ def engine_of_runs(folders, to, trust, weights):
 def with_draft(engine, folder, trust=False):
     """Returns an engine after `Engine.use_draft` of the run or export in a folder."""
     engine.check_reading()
-    if is_export(folder):
+    if exports.is_export(folder):
         draft = open_engine([folder])
     else:
         dtype = engine.dtype if engine.kind == "litert" else None

@@ -3,15 +3,7 @@
 import numpy as np
 
 from pipelines.special_ids import UNKNOWN
-from t2t_keras.decoding.tree_constraint import (
-    CLOSING,
-    CONTINUATION,
-    OPENING,
-    OTHER,
-    WORD_START,
-    TreeConstraint,
-    TreeVocabulary,
-)
+from t2t_keras.decoding import tree_constraint as trees
 
 
 def tree_constraint(run, config):
@@ -31,7 +23,7 @@ def tree_constraint_for(tokenizer, leaves, name):
             f"{name} cannot write trees with --constrain=tree: it was not trained on trees, "
             "or does not record their leaves. t2t-prepare --treebank prepares trees"
         )
-    return TreeConstraint(tree_vocabulary(tokenizer, leaves[0]))
+    return trees.TreeConstraint(tree_vocabulary(tokenizer, leaves[0]))
 
 
 def tree_vocabulary(tokenizer, leaves):
@@ -53,13 +45,13 @@ def tree_vocabulary(tokenizer, leaves):
             "constrain='tree' needs a vocabulary of trees, with a piece for each bracket, such as "
             "(NP and )NP. This vocabulary has none. t2t-prepare --treebank learns one"
         )
-    classes = np.where(target.begins_word, WORD_START, CONTINUATION).astype("int32")
+    classes = np.where(target.begins_word, trees.WORD_START, trees.CONTINUATION).astype("int32")
     is_text = [text != "" and not set(text) & {*"() "} for text in texts]
-    classes[~np.array(is_text)] = OTHER
-    classes[[UNKNOWN, *target.byte_ids]] = OTHER
-    classes[closings > 0], classes[closings[closings > 0]] = OPENING, CLOSING
+    classes[~np.array(is_text)] = trees.OTHER
+    classes[[UNKNOWN, *target.byte_ids]] = trees.OTHER
+    classes[closings > 0], classes[closings[closings > 0]] = trees.OPENING, trees.CLOSING
     has_bracket = np.array(["(" in text or ")" in text for text in texts])
-    return TreeVocabulary(
+    return trees.TreeVocabulary(
         leaves,
         classes,
         closings,

@@ -14,7 +14,7 @@ from t2t_keras.translating.exports import RECORD
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(served_versions, "has_gpu", lambda: False)
+    monkeypatch.setattr(served_versions.fitting, "has_gpu", lambda: False)
 
 
 def version(folder, format, dtype="float32", **facts):
@@ -53,7 +53,7 @@ def run(tmp_path, monkeypatch):
             raise NoExport("other weights")
         return fit
 
-    monkeypatch.setattr(served_versions, "fitting_versions", fitting_versions)
+    monkeypatch.setattr(served_versions.fitting, "fitting_versions", fitting_versions)
     return folder
 
 
@@ -63,7 +63,7 @@ def test_a_run_is_served_with_litert_on_a_cpu(run, monkeypatch):
     assert found(run, "litert") == ("export_litert", [3])
     assert found(run, "tensorflow") == ("export", [1, 2])
     with monkeypatch.context() as patches:
-        patches.setattr(served_versions, "has_gpu", lambda: True)
+        patches.setattr(served_versions.fitting, "has_gpu", lambda: True)
         assert found(run) == ("export", [1, 2])
         assert found(run, "litert") == ("export_litert", [3])
     with pytest.raises(ValueError, match=r"no export for --engine=ctranslate2: .*--format"):

@@ -7,14 +7,7 @@ alternatives of HTML are additions.
 import re
 from urllib.parse import quote
 
-from t2t_keras.serving.apis.bodies import (
-    CONNECTION,
-    MOST_FIELDS,
-    body_of,
-    check_rows,
-    fields_of,
-    file_in,
-)
+from t2t_keras.serving.apis import bodies
 from t2t_keras.serving.apis.files import Files
 from t2t_keras.serving.apis.routes import FIELD, FORMS, JSON, SOURCE, TARGET, Route
 from t2t_keras.serving.limits import Refusal
@@ -92,7 +85,7 @@ class LibreTranslate:
         texts, is_list = texts_in(values, self.limits)
         languages, options = languages_in(values), options_in(values)
         results, source, confidence = await self.answering.translate(
-            [options | {"text": text} for text in texts], *languages, request[CONNECTION]
+            [options | {"text": text} for text in texts], *languages, request[bodies.CONNECTION]
         )
         results = [unique([each.text for each in found]) for found in results]
         answer = {"translatedText": [best for best, *_ in results]}
@@ -104,15 +97,15 @@ class LibreTranslate:
         if not is_list:
             answer = {name: values[0] for name, values in answer.items()}
         if ignored := sorted(values.keys() - KNOWN):
-            answer["ignoredFields"] = [name[:80] for name in ignored[:MOST_FIELDS]]
+            answer["ignoredFields"] = [name[:80] for name in ignored[: bodies.MOST_FIELDS]]
         return answer
 
     async def translate_file(self, request):
         values, body = await self.fields(request, "max_file_bytes")
-        name, data = file_in(request, body)
+        name, data = bodies.file_in(request, body)
         languages = languages_in({"q": name, **values})
         try:
-            kept = await self.files.translated(name, data, *languages, request[CONNECTION])
+            kept = await self.files.translated(name, data, *languages, request[bodies.CONNECTION])
         except DocumentError as error:
             raise Refusal(400, str(error)) from None
         url = f"{request.scheme}://{request.host}/download_file/{quote(kept)}"
@@ -120,9 +113,9 @@ class LibreTranslate:
 
     async def fields(self, request, limit="max_body_bytes"):
         """Returns the fields and the body of a request, after checking its API key."""
-        body = await body_of(request, self.limits, limit)
+        body = await bodies.body_of(request, self.limits, limit)
         self.models.check_started()
-        values = fields_of(request, body)
+        values = bodies.fields_of(request, body)
         key = string_in(values, "api_key")
         if self.keys:
             self.keys.check(request, key)
@@ -131,7 +124,7 @@ class LibreTranslate:
     async def detect(self, request):
         values, _ = await self.fields(request)
         texts, _ = texts_in(values, self.limits)
-        found = await self.answering.detect(texts, request[CONNECTION])
+        found = await self.answering.detect(texts, request[bodies.CONNECTION])
         return [{"confidence": confidence, "language": code} for code, confidence in found]
 
     async def languages(self, request):
@@ -201,7 +194,7 @@ def texts_in(values, limits):
     if not given:
         raise Refusal(400, "Invalid request: missing q parameter")
     texts = given if isinstance(given, list) else [given]
-    check_rows(texts, limits)
+    bodies.check_rows(texts, limits)
     if not all(isinstance(text, str) for text in texts):
         raise Refusal(400, "Invalid request: q parameter is neither a string nor a list of them")
     return texts, texts is given
