@@ -42,8 +42,7 @@ def main(arguments):
     if bool(SOURCE.value) != bool(REFERENCE.value):
         raise ValueError("a test set needs both --source and --reference: give both or neither")
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
-    inputs = {flag.name: flag.value for flag in (SOURCE, REFERENCE)}
-    check_outputs(output, inputs)
+    check_outputs(output, {flag.name: flag.value for flag in (SOURCE, REFERENCE)})
     trained = opened_run(folder)
     from t2t_keras.runs.text_files import read_parallel
 

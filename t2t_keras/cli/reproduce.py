@@ -56,8 +56,7 @@ FLAGS_OF_PLAN = [
 
 
 def main(arguments):
-    takes = "one table: table1, table2, table3 or table4, or: claims"
-    (table,) = positional(arguments, 1, takes)
+    (table,) = positional(arguments, 1, "one table: table1, table2, table3 or table4, or: claims")
     if table != "table1":  # it has no stages
         will_resume()
     for argument in LOADED.given:

@@ -59,7 +59,7 @@ only_with([JSON], PIECES)
 
 
 def main(arguments):
-    check_arguments(arguments)
+    check_arguments()
     with opened_pairs() as source:
         model, command = opened_model(arguments, TO)
         reverse = None
@@ -76,15 +76,14 @@ def main(arguments):
     show_total(total, seen["pairs"] - total["pairs"])
 
 
-def check_arguments(arguments):
+def check_arguments():
     if bool(SOURCE.value) != bool(TARGET.value) or (SOURCE.value and PAIRS.value):
         given = [f"--{flag.name}" for flag in (SOURCE, TARGET, PAIRS) if flag.value]
         raise ValueError(
             "Give the pairs in one way: --source and --target, --pairs, or standard input. "
             f"Received: {', '.join(given)}"
         )
-    inputs = {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)}
-    check_outputs(OUTPUT.value, inputs)
+    check_outputs(OUTPUT.value, {flag.name: flag.value for flag in (SOURCE, TARGET, PAIRS)})
 
 
 def check_directions(arguments, reverse):

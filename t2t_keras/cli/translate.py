@@ -56,15 +56,10 @@ from t2t_keras.cli.text_files.marked_lines import MarkedLines
 from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.cli.text_files.translate_documents import (
     DOCUMENT,
-    OWN,
     refuse_documents,
     translate_documents,
 )
-from t2t_keras.cli.text_files.translate_on_apache_beam import (
-    APACHE_BEAM,
-    BEAM_OPTIONS,
-    translate_on_beam,
-)
+from t2t_keras.cli.text_files.translate_on_apache_beam import APACHE_BEAM, translate_on_beam
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
 from t2t_keras.translating.request import SEARCH, Request
 
@@ -106,8 +101,6 @@ REQUIRE = flags.DEFINE_string(
     "separated by tabs.",
 )
 
-only_with([APACHE_BEAM], BEAM_OPTIONS)
-only_with([DOCUMENT], *OWN.values())
 not_with(DOCUMENT, APACHE_BEAM, INPUT, MARKUP, PREFIXES, REQUIRE, N_BEST, SCORES)
 not_with(DOCUMENT, ALIGNMENTS, CONFIDENCE)
 only_with([JSON], CONFIDENCE)

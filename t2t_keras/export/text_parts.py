@@ -30,9 +30,6 @@ def parts(ids, begins_word, room):
     def too_long(cuts):
         return cuts[1:] - cuts[:-1] > tf.gather(room, texts_of(cuts))
 
-    def any_too_long(cuts):
-        return tf.reduce_any(too_long(cuts))
-
     def cut(cuts):
         """Splits each part that is too long into two, as late as possible."""
         begin = tf.boolean_mask(cuts[:-1], too_long(cuts))
@@ -43,7 +40,9 @@ def parts(ids, begins_word, room):
         return (tf.sort(tf.concat([cuts, new_cuts], axis=0)),)
 
     any_count = (tf.TensorShape([None]),)
-    (cuts,) = tf.while_loop(any_too_long, cut, (starts,), shape_invariants=any_count)
+    (cuts,) = tf.while_loop(
+        lambda cuts: tf.reduce_any(too_long(cuts)), cut, (starts,), shape_invariants=any_count
+    )
     cuts, _ = tf.unique(cuts)
     return tf.RaggedTensor.from_row_splits(flat, cuts), texts_of(cuts)
 

@@ -35,8 +35,7 @@ def evaluate_run(run, treebank, **options):
 
 def evaluate_lines(golds, lines, repaired=None):
     """Scores parses, one tree per line, against gold trees."""
-    scores = bracketing(golds, [tree_of(line) for line in lines])
-    return ParseEvaluation(scores, lines, repaired)
+    return ParseEvaluation(bracketing(golds, [*map(tree_of, lines)]), lines, repaired)
 
 
 def leaf_symbol(run, given=None):

@@ -41,15 +41,11 @@ def measure():
         check(os.access(folder, os.W_OK), "--results", RESULTS.value, allowed)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # so that temporary files are removed
     try:
-        print_results(parts, names, results)
+        for result in parts.run_parts(names, parts.in_own_process, MINUTES.value):
+            rows = [row._asdict() for row in result["rows"]]
+            results[result["part"]] = result | {"rows": rows}
+            print(parts.text_of(result), flush=True)
+            if RESULTS.value:
+                write_json(RESULTS.value, results)
     except KeyboardInterrupt:
         interrupted()
-
-
-def print_results(parts, names, results):
-    for result in parts.run_parts(names, parts.in_own_process, MINUTES.value):
-        rows = [row._asdict() for row in result["rows"]]
-        results[result["part"]] = result | {"rows": rows}
-        print(parts.text_of(result), flush=True)
-        if RESULTS.value:
-            write_json(RESULTS.value, results)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.documents import SUFFIXES, Options
 from t2t_keras.cli.flags.field_flags import define_flags
-from t2t_keras.cli.flags.shared_flags import define_list
+from t2t_keras.cli.flags.shared_flags import define_list, only_with
 from t2t_keras.cli.text_files.line_blocks import Input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
 
@@ -21,6 +21,7 @@ DOCUMENT = define_list(
     "the file to write, or a folder for files of the same names.",
 )
 OWN = define_flags(Options, leave_out=("source", "target"))
+only_with([DOCUMENT], *OWN.values())
 # Suffixes of documents that are also texts, line by line.
 LINES = {".txt", ".csv", ".tsv", ".html", ".htm", ".xhtml", ".md", ".markdown"}
 

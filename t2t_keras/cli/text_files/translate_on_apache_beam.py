@@ -11,7 +11,7 @@ from pipelines.atomic_files import locked_folder
 from pipelines.progress import Progress
 from pipelines.text.opened_text import find_files
 from t2t_keras.cli.flags.engine_flags import TO
-from t2t_keras.cli.flags.shared_flags import define_list
+from t2t_keras.cli.flags.shared_flags import define_list, only_with
 from t2t_keras.cli.main import will_resume
 from t2t_keras.cli.text_files.output_files import check_outputs
 
@@ -24,6 +24,7 @@ APACHE_BEAM = flags.DEFINE_bool(
 BEAM_OPTIONS = define_list(
     "beam_options", [], "Comma-separated pipeline options for --apache_beam, such as --runner=NAME."
 )
+only_with([APACHE_BEAM], BEAM_OPTIONS)
 
 
 def translate_on_beam(arguments, patterns, folder, glossary, values, load_model):

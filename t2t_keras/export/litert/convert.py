@@ -44,9 +44,8 @@ def save_portable(folder, model, config, dtype="float32"):
 def write(path, model, programs, dtype):
     """Writes the flatbuffer that contains the programs."""
     refuse_quantized(model, "An export for LiteRT")
-    variables = [weight.value for weight in model.weights]
     try:
-        data = flatbuffer_of(programs, variables, dtype)
+        data = flatbuffer_of(programs, [weight.value for weight in model.weights], dtype)
     except ConverterError as error:
         missing = re.search("TF Select ops: (.*)", str(error))
         reason = f"LiteRT has no {missing[1]}" if missing else str(error).splitlines()[0][:200]

@@ -8,7 +8,7 @@ record of the version. `exporting` adds the vocabulary.
 import tempfile
 from pathlib import Path
 
-from pipelines.tokenizers import graphs_of
+from pipelines.tokenizers import graphs_of, lone_pieces
 from t2t_keras.checks import check
 from t2t_keras.export.ctranslate2 import save_ctranslate2
 from t2t_keras.export.litert.convert import save_litert, save_portable
@@ -32,8 +32,7 @@ def graph_languages(tokenizer):
     with quiet_loading():
         graphs = graphs_of(tokenizer)
     for side, graph in zip((tokenizer.source, tokenizer.target), graphs, strict=True):
-        pieces = enumerate(side.pieces(range(side.size)))
-        pieces = [side.marks.get(id, piece) for id, piece in pieces]
+        pieces = [piece for piece, _ in lone_pieces(side, range(side.size))]
         leading = side.start, bool(side.begin or side.codes)
         result.append(Language(graph, pieces, side.begins_word, *leading))
     return result

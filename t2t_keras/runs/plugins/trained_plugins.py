@@ -51,8 +51,7 @@ def used_entries(experiment):
 
     Entries of this package are left out.
     """
-    settings = dataclasses.asdict(experiment)
-    named = named_entries(settings, architecture_of(experiment.model))
+    named = named_entries(dataclasses.asdict(experiment), architecture_of(experiment.model))
     return [(table, name) for table, name in named if name in table.own()]
 
 

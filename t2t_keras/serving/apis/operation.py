@@ -42,5 +42,4 @@ class Operation:
         )
 
     async def openapi(self, request):
-        known = self.models.all, self.models.targets(), self.needs_key
-        return document(self.all_routes, *known)
+        return document(self.all_routes, self.models.all, self.models.targets(), self.needs_key)
