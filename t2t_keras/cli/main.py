@@ -112,7 +112,6 @@ def errors_reported():
 
 
 def missing_package(error):
-    """Returns the message about a package that is not installed."""
     name = error.name.partition(".")[0]
     source = {"apache_beam": "'t2t-keras[beam]'", "jax": "jax"}.get(name, "'t2t-keras[train]'")
     return f"needs the package {name}, which pip install {source} installs"
@@ -196,7 +195,6 @@ def no_arguments(arguments):
 
 
 def command_line():
-    """Returns the command that was entered, as text."""
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 

@@ -59,7 +59,6 @@ def print_model(experiment):
 
 
 def draw_model(config, path):
-    """Draws the diagram of a model into a PNG file."""
     from pipelines.atomic_files import atomic_file
     from t2t_keras.models import model_class
     from t2t_keras.parameters import without_values

@@ -157,7 +157,6 @@ def clients():
 
 
 def listening(host, port):
-    """Returns a socket bound to the address."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, address = found[0]

@@ -39,7 +39,6 @@ def find_models(arguments, name=None, engine="auto", dtype=None, glossaries=(), 
 
 
 def load_with_draft(load, draft, version):
-    """Returns the engine of a version, with a draft."""
     engine = with_draft(load(version), draft)
     if engine.config.beam > 1:
         text = "%s: the draft is used only for requests with beam=1. The default is beam=%d"

@@ -11,8 +11,6 @@ COLUMN = 38  # where the remarks about values begin, if there is room
 
 
 class Setting(NamedTuple):
-    """A setting of an experiment."""
-
     name: str
     value: Any
     default: Any  # in the paper's model

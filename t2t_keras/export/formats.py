@@ -29,11 +29,8 @@ class ExportFormat(NamedTuple):
     place: str  # the export's folder or file inside the run. "": the writer names it
     writer: str  # "module:function"
     dtypes: tuple = SAVED_MODEL_DTYPES  # of the stored weights, default first. (): float32 alone
-    options: tuple = (
-        *RECORDED,
-        *SEARCH,
-        *CONSTRAINTS,
-    )  # flags besides --output, --weights, --dtype
+    # flags besides --output, --weights, --dtype
+    options: tuple = (*RECORDED, *SEARCH, *CONSTRAINTS)
     engine: str | None = None  # kind of the engine that opens it. None: only other programs do
     has_versions: bool = True  # the place is a folder of numbered versions, each with a record
 

@@ -81,13 +81,6 @@ class Run(RunFolder):
         trees = functools.partial(tree_constraint, self)
         return ModelEngine(model, self.vocabulary(), self.search(), trees, **attributes)
 
-    def fastest(self, weights=None, engine="auto", dtype=None):
-        """Returns the fastest engine for this machine."""
-        search = repr((self.search(), self.alignment_choice()))
-        key = self.weights_key(weights), engine, dtype, search
-        choices = self, engine, dtype, weights, lambda: self.engine(weights)
-        return self.keep("fastest", key, lambda: fastest_engine(*choices))
-
     def translator(self, weights=None, engine="auto", dtype=None, **search):
         """Returns a `Translator`, which returns n-best lists with scores; see `Request`.
 
@@ -95,7 +88,10 @@ class Run(RunFolder):
         """
         if search:
             return Translator(self.engine(weights, **search), self.to)
-        return Translator(self.fastest(weights, engine, dtype), self.to)
+        settings = repr((self.search(), self.alignment_choice()))
+        key = self.weights_key(weights), engine, dtype, settings
+        choices = self, engine, dtype, weights, lambda: self.engine(weights)
+        return Translator(self.keep("fastest", key, lambda: fastest_engine(*choices)), self.to)
 
     def translate(self, texts, weights=None, engine="auto", dtype=None, **options):
         """Returns the best translation of each text.

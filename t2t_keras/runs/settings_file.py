@@ -71,7 +71,7 @@ def corpus_facts(folder):
 def read_settings(path):
     """Returns the `Experiment` in a run's config.json, and loads the run's plug-in files."""
     contents = read_config(path)
-    files = load_plugins_of(path.parent, contents)
+    files = load_plugins_of(path.parent)
     settings = with_tuples(contents["experiment"])
     try:
         make_model = config_class(contents["architecture"])

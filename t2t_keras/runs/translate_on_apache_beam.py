@@ -127,7 +127,6 @@ def join(files):
 
 
 def translate_blocks(blocks, handler, options):
-    """Translates blocks of lines and writes their outputs."""
     with beam.Pipeline(options=options) as pipeline:
         (
             pipeline

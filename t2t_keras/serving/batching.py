@@ -1,10 +1,7 @@
 """Batches of rows from the `Call`s of requests that arrive at about the same time.
 
 A batch takes waiting rows of one kind of call until it is full, and each request gets its own rows
-back. Clients take turns: first those with the fewest batches being computed, then those that have
-had the fewest rows computed. A call with many rows is computed in parts, one after the other, so
-that other requests get their turn in between. A running batch is not interrupted, so one worker is
-reserved for clients that no other worker is serving.
+back. README.md says how clients take turns.
 """
 
 import asyncio

@@ -10,8 +10,6 @@ ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """The metrics of one server."""
-
     def __init__(self):
         self.registry = CollectorRegistry()
 

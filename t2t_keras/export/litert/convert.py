@@ -42,7 +42,6 @@ def save_portable(folder, model, config, dtype="float32"):
 
 
 def write(path, model, programs, dtype):
-    """Writes the flatbuffer that contains the programs."""
     refuse_quantized(model, "An export for LiteRT")
     try:
         data = flatbuffer_of(programs, [weight.value for weight in model.weights], dtype)

@@ -19,7 +19,6 @@ from t2t_keras.runs.tree_search import tree_constraint
 
 
 def write_text_model(run, model, config, dtype, folder):
-    """Writes a SavedModel that takes and returns text."""
     trees, tokenizer = tree_constraint(run, config), run.tokenizer()
     follows = tokenizer.target.ends_phrase() if tokenizer.target.ends_word is None else None
     options = dtype, run.alignment_choice(), trees, follows
@@ -39,7 +38,6 @@ def graph_languages(tokenizer):
 
 
 def write_ids_model(run, model, config, dtype, folder):
-    """Writes a SavedModel that takes and returns ids."""
     save_ids_model(folder, model, config, dtype, tree_constraint(run, config))
 
 
@@ -49,12 +47,10 @@ def write_litert(run, model, config, dtype, folder):
 
 
 def write_portable(run, model, config, dtype, folder):
-    """Writes one file with the whole search, for programs without this package."""
     save_portable(folder, model, config, dtype)
 
 
 def write_ctranslate2(run, model, config, dtype, folder):
-    """Writes a model for CTranslate2."""
     check(config.method == "beam", "method", config.method, "'beam': CTranslate2 has no other")
     stopping = config.stopping
     check(stopping != "first", "stopping", stopping, "'exact' or 'patience', which CTranslate2 has")

@@ -128,7 +128,6 @@ def languages_of(imported):
 
 
 def tokenizer_of(imported):
-    """Returns the tokenizer of an `Imported` model."""
     sides, config = (imported.source, imported.target), imported.config
     if imported.own_vocabulary is not None:
         tokenizer = load_tokenizer(imported.own_vocabulary)

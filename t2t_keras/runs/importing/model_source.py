@@ -20,8 +20,6 @@ NOT_STATED = "not stated; ask the authors before you use the model"
 
 
 class ModelSource(NamedTuple):
-    """A model to import."""
-
     folder: Path
     format: str | None = None  # None: to be recognized from the files
     languages: Languages | None = None  # None: unknown

@@ -20,13 +20,10 @@ FOLDER = "imports"
 NAME = re.compile(r"[^/\\\x00-\x1f.][^/\\\x00-\x1f]*\.py")
 
 
-def files_of_run(folder, contents=None):
-    """Returns the `Plugin`s of a run, after comparing them with the SHA-256 in config.json.
-
-    `contents` are those of its config.json. None: they are read.
-    """
+def files_of_run(folder):
+    """Returns the `Plugin`s of a run, after comparing them with the SHA-256 in config.json."""
     config = Path(folder) / "config.json"
-    recorded = (read_config(config) if contents is None else contents).get("imports") or {}
+    recorded = read_config(config).get("imports") or {}
     if not isinstance(recorded, dict) or not all(map(NAME.fullmatch, recorded)):
         raise invalid(config, 'its entry "imports" must be {"NAME.py": SHA-256}')
     found = []
@@ -43,13 +40,13 @@ def files_of_run(folder, contents=None):
     return found
 
 
-def load_plugins_of(folder, contents=None, with_text=b""):
+def load_plugins_of(folder, with_text=b""):
     """Executes the `Plugin`s of a run, unless this process already has, and returns them.
 
-    Arguments as for `files_of_run`. Only the files that contain `with_text` are executed. Raises
-    `ValueError` if the user does not trust one of them.
+    Only the files that contain `with_text` are executed. Raises `ValueError` if the user does not
+    trust one of them.
     """
-    files = [file for file in files_of_run(folder, contents) if with_text in file.contents]
+    files = [file for file in files_of_run(folder) if with_text in file.contents]
     for file in files:
         if file.sha256 not in trusted():
             raise ValueError(

@@ -51,7 +51,6 @@ class Files:
         return kept
 
     async def download(self, request):
-        """Answers with a translated file."""
         name = request.match_info["file"]
         if name not in self.kept:
             raise Refusal(404, "There is no such file. Files are kept for 30 minutes")

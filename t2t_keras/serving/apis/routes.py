@@ -1,8 +1,4 @@
-"""`Route`: a row of the only table of routes, and the OpenAPI document made from the table.
-
-The HTTP server's router and the OpenAPI document are made from the same rows, so the document
-cannot differ from the server.
-"""
+"""`Route`: a row of the table of which the server's router and the OpenAPI document are made."""
 
 import re
 from collections.abc import Callable
@@ -54,7 +50,6 @@ class Route(NamedTuple):
 
 
 def add_routes(router, routes):
-    """Adds routes to aiohttp's router."""
     patterns = {f"{{{name}}}": f"{{{name}:{each}}}" for name, (each, _) in PARAMETERS.items()}
     for route in routes:
         path = re.sub(r"{\w+}", lambda found: patterns[found[0]], route.path)

@@ -272,7 +272,6 @@ def shortest(value):
 
 
 def asks(row, output):
-    """Whether a row asks for an output."""
     if output == "words":
         return row.get("alignments") or row.get("confidence")
     return output in ("translations", "scores") or row.get(output)

@@ -32,8 +32,6 @@ PAIRS = {
 
 
 class Signature(NamedTuple):
-    """A signature."""
-
     inputs: dict  # {input: (dtype, default)}. The default None: all rows must have the input
     outputs: dict  # {output: (dtype, sizes of the axes after the rows)}
     width: int | None = None  # translations in a row of the answer. None: one, which is no list
