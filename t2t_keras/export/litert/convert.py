@@ -5,10 +5,11 @@ import tempfile
 
 import tensorflow as tf
 from tensorflow.lite.python.convert_phase import ConverterError
+from tensorflow.lite.tools.flatbuffer_utils import convert_bytearray_to_object
 
 from pipelines.exit_codes import NOT_CONVERTIBLE
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
-from t2t_keras.export.litert.flatbuffers import joined, unpacked
+from t2t_keras.export.litert.flatbuffers import joined
 from t2t_keras.export.litert.programs import layout_of, portable_program, programs_of
 from t2t_keras.export.loading import save
 from t2t_keras.layers.keras_interface.adapted_layers import refuse_quantized
@@ -83,4 +84,4 @@ def converted(name, program, variables, dtype):
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])
         if dtype == "int8":
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
-        return unpacked(converter.convert())
+        return convert_bytearray_to_object(converter.convert())

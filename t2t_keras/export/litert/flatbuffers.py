@@ -2,24 +2,13 @@
 
 import hashlib
 
-import flatbuffers
 import numpy as np
 from tensorflow.lite.python import schema_py_generated as schema
+from tensorflow.lite.tools.flatbuffer_utils import convert_object_to_bytearray
 
-IDENTIFIER = b"TFL3"
 # Attributes of operations that contain the index of a subgraph.
 SUBGRAPHS = ("condSubgraphIndex", "bodySubgraphIndex", "thenSubgraphIndex", "elseSubgraphIndex")
 SUBGRAPHS += ("initSubgraphIndex", "subgraph")
-
-
-def unpacked(data):
-    return schema.ModelT.InitFromPackedBuf(data, 0)
-
-
-def packed(model):
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), IDENTIFIER)
-    return bytes(builder.Output())
 
 
 def joined(models):
@@ -46,7 +35,7 @@ def joined(models):
         for signature in model.signatureDefs:
             signature.subgraphIndex += before
             whole.signatureDefs.append(signature)
-    return packed(whole)
+    return convert_object_to_bytearray(whole)
 
 
 def place_of(buffer, buffers, places):

@@ -7,13 +7,14 @@ import pytest
 import tensorflow as tf
 from support.models.helpers import tiny_model
 from support.models.rival_models import RIVALS, rival
+from tensorflow.lite.tools.flatbuffer_utils import convert_bytearray_to_object
 
 from t2t_keras.decoding.numpy_search import numpy_search
 from t2t_keras.decoding.search import method_of, search
 from t2t_keras.decoding.search_config import SearchConfig
 from t2t_keras.export.formats import LITERT_MODEL, PORTABLE_MODEL
 from t2t_keras.export.litert.convert import flatbuffer_of, save_litert, save_portable
-from t2t_keras.export.litert.flatbuffers import joined, unpacked
+from t2t_keras.export.litert.flatbuffers import joined
 from t2t_keras.export.litert.programs import Program, layout_of, programs_of
 from t2t_keras.translating.engines.litert_model import LiteRTModel, programs_in
 
@@ -136,4 +137,4 @@ def test_joined_programs_keep_their_loops_and_share_their_constants():
         for name, factor in (("twice", 2), ("eight", 8)):
             expected = factor * x @ matrix.numpy()
             np.testing.assert_allclose(found[name](x=x)["y"], expected, rtol=1e-4, atol=1e-3)
-    assert joined([unpacked(data)]) == data
+    assert joined([convert_bytearray_to_object(data)]) == data
