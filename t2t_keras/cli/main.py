@@ -179,8 +179,7 @@ class Formatter(python_logging.Formatter):
 
     def formatMessage(self, record):
         line = printable(super().formatMessage(record))
-        important = record.levelno > python_logging.INFO
-        return f"{record.levelname}: {line}" if important else line
+        return f"{record.levelname}: {line}" if record.levelno > python_logging.INFO else line
 
 
 def positional(arguments, count=1, takes="one run's folder"):

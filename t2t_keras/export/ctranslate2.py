@@ -35,7 +35,6 @@ COMPUTED = {
     **dict.fromkeys(("residual", "layer_norm"), (True,)),
     **dict.fromkeys(("neighbourhood", "decoder_neighbourhood"), (None,)),
 }
-PURPOSE = "Exporting for CTranslate2"
 NEVER = -1e4  # logit bias that prevents an id from being written; fits in float16
 
 
@@ -59,7 +58,7 @@ def save_ctranslate2(
         alignment: the `AlignmentHead` for CTranslate2's `return_attention`, which does not support
             shifted heads. None: the default head.
     """
-    ctranslate2 = import_ctranslate2(PURPOSE)
+    ctranslate2 = import_ctranslate2("Exporting for CTranslate2")
     refuse_quantized(model, "An export for CTranslate2")
     check_choice("quantization", quantization, CTRANSLATE2_DTYPES)
     spec = specification(ctranslate2.specs, model, alignment or AlignmentHead())

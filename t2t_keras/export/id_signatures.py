@@ -49,8 +49,7 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         return search_in_stages(method, source, longest)._asdict()
 
     def with_options(source, prefix, *values):
-        extras = extras_of(prefix, values)
-        return search_in_stages(options, source, longest, extras)._asdict()
+        return search_in_stages(options, source, longest, extras_of(prefix, values))._asdict()
 
     def with_phrases(source, prefix, phrases, *values):
         extras = extras_of(prefix, values) | {"phrases": phrases}

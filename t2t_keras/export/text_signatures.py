@@ -15,6 +15,7 @@ from t2t_keras.export.signature_names import ATTENTION_LONGEST, Ids
 from t2t_keras.export.text_parts import complete, in_batches, joined, padded, parts, split_at
 
 TEXTS = tf.TensorSpec([None], tf.string)
+BATCH_TOKENS = 4096  # maximum rows × length of a batch, which has at least one row
 
 
 class Language(NamedTuple):
@@ -32,19 +33,15 @@ class Language(NamedTuple):
 
 
 class TextSignatures(tf.Module):
-    """The signatures of a model that takes text; `ids` are those from `id_signatures`.
+    """The signatures of a model that takes text; `ids` are those from `id_signatures`."""
 
-    A batch has at least one row, and at most `batch_tokens` as rows × length.
-    """
-
-    def __init__(self, model, ids, config, source, target, batch_tokens=4096):
+    def __init__(self, model, ids, config, source, target):
         super().__init__()
         self.model, self.ids, self.config = model, ids, config
         self.source, self.target = source, target
         self.begins_word = tf.constant(source.begins_word)
         self.source_pieces = tf.constant(source.pieces)
         self.target_pieces = tf.constant(target.pieces)
-        self.batch_tokens = batch_tokens
         self.longest = min(model.longest or LONGEST, LONGEST)
 
     def translate(self, text):
@@ -99,7 +96,7 @@ class TextSignatures(tf.Module):
             return texts, tf.ensure_shape(found["scores"], [None, n])
 
         empty = tf.zeros([0, n], tf.string), tf.zeros([0, n])
-        texts, scores = in_batches(translate, ids.row_lengths(), self.batch_tokens, empty)
+        texts, scores = in_batches(translate, ids.row_lengths(), BATCH_TOKENS, empty)
         return joined(texts, scores, text_of, count)
 
     def score(self, source, target):
@@ -117,7 +114,7 @@ class TextSignatures(tf.Module):
             of_tokens = tf.cast(self.ids[Ids.LOG_P](*batch)["log_probabilities"], tf.float64)
             return (tf.cast(tf.reduce_sum(of_tokens, axis=1), tf.float32),)
 
-        (log_p,) = in_batches(log_p_of, lengths, self.batch_tokens // 2, (tf.zeros([0]),))
+        (log_p,) = in_batches(log_p_of, lengths, BATCH_TOKENS // 2, (tf.zeros([0]),))
         return {"log_probabilities": log_p}
 
     def score_pieces(self, text, translation):

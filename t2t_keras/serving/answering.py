@@ -140,8 +140,7 @@ class Answering:
         longest = LONGEST if method == "log_p" else ATTENTION_LONGEST
         rows = [{"text": text} for text in (*sources, *targets)]
         with self.batcher.admitted(len(sources), client), refusing():
-            ids = model.pair_ids, sources, targets, longest
-            ids = await self.run(client, are_short(rows), *ids)
+            ids = await self.run(client, are_short(rows), model.pair_ids, sources, targets, longest)
             call = Call(model.engine, method, dict(zip(("source", "target"), ids, strict=True)))
             results = await self.batcher(call, model, connection)
         values, most = sum(map(bytes_of, results)) // 4, self.limits.max_answer_values
@@ -172,9 +171,8 @@ class Answering:
     async def detect(self, texts, connection, is_html=False):
         """Returns (language, percentage) pairs, likeliest first, of texts in a known language."""
         targets = self.targets()
-        codes = tuple(sorted(targets))
         try:
-            detector = self.detector_for(codes)
+            detector = self.detector_for(tuple(sorted(targets)))
         except ValueError as error:
             raise Refusal(400, f"{error}. Without it, give the source language") from error
         found = await self.run(connection.client, False, detector, " ".join(texts), is_html)

@@ -6,6 +6,7 @@ the experiment itself, which runs in this process.
 """
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -78,10 +79,8 @@ class Stages:
                 deleted before the stage is started with other inputs than the last time.
         """
         arguments = [str(argument) for argument in arguments]
-
-        def run():
-            self.run_logged(stage, command, [*arguments, *map(str, unrecorded)], creates)
-
+        every = [*arguments, *map(str, unrecorded)]
+        run = functools.partial(self.run_logged, stage, command, every, creates)
         self.once(stage, [command, arguments], creates, reads, depends_on, run, replaces)
 
     def call_once(self, stage, function, creates, reads=(), depends_on=None):

@@ -127,7 +127,7 @@ def step_program(model, beam, length=None):
         }
         given = keras.tree.pack_sequence_as(memory, flat["memory"])
         past = keras.tree.pack_sequence_as(cache, flat["cache"])
-        seen = visible if is_kept(cache) else visible == 0
+        seen = visible if any(keras.tree.flatten(flags_of(cache))) else visible == 0
         position = tf.reshape(position, [])
         logits, new = model.decode_step(tokens, position, past, with_bias(given), seen)
         return top_tokens(logits, 2 * beam + SPARE) | {"logits": logits} | named("cache", new)
@@ -152,10 +152,6 @@ def kept(cache):
     if isinstance(cache, KeysValues):
         return KeptCache(*cache)
     return [kept(each) for each in cache] if isinstance(cache, list) else cache
-
-
-def is_kept(cache):
-    return any(map(is_kept, cache)) if type(cache) is list else isinstance(cache, KeptCache)
 
 
 def with_bias(memory):

@@ -73,8 +73,7 @@ def report(run, scores, sections):
     """Returns the report on a run as one HTML page; see `translated_test_set`."""
     experiment, record = run.experiment(), read_config(run.config_file)
     evaluations, intervals = run.evaluations(), run.intervals()
-    ends = [*evaluations[-1:], *intervals[-1:]]
-    latest = max(ends, key=lambda line: line["step"], default={})
+    latest = max(evaluations[-1:] + intervals[-1:], key=lambda line: line["step"], default={})
     counts = grouped_counts(parameter_counts(experiment.model))
     languages = " to ".join(names.names) if (names := run.languages()) else ""
     name = name_of(run.folder.resolve())
