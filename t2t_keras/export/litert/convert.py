@@ -65,20 +65,13 @@ def converted(name, program, variables, dtype):
     A SavedModel with several programs would fail in LiteRT unless the weights were converted to
     constants first, and then the converter would need five times the memory.
     """
-    names = sorted(program.inputs)
     module = tf.Module()
     module.variables_used = variables
-
-    @tf.function(
-        input_signature=[tf.TensorSpec.from_spec(program.inputs[each], each) for each in names],
-        autograph=False,
-    )
-    def function(*arrays):
-        return program.function(**dict(zip(names, arrays, strict=True)))
-
+    inputs = {each: tf.TensorSpec.from_spec(spec, each) for each, spec in program.inputs.items()}
+    function = tf.function(program.function, autograph=False)
     quiet = quiet_loading(explained=(ConverterError, OSError))
     with tempfile.TemporaryDirectory() as folder, quiet:
-        signatures = {name: function.get_concrete_function()}
+        signatures = {name: function.get_concrete_function(**inputs)}
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         save(module, folder, signatures, options)
         converter = tf.lite.TFLiteConverter.from_saved_model(folder, signature_keys=[name])

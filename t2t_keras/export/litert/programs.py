@@ -121,12 +121,8 @@ def step_program(model, beam, length=None):
     inputs |= named("memory", memory) | named("cache", cache)
 
     def step(tokens, position, visible, **arrays):
-        flat = {
-            kind: [arrays[name] for name in named(kind, structure)]
-            for kind, structure in (("memory", memory), ("cache", cache))
-        }
-        given = keras.tree.pack_sequence_as(memory, flat["memory"])
-        past = keras.tree.pack_sequence_as(cache, flat["cache"])
+        given = keras.tree.pack_sequence_as(memory, [arrays[n] for n in named("memory", memory)])
+        past = keras.tree.pack_sequence_as(cache, [arrays[n] for n in named("cache", cache)])
         seen = visible if any(keras.tree.flatten(flags_of(cache))) else visible == 0
         position = tf.reshape(position, [])
         logits, new = model.decode_step(tokens, position, past, with_bias(given), seen)
