@@ -27,18 +27,13 @@ from t2t_keras.runs.plugins.plugin_files import trust_plugins_of
 from t2t_keras.runs.plugins.trained_plugins import adopt_plugins, check_decoding, use_copies
 from t2t_keras.runs.run import Run
 from t2t_keras.runs.settings_file import data_facts
+from t2t_keras.runs.training import initial_weights
 from t2t_keras.runs.training.finishing import finish
 from t2t_keras.runs.training.held_out_sets import (
     held_out_sets,
     held_out_texts,
     swapped_warnings,
     tags_of_sets,
-)
-from t2t_keras.runs.training.initial_weights import (
-    chosen_layers,
-    inherit_settings,
-    initialize,
-    set_depth,
 )
 from t2t_keras.runs.training.run_start import begin, check_folder, check_unchanged, record_hardware
 from t2t_keras.runs.tree_search import tree_constraint_for
@@ -162,7 +157,8 @@ def make_trainer(experiment, run, strategy, machines, command=(), init=None, giv
             with contextlib.suppress(DamagedCheckpoint):  # the trainer falls back to an earlier one
                 check_fits(model, run.checkpoints.shapes(steps[-1]))  # options of the optimizer
         elif initial:
-            for line in initialize(model, initial, tokenizer, chosen_layers(experiment.training)):
+            layers = initial_weights.chosen_layers(experiment.training)
+            for line in initial_weights.initialize(model, initial, tokenizer, layers):
                 logging.info(line)
             if experiment.training.schedule == "paper":
                 logging.warning(
@@ -255,12 +251,12 @@ def set_model(experiment, run, tokenizer, initial, init, given):
         same = tokenizer.contents() == known.vocabulary().contents()
         theirs = known.experiment()
         experiment.imports = tuple(dict.fromkeys((*theirs.imports, *experiment.imports)))
-        inherit_settings(experiment, theirs, given, same)
+        initial_weights.inherit_settings(experiment, theirs, given, same)
         if known is initial:
-            set_depth(experiment, theirs)
+            initial_weights.set_depth(experiment, theirs)
         separate = experiment.model.source_vocab_size is not None or (separate and not same)
     if not initial:
-        for stack, layers in chosen_layers(experiment.training).items():
+        for stack, layers in initial_weights.chosen_layers(experiment.training).items():
             check(False, f"training.init_{stack}_layers", layers, "empty without --init")
     if init or not initial:
         experiment.model.vocab_size = tokenizer.target.size
