@@ -30,7 +30,6 @@ def evaluate(translations, references, language=None, against=None, settings=Non
     """Returns the `Evaluation` of translations against references.
 
     Args:
-        translations: list of strings.
         references: list of strings, or a list of such lists: several references of each line.
         language: language of the references, for the paper's BLEU. If None, it is omitted.
         against: translations of a second system, or None.

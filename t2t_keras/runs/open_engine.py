@@ -23,7 +23,6 @@ def open_engine(
     """Returns the engine of an export, of a run, or of several runs as an ensemble.
 
     Args:
-        folders: paths of the folders.
         engine: one of `ENGINES`.
         dtype: type of the stored weights. None: float32 for a run, any for an export.
         weights: see `Run`; for runs only.
@@ -110,7 +109,6 @@ def load_translator(
     """Returns the `Translator` of an export, of a run, or of several runs as an ensemble.
 
     Args:
-        *folders: paths of the folders.
         weights, engine, dtype: see `open_engine`.
         to, trust: see `Run`. An export executes no plug-in file.
         draft: path of a run or export with the same vocabulary, a small model that proposes tokens

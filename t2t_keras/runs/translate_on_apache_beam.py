@@ -143,7 +143,6 @@ class ExportHandler(ModelHandler):
 
     Args:
         folder: absolute path of the export, a SavedModel or a LiteRT model.
-        to: see `Translator`.
         options: fields of the `Request` of every line.
         formatted: function of (texts, the `Translation`s of each) that returns the output in bytes.
     """

@@ -33,7 +33,6 @@ class Server:
 
     Args:
         models: a `ModelSource` for each model.
-        limits: `Limits`.
         detector_for, split: see `Answering`.
         keys: the `ApiKeys` of clients. None: requests need no key.
         access_log: an `AccessLog`, or None.

@@ -81,8 +81,7 @@ def write(run, path=None, weights=None, dtype="int8", languages=None):
 def sentencepiece_of(run):
     """Returns the SentencePiece model with which Argos splits sources and joins translations.
 
-    Raises:
-        ValueError: Argos would not find the pieces of this run's tokenizer.
+    Rejects a run whose pieces Argos would not find.
     """
     tokenizer = run.tokenizer()
     source, target = tokenizer.source, tokenizer.target

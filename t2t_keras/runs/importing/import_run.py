@@ -41,7 +41,7 @@ class Import(NamedTuple):
 
 
 def import_run(model, run, format=None, command=(), languages=None, show=logging.info, **options):
-    """Converts another system's trained model and writes it as a run.
+    """Converts another system's trained model and writes it as a run; returns an `Import`.
 
     Args:
         model: path of the folder with the other system's files, or of a file (see
@@ -53,9 +53,6 @@ def import_run(model, run, format=None, command=(), languages=None, show=logging
         languages: the `Languages` of the model. If None, they are what a model of the Hub records.
         show: called with each line about a download.
         **options: options of the format, such as `target_space` for tensor2tensor.
-
-    Returns:
-        An `Import`.
     """
     check_new(Path(run))
     source = model

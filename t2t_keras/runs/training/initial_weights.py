@@ -76,7 +76,7 @@ def set_depth(experiment, known):
 
 
 def initialize(model, initial, tokenizer, layers=None):
-    """Assigns a run's weights to a model.
+    """Assigns the weights of a `Run`, the initial one, to a model.
 
     A piece in both vocabularies keeps its row in the embeddings. A new piece gets the mean of the
     rows of the pieces into which the run's vocabulary splits it. Other weights are taken if the
@@ -84,7 +84,6 @@ def initialize(model, initial, tokenizer, layers=None):
 
     Args:
         model: a model with the settings of `inherit_settings` and `set_depth`.
-        initial: the `Run`.
         tokenizer: the tokenizer of the new training.
         layers: see `chosen_layers`.
 

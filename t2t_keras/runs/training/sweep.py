@@ -33,7 +33,6 @@ def sweep(experiment, folder, settings, seeds=1, *, init=None, flags=("--noexpor
         settings: {setting: values}, such as {"training.learning_rate": [1e-3, 3e-3]}.
         init: see `train`.
         flags: further flags of t2t-train.
-        notes: further lines below the table.
     """
     folder, points = Path(folder), points_of(experiment, settings, seeds)
     if RunFolder(folder).config_file.exists():

@@ -68,7 +68,7 @@ def train(
     given=(),
     trust=False,
 ):
-    """Trains a run, or resumes it, and finishes it with averaged weights and an export.
+    """Trains or resumes a run, averages its weights and exports it; returns a `Training`.
 
     Args:
         experiment: an `Experiment`. Without `data.folder`, the run learns the toy grammar. To
@@ -84,9 +84,6 @@ def train(
         given: names of settings, such as "search.beam", that replace those of `init` even if they
             have the default value.
         trust: execute the plug-in files of the run and of `init`; see `Run`.
-
-    Returns:
-        A `Training`.
     """
     if trust and init:
         trust_plugins_of(init)
