@@ -189,10 +189,6 @@ def positional(arguments, count=1, takes="one run's folder"):
     return arguments
 
 
-def no_arguments(arguments):
-    positional(arguments, 0, "flags only")
-
-
 def command_line():
     return shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
 

@@ -10,7 +10,7 @@ from absl import flags
 
 from t2t_keras.cli.flags.config_flag import CONFIG, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import refuse_unused
-from t2t_keras.cli.main import no_arguments
+from t2t_keras.cli.main import positional
 from t2t_keras.cli.process.backend import load_backend
 
 LOAD_CONFIG = config_loader()
@@ -27,7 +27,7 @@ VOCABULARY_SIZES = (37000, 41100)
 
 
 def main(arguments):
-    no_arguments(arguments)
+    positional(arguments, 0, "flags only")
     refuse_config("on the number of weights", "training.", "data.", "search.")
     if CONFIG.value is None:
         refuse_unused([DIAGRAM], "without --config, whose model it draws")

@@ -36,7 +36,7 @@ from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
 from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, refuse_config
 from t2t_keras.cli.flags.shared_flags import define_list, named_files, not_with, only_with
-from t2t_keras.cli.main import no_arguments, show_messages, will_resume
+from t2t_keras.cli.main import positional, show_messages, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.plugins import load_plugins
 
@@ -150,7 +150,7 @@ SOURCE_FLAGS = (
 
 
 def main(arguments):
-    no_arguments(arguments)
+    positional(arguments, 0, "flags only")
     show_messages()
     if not OUTPUT.value:
         raise ValueError("--output=FOLDER is required: the folder for the prepared data")

@@ -29,7 +29,7 @@ from absl import flags
 from t2t_keras.cli.flags.config_flag import CONFIG, LOADED, config_loader, set_field
 from t2t_keras.cli.flags.shared_flags import define_list, not_with, shared_flag, trust_given
 from t2t_keras.cli.help_text import text_width
-from t2t_keras.cli.main import command_line, no_arguments, show_info, will_resume
+from t2t_keras.cli.main import command_line, positional, show_info, will_resume
 from t2t_keras.cli.process.backend import load_backend
 from t2t_keras.cli.process.resources import keep_cpu_memory, memory_advice
 from t2t_keras.cli.settings_text import settings_text
@@ -111,7 +111,7 @@ not_with(SHOW, TPU, EXPORT, SWEEP, SEEDS)
 
 
 def main(arguments):
-    no_arguments(arguments)
+    positional(arguments, 0, "flags only")
     experiment = CONFIG.value
     if SHOW.value:
         show_settings(experiment)

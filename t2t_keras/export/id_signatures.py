@@ -38,7 +38,6 @@ def id_signatures(model, config, used_by, trees=None, follows=None, alignment=No
         model: a `SequenceModel` in float32.
         config: a `SearchConfig`. Only beam search has signatures with options and phrases.
         used_by: see `compact_weights` in `saved_model.py`.
-        trees: see `method_of`.
         follows: see `ConstrainedBeamSearch`. None: phrases cannot be required.
         alignment: the `AlignmentHead` that aligns words. None: the default head.
     """

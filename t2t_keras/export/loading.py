@@ -43,8 +43,7 @@ def load(folder):
 def checked_graph(folder):
     """Returns the graph of a SavedModel, as `tf.saved_model.load` would choose it.
 
-    Raises:
-        ValueError: a file is damaged, or the graph has an operation that reaches beyond the model.
+    Rejects a damaged file, and a graph with an operation that reaches beyond the model.
     """
     try:
         contents = (Path(folder) / "saved_model.pb").read_bytes()

@@ -38,7 +38,6 @@ class Answering:
     """Answers the requests of a server.
 
     Args:
-        models, limits, batcher: the `ServedModels`, `Limits` and `Batcher`.
         detector_for: function that takes codes of languages and returns a `LanguageDetector`. It
             raises `ValueError` if a package is missing.
         split: whether texts are split into sentences by default, each translated by itself:

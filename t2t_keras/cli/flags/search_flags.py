@@ -26,9 +26,8 @@ SEARCH_FLAGS = (SAMPLE, METHOD, *BY_NAME.values())
 
 def search_changes():
     """Returns the search settings that the flags change."""
-    changes = {name: flag.value for name, flag in BY_NAME.items() if flag.value is not None}
-    if METHOD.value is not None:
-        if SAMPLE.value and METHOD.value != "sample":
-            raise ValueError(f"--sample contradicts --method={METHOD.value}. Give one of them")
-        changes["method"] = METHOD.value
-    return changes | ({"method": "sample"} if SAMPLE.value else {})
+    if SAMPLE.value and METHOD.value not in (None, "sample"):
+        raise ValueError(f"--sample contradicts --method={METHOD.value}. Give one of them")
+    changes = {name: flag.value for name, flag in BY_NAME.items()}
+    changes["method"] = "sample" if SAMPLE.value else METHOD.value
+    return {name: value for name, value in changes.items() if value is not None}

@@ -17,14 +17,12 @@ OPTIONAL = ("matplotlib", "pandas", "scipy")
 def load_backend(with_keras=True, on_jax=False):
     """Imports Keras and its backend, and prepares the devices.
 
-    Messages are dropped unless loading fails or --verbosity is at least 1.
+    Messages are dropped unless loading fails or --verbosity is at least 1. Rejects a KERAS_BACKEND
+    that does not suit the command.
 
     Args:
         with_keras: whether to import Keras. False: hide it, or TensorFlow would load it.
         on_jax: whether the command also runs on JAX, if that is Keras' backend.
-
-    Raises:
-        ValueError: the variable KERAS_BACKEND names a backend that does not suit the command.
     """
     set_log_level()
     backend = choose_backend(on_jax) if with_keras else None

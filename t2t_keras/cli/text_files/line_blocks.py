@@ -65,7 +65,6 @@ def write_blocks(blocks, path, command, source, task, unit, finish=None):
         blocks: tuples of the number of lines in a block, its input in bytes, and a function of (a
             function that is told how many lines are done) that returns its output in bytes.
         path, command: the file, and all that affects the output besides the input.
-        source: the `Input`.
         task, unit: see `Progress`.
         finish: see `BlockFile.join`; for a path that can be resumed.
     """

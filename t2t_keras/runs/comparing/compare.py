@@ -115,12 +115,9 @@ def settings_of(run):
 
 
 def cells_of(row, test, scores, baseline, p_value):
-    """Returns the cells of a row on a test set.
+    """Returns the cells of a row on a test set. `p_value` is None if the row is the baseline.
 
-    Args:
-        scores: the `Score`s of the row's runs by BLEU, and by chrF.
-        baseline: the baseline's `Score`s by BLEU.
-        p_value: p of the paired bootstrap, or None if this row is the baseline.
+    `scores` are the `Score`s of the row's runs by BLEU and by chrF, `baseline` the baseline's BLEU.
     """
     ours, others, base = ([each.score for each in found] for found in (*scores, baseline))
     evaluations = [(run.evaluations() or [{}])[-1] for run in row.runs.values()]

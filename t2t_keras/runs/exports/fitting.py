@@ -67,8 +67,7 @@ def has_gpu():
 
 
 def open_version(run, version, method=None):
-    """Returns the engine of a run's export, with the search methods and the alignment head that the
-    run has now."""
+    """Returns the engine of an export, with the search methods and alignment head of its run."""
     if run.config_file.exists():
         for name in (run.search_settings().method, method or "beam"):
             load_method(run.folder, name)

@@ -153,9 +153,7 @@ def sample(lines):
 
 
 def best_of(compared):
-    """Returns the best of the weights that are significantly better than the first, the averaged
-    ones, or these if there are none.
-    """
+    """Returns the best weights that are significantly better than the averaged ones, or these."""
     averaged, *others = compared
     better = [each for each in others if each.bleu > averaged.bleu and each.p_value < SIGNIFICANT]
     return max(better, key=lambda each: each.bleu, default=averaged)

@@ -84,8 +84,7 @@ def record_hardware(run, step, replicas=1, machines=1):
     """Adds this machine to the entry "hardware" of config.json when training begins.
 
     The entry is a list of the results of `this_hardware`, each with the step after which this
-    hardware was used. A run that resumes on the same hardware does not get a second item. The other
-    arguments are the numbers of finished steps, and of replicas and machines in the job.
+    hardware was used. A run that resumes on the same hardware does not get a second item.
     """
     hardware = this_hardware(replicas, machines)
     logging.info("Training on %s", hardware_text(hardware))
