@@ -13,12 +13,10 @@ from tensorflow.core.protobuf import saved_model_pb2
 from t2t_keras.quiet_loading import quiet_loading
 
 # Operations that access files, the network or Python. No export contains one.
-FORBIDDEN = frozenset(
-    {
-        *("ReadFile", "WriteFile", "MatchingFiles", "PyFunc", "PyFuncStateless", "EagerPyFunc"),
-        *("Save", "SaveSlices", "ImportEvent", "CreateSummaryFileWriter", "RpcCall", "RpcClient"),
-    }
-)
+FORBIDDEN = {
+    *("ReadFile", "WriteFile", "MatchingFiles", "PyFunc", "PyFuncStateless", "EagerPyFunc"),
+    *("Save", "SaveSlices", "ImportEvent", "CreateSummaryFileWriter", "RpcCall", "RpcClient"),
+}
 
 
 def save(module, folder, signatures, options=None):

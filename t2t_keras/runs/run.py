@@ -216,13 +216,12 @@ class Run(RunFolder):
     def choose_alignment(self, sources, targets, alignments=None, weights=None, name="alignments"):
         """Chooses the layer and head used for word alignment, and stores them in the run.
 
+        Returns the `RatedHead`s of `rate_heads`, best first.
+
         Args:
             sources, targets: parallel lists of texts, or one pair of texts.
             alignments: reference alignments, such as `0-0 1-2 1p1`, or None.
             name: name of the file with the alignments, for error messages.
-
-        Returns:
-            A list of `RatedHead`s, best first; see `rate_heads`.
         """
         sources, targets = listed(sources), listed(targets)
         rated = rate_heads(self, sources, targets, alignments, weights, name)

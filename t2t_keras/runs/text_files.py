@@ -11,9 +11,7 @@ from pipelines.text.sources import BYTE_ORDER_MARK
 def read_lines(path):
     """Returns the lines of a file, which may be compressed. Only a line feed ends a line."""
     with opened(path) as file:
-        lines = file.read().split(b"\n")
-    lines = lines if lines[-1] else lines[:-1]
-    return [line_text(line, index) for index, line in enumerate(lines)]
+        return [line_text(line, index) for index, line in enumerate(file)]
 
 
 def line_text(line, index):

@@ -82,10 +82,7 @@ class Connection(asyncio.Protocol):
 
 
 class Connections:
-    """All open connections of a server. Calling it returns the protocol of a new connection.
-
-    `protocols` is a function that returns aiohttp's protocol for a new connection.
-    """
+    """All open connections of a server. Calling it returns the protocol of a new connection."""
 
     def __init__(self, protocols, limits):
         self.protocols, self.limits = protocols, limits

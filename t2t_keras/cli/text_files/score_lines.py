@@ -30,8 +30,7 @@ def show_scores_as_json(result, files):
 
 def object_of(score):
     """Returns the fields of a `Score` that it has."""
-    fields = {name: value for name, value in score._asdict().items() if value is not None}
-    return {name: json_number(value) for name, value in fields.items()}
+    return {name: json_number(x) for name, x in score._asdict().items() if x is not None}
 
 
 def json_number(value):
