@@ -24,6 +24,7 @@ from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import not_with, only_with, opened_run, shared_flags
 from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_output_folder
+from t2t_keras.runs.text_files import read_lines, read_parallel
 
 TO, WEIGHTS, _ = shared_flags("to", "weights", "trust")
 
@@ -69,8 +70,6 @@ def choose_alignment(arguments):
             f"--target={TARGET.value}"
         )
     run = opened_run(arguments[0])
-    from t2t_keras.runs.text_files import read_lines, read_parallel
-
     sources, targets = read_parallel(source=SOURCE.value, target=TARGET.value)
     gold = read_lines(GOLD.value) if GOLD.value else None
     for rated in run.choose_alignment(sources, targets, gold, WEIGHTS.value, GOLD.value):

@@ -19,7 +19,7 @@ import os
 
 from absl import flags
 
-from pipelines.text.opened_text import split_list
+from pipelines.text.opened_text import find_files, split_list
 from t2t_keras.checks import check_choice
 from t2t_keras.cli.flags.engine_flags import DTYPE, ENGINE, IMPORTS, OF_MODEL, WEIGHTS, opened_model
 from t2t_keras.cli.flags.field_flags import define_flags
@@ -36,6 +36,8 @@ from t2t_keras.cli.flags.shared_flags import (
 from t2t_keras.cli.text_files.output_files import check_outputs, output_to
 from t2t_keras.cli.text_files.score_lines import show_brackets, show_scores, show_scores_as_json
 from t2t_keras.evaluation.metric_settings import METRICS, TOKENIZERS, MetricSettings
+from t2t_keras.runs.text_files import read_lines, read_parallel
+from t2t_keras.translating.exports import is_export
 from t2t_keras.translating.request import FIELDS, MBR, SEARCH, Request
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the sentences that a run translates.")
@@ -109,7 +111,6 @@ def evaluate_text(arguments):
     check_text_flags(arguments, settings, columns)
     from t2t_keras.evaluation.bleu import metrics_of
     from t2t_keras.runs.evaluation import evaluate
-    from t2t_keras.runs.text_files import read_lines, read_parallel
 
     files = {f"reference={path}": path for path in reference_files()}
     files |= {flag.name: flag.value for flag in (AGAINST, SOURCE) if flag.value}
@@ -189,11 +190,8 @@ def translated(folders, sources):
 
 
 def evaluate_trees(arguments):
-    from pipelines.text.opened_text import find_files
     from pipelines.text.treebank import read_trees
     from t2t_keras.runs.parsing import evaluate_lines
-    from t2t_keras.runs.text_files import read_lines
-    from t2t_keras.translating.exports import is_export
 
     if not TREEBANK.value or len(arguments) + bool(PARSES.value) != 1:
         raise ValueError(

@@ -30,7 +30,7 @@ import tempfile
 from absl import flags
 
 from pipelines.languages.language_codes import normalized
-from pipelines.preparation.source_table import SOURCES
+from pipelines.preparation.source_table import SOURCES, own_source
 from pipelines.text import cleaning_rules
 from pipelines.text.cleaning_rules import STRICT, CleaningConfig
 from pipelines.text.treebank import LEAVES as LEAF_KINDS
@@ -249,7 +249,6 @@ def check_settings():
 
 def find_source(folder):
     """Returns the source of text. Copies standard input to `folder`: it is read more than once."""
-    from pipelines.preparation.source_table import SOURCES, own_source
     from pipelines.text.columns import ColumnedPairs
     from pipelines.text.sources import ScoredPairs, TextFiles
 

@@ -19,6 +19,7 @@ from t2t_keras.cli.flags.search_flags import SEARCH_FLAGS, search_changes
 from t2t_keras.cli.flags.shared_flags import only_with, opened_run, shared_flags
 from t2t_keras.cli.main import positional
 from t2t_keras.cli.text_files.output_files import check_outputs
+from t2t_keras.runs.text_files import read_parallel
 
 WEIGHTS, *_ = shared_flags("weights", "to", "trust")
 
@@ -44,8 +45,6 @@ def main(arguments):
     output = Path(folder) / "report.html" if OUTPUT.value is None else OUTPUT.value
     check_outputs(output, {flag.name: flag.value for flag in (SOURCE, REFERENCE)})
     trained = opened_run(folder)
-    from t2t_keras.runs.text_files import read_parallel
-
     test_set = {}
     if SOURCE.value:
         sources, references = read_parallel(source=SOURCE.value, reference=REFERENCE.value)

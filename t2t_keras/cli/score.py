@@ -33,6 +33,7 @@ from t2t_keras.cli.flags.engine_flags import TO, opened_model
 from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
+from t2t_keras.runs.text_files import line_text
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -101,8 +102,6 @@ def check_directions(arguments, reverse):
 @contextlib.contextmanager
 def opened_pairs():
     """Yields the pairs of texts as an `Input`."""
-    from t2t_keras.runs.text_files import line_text
-
     if SOURCE.value:
         with opened_input(SOURCE.value) as sources, opened_input(TARGET.value) as targets:
             counts = sources.count, targets.count
@@ -120,8 +119,6 @@ def opened_pairs():
 
 def split_at_tabs(lines):
     """Yields source and target of each line. An empty line is an empty pair, as in t2t-prepare."""
-    from t2t_keras.runs.text_files import line_text
-
     for line_number, line in enumerate(lines, start=1):
         columns = line_text(line, line_number - 1).split("\t")
         if columns == [""]:

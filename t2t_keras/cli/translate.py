@@ -61,7 +61,8 @@ from t2t_keras.cli.text_files.translate_documents import (
 )
 from t2t_keras.cli.text_files.translate_on_apache_beam import APACHE_BEAM, translate_on_beam
 from t2t_keras.cli.text_files.translation_lines import JSON, SCORES, lines_of
-from t2t_keras.translating.request import SEARCH, Request
+from t2t_keras.runs.text_files import line_text, read_lines
+from t2t_keras.translating.request import SEARCH, Request, TextError
 
 (DRAFT,) = shared_flags("draft")
 INPUT = flags.DEFINE_string(
@@ -179,8 +180,6 @@ def load_model(folders):
 
 def lines_beside():
     """Returns {flag: lines} of the files with a line for each input line."""
-    from t2t_keras.runs.text_files import read_lines
-
     return {flag.name: read_lines(flag.value) for flag in (PREFIXES, REQUIRE) if flag.value}
 
 
@@ -229,9 +228,6 @@ def translated(lines, first, texts, numbers, own, model, document, on_progress):
     `texts` are those of a document that begin in these lines, or None, and `numbers` the indices of
     their first lines in the block. `own` are the options of each text.
     """
-    from t2t_keras.runs.text_files import line_text
-    from t2t_keras.translating.request import TextError
-
     of_lines = [line_text(line, index) for index, line in enumerate(lines, first)]
     texts, options = texts if document else of_lines, model.options | own
     try:
