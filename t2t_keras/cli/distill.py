@@ -24,6 +24,7 @@ from t2t_keras.cli.flags.field_flags import define_flag, help_of
 from t2t_keras.cli.flags.shared_flags import shared_flag, trust_given
 from t2t_keras.cli.main import command_line, will_resume
 from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.distillation import distill
 from t2t_keras.distillation.plan import settings
 
 LOAD_CONFIG = config_loader()
@@ -50,8 +51,6 @@ def main(arguments):
     will_resume()
     trust_given([*arguments, given.get("reverse")])
     load_backend()
-    from t2t_keras.distillation import distill
-
     print(
         distill(arguments, CONFIG.value, given.pop("run"), command=command_line(), **given), end=""
     )

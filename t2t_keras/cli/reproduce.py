@@ -36,6 +36,7 @@ from t2t_keras.cli.flags.config_flag import LOADED, config_loader
 from t2t_keras.cli.flags.field_flags import define_flag
 from t2t_keras.cli.main import command_line, positional, will_resume
 from t2t_keras.cli.process.backend import load_backend
+from t2t_keras.reproduction import Plan, reproduce
 from t2t_keras.reproduction.plan import TABLES, settings
 
 LOAD_CONFIG = config_loader("base")
@@ -67,8 +68,6 @@ def main(arguments):
                 f"setting of all rows. Received: {argument}"
             )
     load_backend(on_jax=table == "table1")
-    from t2t_keras.reproduction import Plan, reproduce
-
     plan = Plan(
         table,
         command=command_line(),

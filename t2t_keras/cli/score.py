@@ -34,6 +34,7 @@ from t2t_keras.cli.flags.shared_flags import not_with, only_with
 from t2t_keras.cli.text_files.line_blocks import opened_input, write_blocks
 from t2t_keras.cli.text_files.output_files import check_outputs
 from t2t_keras.runs.text_files import line_text
+from t2t_keras.translating.languages import languages_of
 
 SOURCE = flags.DEFINE_string("source", None, "Text file with the source sentences, one per line.")
 TARGET = flags.DEFINE_string("target", None, "Text file with the translations of --source.")
@@ -89,8 +90,6 @@ def check_arguments():
 
 def check_directions(arguments, reverse):
     """Rejects runs whose recorded languages are not each other's reverse."""
-    from t2t_keras.translating.languages import languages_of
-
     ours, theirs = (languages_of(Path(folders[0])) for folders in (arguments, reverse))
     if ours and theirs and tuple(ours) != tuple(theirs)[::-1]:
         raise ValueError(

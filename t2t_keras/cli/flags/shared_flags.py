@@ -5,6 +5,7 @@ import sys
 
 from absl import flags
 
+from t2t_keras.cli.process.backend import choose_backend, load_backend, set_log_level
 from t2t_keras.export.formats import CTRANSLATE2_DTYPES, ENGINES
 from t2t_keras.plugins import absolute, load_plugins
 from t2t_keras.quiet_loading import quiet_loading
@@ -105,8 +106,6 @@ def load_imports(paths):
 
     Prepares the backend if one of them imports it.
     """
-    from t2t_keras.cli.process.backend import choose_backend, load_backend, set_log_level
-
     if paths:
         set_log_level()
         choose_backend(on_jax=True)
@@ -128,8 +127,6 @@ def trust_given(folders):
 
 def opened_run(folder):
     """Returns the `Run` in a folder, after obeying --trust, --imports and --to."""
-    from t2t_keras.cli.process.backend import load_backend
-
     given = {name: flags.FLAGS[name].value for name in ("to", "imports") if name in flags.FLAGS}
     trust_given([folder])
     load_backend()
