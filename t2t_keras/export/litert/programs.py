@@ -1,7 +1,6 @@
 """The programs of a LiteRT model: encoder, search step, scoring and attention.
 
-A search is a loop around a step. Only the step is a program; `decoding/numpy_search.py` is the
-loop.
+Only the step of a search is a program; `decoding/numpy_search.py` is the loop around it.
 
 LiteRT plans a program for the shapes of its inputs. So an array that a program reshapes may have at
 most one axis of unknown size, which is passed to `reshape` as −1.

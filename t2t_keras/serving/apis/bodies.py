@@ -58,7 +58,7 @@ def fields_of(request, body):
         raise Refusal(400, "The form is not UTF-8") from None
     except ValueError:
         raise Refusal(400, f"The form has more than {MOST_FIELDS} fields") from None
-    # The first of several fields counts. Browsers send line breaks as CRLF.
+    # Reversed, so that the first of several fields counts. Browsers send line breaks as CRLF.
     return {name: value.replace("\r\n", "\n") for name, value in reversed(fields)}
 
 

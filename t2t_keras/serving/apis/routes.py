@@ -1,4 +1,4 @@
-"""`Route`: a row of the table of which the server's router and the OpenAPI document are made."""
+"""`Route`: a row of the table that makes the server's router and the OpenAPI document."""
 
 import re
 from collections.abc import Callable
