@@ -62,14 +62,10 @@ class Experiment:
         check_names(self)
         with settings_of("training"):
             self.training.validate()
-        longest = self.model.longest
-        check(
-            longest is None or self.data.batches.max_length <= longest,
-            "data.batches.max_length",
-            self.data.batches.max_length,
-            f"at most {longest}, the length of the longest sequence that the positional encoding "
-            "of the model allows (model.max_length − model.position_offset)",
-        )
+        longest, length = self.model.longest, self.data.batches.max_length
+        allowed = f"at most {longest}, the length of the longest sequence that the positional "
+        allowed += "encoding of the model allows (model.max_length − model.position_offset)"
+        check(longest is None or length <= longest, "data.batches.max_length", length, allowed)
 
     def validate_parts(self):
         architecture_of(self.model)

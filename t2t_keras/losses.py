@@ -251,13 +251,9 @@ def check_takes_logits(loss):
     if not isinstance(loss, keras.losses.Loss):
         parameter = inspect.signature(loss).parameters.get("from_logits")
         from_logits = parameter is None or parameter.default
-    check(
-        from_logits,
-        "loss",
-        getattr(loss, "__name__", type(loss).__name__),
-        "a loss of logits, such as keras.losses.SparseCategoricalCrossentropy(from_logits=True): "
-        "the model returns logits, and this loss has from_logits=False",
-    )
+    allowed = "a loss of logits, such as keras.losses.SparseCategoricalCrossentropy("
+    allowed += "from_logits=True): the model returns logits, and this loss has from_logits=False"
+    check(from_logits, "loss", getattr(loss, "__name__", type(loss).__name__), allowed)
 
 
 def weighted_sum(losses, weights):

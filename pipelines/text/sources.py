@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import math
 
-from pipelines.checks import SourceError
+from pipelines.checks import SourceError, check
 from pipelines.languages.language_codes import language_of_files
 from pipelines.printable import shown
 from pipelines.text.opened_text import find_files, opened
@@ -158,8 +158,7 @@ class ScoredPairs:
     """
 
     def __init__(self, source, scores, min_score=None, best=None):
-        if min_score is None and not 0 < best <= 1:
-            raise ValueError(f"`best` must be above 0 and at most 1. Received: best={best}")
+        check(min_score is not None or 0 < best <= 1, "best", best, "above 0 and at most 1")
         self.source, self.lines = source, Lines("scores", scores)
         self.languages = getattr(source, "languages", None)
         self.files = getattr(source, "files", [])  # of the text, if it is from files

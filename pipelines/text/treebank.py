@@ -14,7 +14,7 @@ import difflib
 import itertools
 import re
 
-from pipelines.checks import SourceError
+from pipelines.checks import SourceError, check
 from pipelines.printable import shown
 from pipelines.text.opened_text import find_files
 from pipelines.text.sources import digest_of, lines_of
@@ -221,8 +221,7 @@ class TreebankPairs:
     """
 
     def __init__(self, paths, leaves="XX"):
-        if leaves not in LEAVES:
-            raise ValueError(f"`leaves` must be one of {LEAVES}. Received: leaves={leaves!r}")
+        check(leaves in LEAVES, "leaves", leaves, f"one of {LEAVES}")
         self.files = find_files("treebank", paths)
         self.leaves = leaves
 

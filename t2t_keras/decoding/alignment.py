@@ -2,6 +2,7 @@
 
 import dataclasses
 
+from t2t_keras.checks import check
 from t2t_keras.decoding.rows import BEGIN
 from t2t_keras.guided_alignment import aligning_layer
 from t2t_keras.ops import ops
@@ -35,14 +36,9 @@ class AlignmentHead:
 
     def check(self, layers, heads):
         """Rejects a layer or head that a model with these numbers of them does not have."""
-        counts = {"layer": layers, "head": heads}
-        for name, count in counts.items():
-            index = getattr(self, name)
-            if index is not None and (type(index) is not int or not 0 <= index < count):
-                raise ValueError(
-                    f"`{name}` must be from 0 to {count - 1} in this model. Received: "
-                    f"{name}={index!r}"
-                )
+        for name, index, count in (("layer", self.layer, layers), ("head", self.head, heads)):
+            is_right = index is None or (type(index) is int and 0 <= index < count)
+            check(is_right, name, index, f"from 0 to {count - 1} in this model")
 
 
 def alignment_heads(config):

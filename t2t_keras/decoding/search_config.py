@@ -93,26 +93,18 @@ class SearchConfig:
         search, so nothing else must know it.
         """
         validate(self)
-        check(
-            2 not in self.banned, "banned", self.banned, "ids other than 2, which ends every output"
-        )
-        check(
-            not self.first or not {*self.first} <= {*self.banned, 0, 1},
-            "first",
-            self.first,
-            "an id that is neither banned nor padding nor begin",
-        )
+        allowed = "ids other than 2, which ends every output"
+        check(2 not in self.banned, "banned", self.banned, allowed)
+        can_begin = not self.first or not {*self.first} <= {*self.banned, 0, 1}
+        allowed = "an id that is neither banned nor padding nor begin"
+        check(can_begin, "first", self.first, allowed)
         if self.constrain:
             for name in ("banned", "first", "no_repeat_ngram"):
                 value, allowed = getattr(self, name), f"left out if constrain={self.constrain!r}"
                 check(not value, name, value, allowed)
         if self.method == "beam":
-            check(
-                self.n_best <= self.beam,
-                "n_best",
-                self.n_best,
-                f"at most the beam width, beam={self.beam}",
-            )
+            allowed = f"at most the beam width, beam={self.beam}"
+            check(self.n_best <= self.beam, "n_best", self.n_best, allowed)
 
 
 # {setting: its maximum value}

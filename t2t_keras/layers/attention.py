@@ -310,15 +310,9 @@ def head_widths(d_model, num_heads, d_k=None, d_v=None):
     check_integer("d_model", d_model)
     check_integer("num_heads", num_heads)
     if d_k is None or d_v is None:
-        check(
-            d_model % num_heads == 0,
-            "num_heads",
-            num_heads,
-            f"a divisor of d_model={d_model} unless d_k and d_v are given",
-        )
-    widths = {"d_k": d_k, "d_v": d_v}
-    for name, width in widths.items():
-        if width is None:
-            widths[name] = d_model // num_heads
-        check_integer(name, widths[name])
-    return widths["d_k"], widths["d_v"]
+        allowed = f"a divisor of d_model={d_model} unless d_k and d_v are given"
+        check(d_model % num_heads == 0, "num_heads", num_heads, allowed)
+    d_k, d_v = (d_model // num_heads if width is None else width for width in (d_k, d_v))
+    check_integer("d_k", d_k)
+    check_integer("d_v", d_v)
+    return d_k, d_v

@@ -75,12 +75,9 @@ def early_stopping(config, held_out):
     check(held_out or not config.patience, "patience", config.patience, allowed)
     metric = watched_metric(config.best_metric, [each.name for each in held_out])
     watched = {each.name: each for each in held_out}.get(metric.rpartition("/")[0])
-    check(
-        not (metric.endswith("bleu") and isinstance(watched, HeldOutBatches)),
-        "training.best_metric",
-        config.best_metric,
-        "a loss if the held-out set is a tf.data.Dataset, which has no texts to translate",
-    )
+    has_metric = not (metric.endswith("bleu") and isinstance(watched, HeldOutBatches))
+    allowed = "a loss if the held-out set is a tf.data.Dataset, which has no texts to translate"
+    check(has_metric, "training.best_metric", config.best_metric, allowed)
     if watched is None:
         return EarlyStopping(config.patience, None)
     return EarlyStopping(config.patience, metric, watched.digest)

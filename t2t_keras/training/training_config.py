@@ -107,29 +107,19 @@ class TrainingConfig:
         So a run translates without the files that its loss may need.
         """
         validate(self)
-        check(
-            self.schedule != "linear" or self.warmup_steps <= self.steps,
-            "warmup_steps",
-            self.warmup_steps,
-            f"at most steps={self.steps} with schedule='linear'",
-        )
+        fits = self.schedule != "linear" or self.warmup_steps <= self.steps
+        allowed = f"at most steps={self.steps} with schedule='linear'"
+        check(fits, "warmup_steps", self.warmup_steps, allowed)
         # Others may have any rate. SGD's updates, for example, are as small as the gradients.
         is_peak = self.schedule in OF_PEAK and OPTIMIZERS[self.optimizer] in ADAPTIVE
-        check(
-            not is_peak or self.learning_rate < 0.1,
-            "learning_rate",
-            self.learning_rate,
-            f"below 0.1 with schedule={self.schedule!r}, such as 1e-4: it is the learning rate "
-            "after the warm-up",
-        )
+        rate, allowed = self.learning_rate, f"below 0.1 with schedule={self.schedule!r}, such as "
+        allowed += "1e-4: it is the learning rate after the warm-up"
+        check(not is_peak or rate < 0.1, "learning_rate", rate, allowed)
         best = self.best_metric  # the trainer checks whether the set exists
         check(best != "", "best_metric", best, "'loss', 'bleu' or the name of a held-out set")
-        check(
-            self.checkpoint_every or self.checkpoint_minutes,
-            "checkpoint_every",
-            self.checkpoint_every,
-            "at least 1 if checkpoint_minutes is 0, or a killed run would lose everything",
-        )
+        every, saves = self.checkpoint_every, self.checkpoint_every or self.checkpoint_minutes
+        allowed = "at least 1 if checkpoint_minutes is 0, or a killed run would lose everything"
+        check(saves, "checkpoint_every", every, allowed)
 
     def learning_rates(self, d_model):
         """Returns the learning rate schedule for a model of this width."""
