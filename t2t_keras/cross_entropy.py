@@ -20,12 +20,7 @@ from t2t_keras.layers.numerics import at_least_float32, upstream_gradient
 MOST_LOGITS = 2**25
 
 
-def token_cross_entropy(labels, logits, label_smoothing=0.0):
-    """Computes the loss of each position in nats, including padding; see `token_losses`."""
-    return token_losses(labels, logits, label_smoothing)[0]
-
-
-def token_losses(labels, logits, label_smoothing):
+def token_losses(labels, logits, label_smoothing=0.0):
     """Computes the smoothed and the unsmoothed loss of each position in nats, including padding.
 
     With `log p = z − log Σ exp z`, the cross-entropy is

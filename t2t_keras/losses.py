@@ -14,13 +14,7 @@ from keras import ops
 
 from pipelines.registry import Registry
 from t2t_keras.checks import check, check_rate
-from t2t_keras.cross_entropy import (
-    Unprojected,
-    chunked_sums,
-    right_tokens,
-    token_cross_entropy,
-    token_losses,
-)
+from t2t_keras.cross_entropy import Unprojected, chunked_sums, right_tokens, token_losses
 from t2t_keras.layers.masks import padding_mask
 from t2t_keras.layers.numerics import at_least_float32
 from t2t_keras.layers.shared_embedding import SharedEmbedding
@@ -67,7 +61,7 @@ class TokenLoss(keras.losses.Loss):
 
     def losses(self, labels, logits, **columns):
         """Returns the loss and the negative log-likelihood of each position."""
-        return self.call(labels, logits, **columns), token_cross_entropy(labels, logits)
+        return self.call(labels, logits, **columns), token_losses(labels, logits)[1]
 
     def weights_and_count(self, labels, sample_weight=None):
         """Returns the weight of each position and the divisor of the loss.
@@ -151,7 +145,7 @@ class LabelSmoothedCrossEntropy(TokenLoss):
 
     def call(self, y_true, y_pred):
         """Returns the loss of each position, `[batch, length]`, including padding."""
-        return token_cross_entropy(y_true, y_pred, self.label_smoothing)
+        return token_losses(y_true, y_pred, self.label_smoothing)[0]
 
     def losses(self, labels, logits, **columns):
         if type(self).call is not LabelSmoothedCrossEntropy.call:

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from t2t_keras.cross_entropy import right_tokens, token_cross_entropy
+from t2t_keras.cross_entropy import right_tokens, token_losses
 from t2t_keras.losses import check_labels, token_weights
 
 
@@ -56,7 +56,7 @@ class Perplexity(keras.metrics.Mean):
 
     def update_state(self, y_true, y_pred, sample_weight=None):
         check_labels(y_true, y_pred)
-        losses = token_cross_entropy(y_true, y_pred)
+        _, losses = token_losses(y_true, y_pred)
         super().update_state(losses, sample_weight=token_weights(y_true, sample_weight))
 
     def result(self):

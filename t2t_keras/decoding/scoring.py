@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from t2t_keras.cross_entropy import token_cross_entropy
+from t2t_keras.cross_entropy import token_losses
 from t2t_keras.decoding.rows import BEGIN, PADDING
 
 
@@ -21,5 +21,5 @@ def log_probabilities(model, source, target):
     begin = ops.full_like(target[:, :1], BEGIN)
     decoder_input = ops.concatenate([begin, target[:, :-1]], axis=1)
     logits = model({"source": source, "target": decoder_input})
-    log_p = -token_cross_entropy(target, logits)
+    log_p = -token_losses(target, logits)[1]
     return ops.where(ops.not_equal(target, PADDING), log_p, 0.0)
