@@ -14,16 +14,9 @@ import numpy as np
 
 from t2t_keras.decoding.beam_search import BeamSearch, Candidates
 from t2t_keras.decoding.constraints import IMPOSSIBLE, id_mask, next_tokens
+from t2t_keras.decoding.phrases import phrase_progress
 from t2t_keras.decoding.phrases.beam_allocation import allocated
-from t2t_keras.decoding.phrases.phrase_progress import (
-    PhraseProgress,
-    advanced,
-    lengths_of,
-    next_tokens_of,
-    no_progress,
-    phrases_of,
-    remaining,
-)
+from t2t_keras.decoding.phrases.phrase_progress import PhraseProgress, lengths_of
 from t2t_keras.decoding.rows import END, PADDING, Hypotheses, length_limits
 from t2t_keras.ops import ops
 
@@ -49,7 +42,7 @@ class ConstrainedBeamSearch(BeamSearch):
 
     def start(self, source, room, longest=None, extras=None):
         extras = {name: value for name, value in extras.items() if name != "beam"}
-        phrases = phrases_of(extras["phrases"])
+        phrases = phrase_progress.phrases_of(extras["phrases"])
         limits, deadlines = length_limits(source, None, self.config), lengths_of(source)
         if "prefix" in extras:
             limits, deadlines = (
@@ -59,7 +52,8 @@ class ConstrainedBeamSearch(BeamSearch):
             x + ops.sum(phrases.lengths, axis=1) for x in (limits, ops.minimum(limits, deadlines))
         )
         limits = limits if longest is None else ops.minimum(limits, longest)
-        extras["phrases"], extras["progress"] = phrases, no_progress(phrases, self.config.beam)
+        extras["phrases"] = phrases
+        extras["progress"] = phrase_progress.no_progress(phrases, self.config.beam)
         extras["deadlines"] = ops.minimum(limits, deadlines)
         return super().start(source, room, longest, extras)._replace(limits=limits)
 
@@ -70,8 +64,8 @@ class ConstrainedBeamSearch(BeamSearch):
         follows = True if self.follows is None else self.follows
         follows = np.broadcast_to(follows, logits.shape[-1:])
         progress = PhraseProgress(*(ops.take(x, parents, axis=1) for x in state.extras["progress"]))
-        progress = advanced(phrases, progress, newest, follows)
-        missing = remaining(phrases, progress, follows)
+        progress = phrase_progress.advanced(phrases, progress, newest, follows)
+        missing = phrase_progress.remaining(phrases, progress, follows)
         room = state.extras["deadlines"][:, None] - state.position - 1
         allowed = (missing == 0) | ((newest != END) & (missing <= room))
         scores = ops.where(allowed, scores, IMPOSSIBLE)
@@ -123,7 +117,7 @@ class ConstrainedBeamSearch(BeamSearch):
         These tokens may repeat n-grams. Duplicates in the list, and tokens that the prefix forbids,
         get log P −∞.
         """
-        ids = next_tokens_of(state.extras["phrases"], state.extras["progress"])
+        ids = phrase_progress.next_tokens_of(state.extras["phrases"], state.extras["progress"])
         log_p = ops.take_along_axis(logits, ids, axis=2) - ops.logsumexp(
             logits, axis=-1, keepdims=True
         )

@@ -4,14 +4,8 @@ import keras
 from keras import ops
 
 from t2t_keras.losses import TokenSums
+from t2t_keras.training.step import token_sums
 from t2t_keras.training.step.compile_options import CompileOptions
-from t2t_keras.training.step.token_sums import (
-    counts_right,
-    has_sums,
-    metrics_of_sums,
-    outputs_without_logits,
-    update_metrics,
-)
 
 
 class TrainingStep(CompileOptions):
@@ -28,8 +22,8 @@ class TrainingStep(CompileOptions):
         values = [*trained, *untrained]
         mapping = zip(variables, values, strict=True)
         with keras.StatelessScope(mapping, collect_losses=True) as scope:
-            outputs = outputs_without_logits(self, x, training)
-            sums = self.loss.sums(outputs, y, sample_weight, counts_right(metrics), x)
+            outputs = token_sums.outputs_without_logits(self, x, training)
+            sums = self.loss.sums(outputs, y, sample_weight, token_sums.counts_right(metrics), x)
         updated = [scope.get_current_value(v) for v in self.non_trainable_variables]
         loss = scaled = ops.divide_no_nan(sums.loss, sums.count)
         if training:
@@ -42,14 +36,14 @@ class TrainingStep(CompileOptions):
     def compute_metrics(self, x, y, y_pred, sample_weight=None):
         if not isinstance(y_pred, TokenSums):
             return super().compute_metrics(x, y, y_pred, sample_weight)
-        update_metrics(self.metrics_of_sums(sample_weight), y_pred)
+        token_sums.update_metrics(self.metrics_of_sums(sample_weight), y_pred)
         return self.get_metrics_result()
 
     def metrics_of_sums(self, sample_weight):
         """Returns the metrics given to `compile`, or None if loss or metrics need the logits."""
         needs_logits = (
-            not has_sums(self)
+            not token_sums.has_sums(self)
             or type(self).compute_metrics is not TrainingStep.compute_metrics
             or any(weight.regularizer is not None for weight in self.trainable_variables)
         )
-        return None if needs_logits else metrics_of_sums(self, sample_weight)
+        return None if needs_logits else token_sums.metrics_of_sums(self, sample_weight)

@@ -20,15 +20,9 @@ import tensorflow as tf
 from t2t_keras.checks import check
 from t2t_keras.losses import TokenSums
 from t2t_keras.training.hardware.devices import choose_xla
+from t2t_keras.training.step import token_sums
 from t2t_keras.training.step.compile_options import CompileOptions, dropout_seeds
 from t2t_keras.training.step.r_drop import r_drop_sums
-from t2t_keras.training.step.token_sums import (
-    counts_right,
-    has_sums,
-    metrics_of_sums,
-    outputs_without_logits,
-    update_metrics,
-)
 
 
 class TrainingStep(CompileOptions):
@@ -41,9 +35,9 @@ class TrainingStep(CompileOptions):
         # Keras would also compile the exchange between replicas, which fails.
         super().compile(*args, jit_compile=False, **kwargs)
         self.compile_options["jit_compile"] = jit_compile
-        self.xla = has_sums(self) and choose_xla(jit_compile)
+        self.xla = token_sums.has_sums(self) and choose_xla(jit_compile)
         self.forward_backward = None
-        if has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
+        if token_sums.has_sums(self) or self.distribute_strategy.num_replicas_in_sync > 1:
             with self.distribute_strategy.scope():
                 self.build_metrics()
 
@@ -63,7 +57,7 @@ class TrainingStep(CompileOptions):
 
     def train_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if not has_sums(self):
+        if not token_sums.has_sums(self):
             self.refuse_unused_options()
             return super().train_step(data)
         refuse_scaled_loss(self)
@@ -76,7 +70,7 @@ class TrainingStep(CompileOptions):
 
     def test_step(self, data):
         inputs, labels, weights = keras.utils.unpack_x_y_sample_weight(data)
-        if not has_sums(self):
+        if not token_sums.has_sums(self):
             return super().test_step(data)
         sums, logits = self.sums_and_logits(inputs, labels, weights, training=False)
         total = TokenSums(*sum_over_replicas(sums))
@@ -84,16 +78,16 @@ class TrainingStep(CompileOptions):
 
     def metrics_of_sums(self, weights, training):
         is_keras = type(self).compute_metrics is keras.Model.compute_metrics
-        return metrics_of_sums(self, weights, training) if is_keras else None
+        return token_sums.metrics_of_sums(self, weights, training) if is_keras else None
 
     def sums_and_logits(self, inputs, labels, weights, training):
         """Returns the `TokenSums`, and the logits if a metric needs them, otherwise None."""
         metrics = self.metrics_of_sums(weights, training)
-        count_right = counts_right(metrics)
+        count_right = token_sums.counts_right(metrics)
         if training and self.r_drop:
             sums, logits = r_drop_sums(self, inputs, labels, weights, self.r_drop, count_right)
         elif metrics is not None:
-            outputs = outputs_without_logits(self, inputs, training)
+            outputs = token_sums.outputs_without_logits(self, inputs, training)
             return self.loss.sums(outputs, labels, weights, count_right, inputs), None
         else:
             logits = self(inputs, training=training)
@@ -110,7 +104,7 @@ class TrainingStep(CompileOptions):
         if logits is not None:
             return self.compute_metrics(inputs, labels, logits, weights)
         metrics = self.metrics_of_sums(weights, training)
-        update_metrics(metrics, total)
+        token_sums.update_metrics(metrics, total)
         unused = [m.name for m in self.metrics_of_sums(weights, False) if m not in metrics]
         return {name: x for name, x in self.get_metrics_result().items() if name not in unused}
 
