@@ -24,6 +24,11 @@ class Rows(NamedTuple):
     prefix: Any = None
     phrases: Any = None
 
+    def extras(self):
+        """Returns {name: ids} of the prefix and the phrases, if there are any."""
+        given = {"prefix": self.prefix, "phrases": self.phrases}
+        return {name: ids for name, ids in given.items() if ids is not None}
+
 
 class Hypotheses(NamedTuple):
     """The hypotheses of each row, best first."""

@@ -10,7 +10,7 @@ after little more than a second.
 
 import numpy as np
 
-from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses, Rows
+from t2t_keras.decoding.rows import BEGIN, END, PADDING, Hypotheses
 from t2t_keras.decoding.search_config import ROW_OPTIONS
 from t2t_keras.export.ctranslate2_package import POSITIONS, UNKNOWN, import_ctranslate2
 from t2t_keras.processor import cores
@@ -66,9 +66,6 @@ class CTranslate2Engine(Engine):
                     "forbidden tokens among the others, so its search finds other translations. "
                     "Give the run"
                 )
-
-    def warm_up(self):
-        self.search(Rows(np.array([[3, 2]], "int32"), [0]))
 
     def search(self, rows):
         sources = [row[row != PADDING] for row in rows.source]

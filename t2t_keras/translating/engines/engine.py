@@ -3,10 +3,12 @@
 import copy
 from pathlib import Path
 
+import numpy as np
 from absl import logging
 
 from pipelines.tokenizers import load_tokenizer
 from t2t_keras.decoding.drafted_search import Draft, drafted
+from t2t_keras.decoding.rows import Rows
 from t2t_keras.decoding.search_config import ROW_OPTIONS, SearchConfig
 from t2t_keras.export.formats import STEPS
 from t2t_keras.translating.exports import RECORD, unusable, verified_record
@@ -172,6 +174,7 @@ class Engine:
 
     def warm_up(self):
         """Makes a first call, because the first call takes longer."""
+        self.search(Rows(np.array([[3, 2]], "int32"), [0]))
 
     def open(self, version):
         """Sets the attributes that the record in the folder of an export's version contains."""

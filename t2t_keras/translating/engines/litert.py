@@ -69,7 +69,7 @@ class LiteRTEngine(Engine):
 
     @property
     def reading(self):
-        return self.models[0] if self.models[0].reads_ahead else None
+        return self.models[0] if "steps" in self.models[0].programs else None
 
     def check(self, config, prefix, phrases):
         super().check(config, prefix, phrases)
@@ -109,11 +109,7 @@ class LiteRTEngine(Engine):
     def searched(self, model, rows):
         """Returns the `Hypotheses` of rows that one model finds."""
         source, config = rows.source, self.config
-        extras = {
-            name: np.asarray(getattr(rows, name), "int32")
-            for name in ("prefix", "phrases")
-            if getattr(rows, name) is not None
-        }
+        extras = {name: np.asarray(ids, "int32") for name, ids in rows.extras().items()}
         # Only greedy search and the exported beam width have programs of their own.
         is_beam = config.method == "beam" and rows.phrases is None
         is_narrow = is_beam and config.beam not in (1, self.exported.beam)
@@ -169,10 +165,6 @@ class LiteRTEngine(Engine):
         with self.lock:
             found = self.models[0].programs["attention"](source=source, target=target)
         return {kind: weights[0] for kind, weights in found.items()}
-
-    def warm_up(self):
-        ids = np.array([[3, 2]], "int32")
-        self.search(Rows(ids, [0]))
 
 
 def interleaved(parts):

@@ -43,11 +43,6 @@ class LiteRTModel:
     def __init__(self, programs, layout, longest=None):
         self.programs, self.layout, self.longest = programs, layout, longest
 
-    @property
-    def reads_ahead(self):
-        """Whether `reader` works."""
-        return "steps" in self.programs
-
     def start_decoding(self, source, max_length, beams=1):
         found = [self.encoded(ids[: np.count_nonzero(ids)]) for ids in source]
         memory = {name: stacked([each[name][0] for each in found]) for name in found[0]}

@@ -177,11 +177,7 @@ def graph_search(model, config, method, xla=False):
         return whole_search(model, config, method, source, extras)
 
     def search(rows):
-        extras = {
-            name: tf.constant(getattr(rows, name), tf.int32)
-            for name in ("prefix", "phrases")
-            if getattr(rows, name) is not None
-        }
+        extras = {name: tf.constant(ids, tf.int32) for name, ids in rows.extras().items()}
         if needs_draws(config):
             longest = min(rows.source.shape[1] + config.extra_length, model.longest or sys.maxsize)
             draws = tf.constant(draws_of(rows.index, longest, config))
