@@ -22,14 +22,7 @@ from pathlib import Path
 
 from absl import logging
 
-from pipelines.atomic_files import (
-    atomic_folder,
-    digest,
-    locked_folder,
-    read_json,
-    write_json,
-    write_text,
-)
+from pipelines.atomic_files import atomic_folder, digest, locked_folder, read_json, write_json
 from pipelines.batches.encoding import encode
 from pipelines.batches.id_store import SIDES, IdStore, finished_store, ragged, shards_in
 from pipelines.checks import SourceError
@@ -40,9 +33,9 @@ from pipelines.preparation.report import (
     batches_report,
     dropped_text,
     make_report,
-    report_text,
     text_warnings,
     vocabulary_warnings,
+    write_report,
 )
 from pipelines.progress import Progress
 from pipelines.text import cleaned_text
@@ -290,12 +283,6 @@ def encode_part(part, progress=None, *, tag, encodings, columns):
 def shard_of(part):
     """Returns the path of the shard for a part of the cleaned text."""
     return part.parent.parent / part.name.replace("part", "shard")
-
-
-def write_report(folder, report):
-    """Writes the report. report.json is written last and marks the preparation as finished."""
-    write_text(folder / "report.txt", report_text(report))
-    write_json(folder / "report.json", report)
 
 
 def files_of(source):

@@ -8,6 +8,7 @@ import itertools
 
 import numpy as np
 
+from pipelines.atomic_files import write_json, write_text
 from pipelines.batches.batch_plan import BatchPlan
 from pipelines.batches.id_store import SIDES
 from pipelines.printable import printable, shortened
@@ -93,6 +94,12 @@ def batches_report(store, config):
         "too_long": int(plan.too_long),
         "left_over": int(plan.left_over),
     }
+
+
+def write_report(folder, report):
+    """Writes the report. report.json is written last and marks the preparation as finished."""
+    write_text(folder / "report.txt", report_text(report))
+    write_json(folder / "report.json", report)
 
 
 def report_text(report):

@@ -12,6 +12,7 @@ import pipelines.preparation.prepare as preparation
 from pipelines.atomic_files import locked_folder
 from pipelines.batches.batch_plan import BatchConfig
 from pipelines.batches.id_store import SIDES, IdStore, Shard
+from pipelines.preparation import report as reports
 from pipelines.preparation.prepare import prepare
 from pipelines.text.sources import Pairs, TextFiles
 from pipelines.tokenizers import load_tokenizer
@@ -201,7 +202,7 @@ def interrupt(monkeypatch, owner, name, after):
         (preparation.cleaned_text, "write_part", 2),
         (preparation, "learn", 0),
         (Shard, "write", 2),
-        (preparation, "report_text", 0),
+        (reports, "report_text", 0),
         (shutil, "rmtree", 9),  # the temporary folder of the first shard
         (shutil, "rmtree", 12),  # the cleaned text, in the end
     ],
