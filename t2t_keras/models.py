@@ -45,13 +45,7 @@ class Models(Registry):
 MODELS = Models(
     "MODELS",
     "model",
-    {
-        "transformer": Transformer,
-        "gnmt": GNMT,
-        "moe": MoE,
-        "convs2s": ConvS2S,
-        "bytenet": ByteNet,
-    },
+    {"transformer": Transformer, "gnmt": GNMT, "moe": MoE, "convs2s": ConvS2S, "bytenet": ByteNet},
 )
 
 

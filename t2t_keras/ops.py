@@ -41,20 +41,16 @@ class Operations:
 ops = Operations()
 
 
-def map_structure(function, *structures):
-    """Applies a function to the arrays of equal structures of dicts, lists and tuples.
-
-    None stays None.
-    """
-    first = structures[0]
-    if first is None:
+def map_structure(function, structure):
+    """Applies a function to the arrays in nested dicts, lists and tuples. None stays None."""
+    if structure is None:
         return None
-    if isinstance(first, dict):
-        return {key: map_structure(function, *(each[key] for each in structures)) for key in first}
-    if isinstance(first, list | tuple):
-        parts = (map_structure(function, *each) for each in zip(*structures, strict=True))
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    return function(*structures)
+    if isinstance(structure, dict):
+        return {key: map_structure(function, each) for key, each in structure.items()}
+    if isinstance(structure, list | tuple):
+        parts, kind = [map_structure(function, each) for each in structure], type(structure)
+        return kind(*parts) if hasattr(structure, "_fields") else kind(parts)
+    return function(structure)
 
 
 def narrow(x):
@@ -78,10 +74,6 @@ def arange(*limits, dtype=None):
     numbers = narrow(np.arange(*limits, dtype=dtype))
     numbers.flags.writeable = False  # the array is cached and shared by all callers
     return numbers
-
-
-def filled(value):
-    return lambda shape, dtype="float32": np.full(shape, value, dtype)
 
 
 @functools.lru_cache(1000)
@@ -154,7 +146,7 @@ NUMPY = {
     "max": lambda x, axis=None, keepdims=False: x.max(axis, keepdims=keepdims),
     "maximum": narrowed(np.maximum),
     "minimum": narrowed(np.minimum),
-    "ones": filled(1),
+    "ones": lambda shape, dtype="float32": np.ones(shape, dtype),
     "reshape": lambda x, shape: x.reshape(shape),
     "scatter_update": scatter_update,
     "shape": lambda x: x.shape,
@@ -164,5 +156,5 @@ NUMPY = {
     "top_k": top_k,
     "where": narrowed(np.where),
     "while_loop": while_loop,
-    "zeros": filled(0),
+    "zeros": lambda shape, dtype="float32": np.zeros(shape, dtype),
 }

@@ -137,11 +137,8 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
         if self.built:
             return
         ids, vectors = (None, None), (None, None, self.config.d_model)
-        for layer, shape in (
-            (self.embedding, ids),
-            (self.source_embedding, ids),
-            (self.output_embedding, vectors),
-        ):
+        layers = self.embedding, self.source_embedding, self.output_embedding
+        for layer, shape in zip(layers, (ids, ids, vectors), strict=True):
             if not layer.built:
                 layer.build(shape)
         self.build_layers()

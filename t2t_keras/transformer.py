@@ -85,13 +85,8 @@ class Transformer(SequenceModel):
 
     def build_layers(self):
         vectors = (None, None, self.config.d_model)
-        for layer in (
-            self.source_positions,
-            self.target_positions,
-            self.source_dropout,
-            self.target_dropout,
-            self.encoder,
-        ):
+        positions = self.source_positions, self.target_positions
+        for layer in (*positions, self.source_dropout, self.target_dropout, self.encoder):
             layer.build(vectors)
         self.decoder.build(vectors, vectors)
 

@@ -68,8 +68,7 @@ def batches(store, plan, start_step=0, steps=None, worker=0, workers=1, replicas
     """
     if steps is None and plan.seed is None:
         steps = max(0, plan.steps - start_step)
-    indices = itertools.count(start_step)
-    for step in indices if steps is None else itertools.islice(indices, steps):
+    for step in itertools.islice(itertools.count(start_step), steps):
         examples, width, rows, encodings = plan.batch(step)
         share = -(-rows // (workers * replicas))
         for part in range(worker * replicas, (worker + 1) * replicas):

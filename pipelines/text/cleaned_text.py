@@ -31,10 +31,7 @@ def write_part(verdicts, cleaned, index, columns=(), progress=None):
     """
     counts, words, characters = Counter(read=0, kept=0), Counter(), Counter()
     examples, first = DroppedExamples(), {}
-    with (
-        atomic_folder(cleaned / f"part-{index:06}") as unfinished,
-        contextlib.ExitStack() as stack,
-    ):
+    with atomic_folder(cleaned / f"part-{index:06}") as unfinished, contextlib.ExitStack() as stack:
         names = "source", "target", *map(column_file, columns)
         source, target, *others = (stack.enter_context(open(unfinished / n, "wb")) for n in names)
         files = {"source": source, "target": target}

@@ -21,16 +21,8 @@ from pipelines.tokenizers.tensor2tensor_subwords import SubwordTokenizer
 from pipelines.tokenizers.word_pieces import WordPieceTokenizer
 
 SIDES = ("source", "target")
-TOKENIZERS = {
-    kind.kind: kind
-    for kind in (
-        BytePairTokenizer,
-        WordPieceTokenizer,
-        MappedSentencePiece,
-        SubwordTokenizer,
-        TokenTokenizer,
-    )
-}
+KINDS = BytePairTokenizer, WordPieceTokenizer, MappedSentencePiece, SubwordTokenizer, TokenTokenizer
+TOKENIZERS = {kind.kind: kind for kind in KINDS}
 
 
 class SeparateTokenizers:

@@ -55,15 +55,8 @@ class Tokenizer:
         """Labels of the ids without text: padding, begin, end, the tags and the language codes."""
         return MARKS | {id: name for name, id in (*self.tags.items(), *self.codes.items())}
 
-    @property
-    def source(self):
-        """The tokenizer of the source language."""
-        return self
-
-    @property
-    def target(self):
-        """The tokenizer of the target language."""
-        return self
+    # The tokenizers of both languages; `SeparateTokenizers` has two.
+    source = target = property(lambda self: self)
 
     def split_code(self, text):
         """Returns the language code at the beginning of a text, or "", and the rest of the text.

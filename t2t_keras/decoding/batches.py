@@ -31,15 +31,10 @@ def padded(sequences, longest=None):
     return ids
 
 
-def stacked(arrays, shape=None):
-    """Stacks arrays of different shapes, padding each with zeros at the end to `shape`.
-
-    None is the smallest shape that fits all arrays; the list must not be empty then.
-    """
-    if shape is None:
-        shape = np.max([array.shape for array in arrays], axis=0)
-    dtype = arrays[0].dtype if arrays else "float32"
-    whole = np.zeros((len(arrays), *shape), dtype)
+def stacked(arrays):
+    """Stacks one or more arrays, each padded with zeros to the smallest shape that fits all."""
+    shape = np.max([array.shape for array in arrays], axis=0)
+    whole = np.zeros((len(arrays), *shape), arrays[0].dtype)
     for row, array in enumerate(arrays):
         whole[(row, *map(slice, array.shape))] = array  # also for scalars
     return whole

@@ -48,9 +48,6 @@ class Sampling(Greedy):
 
 def draws_of(indices, longest, config):
     """Returns random numbers from 0 to 1 for sentence indices: `[sentences, n_best, longest]`."""
-    return np.stack(
-        [
-            np.random.default_rng((config.seed, index)).random((longest, config.n_best)).T
-            for index in indices
-        ]
-    ).astype("float32")
+    generators = (np.random.default_rng((config.seed, index)) for index in indices)
+    draws = [each.random((longest, config.n_best)).T for each in generators]
+    return np.stack(draws).astype("float32")

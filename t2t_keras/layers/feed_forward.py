@@ -100,9 +100,6 @@ class FeedForward(AdaptedLayers, WeightOptions, OutputShapes, keras.layers.Layer
         return self.outer(self.inner(x))
 
     def get_config(self):
-        return {
-            **super().get_config(),
-            "d_model": self.d_model,
-            "d_ff": self.d_ff,
-            "activation": serialized_activation(self.activation),
-        }
+        own = {"d_model": self.d_model, "d_ff": self.d_ff}
+        own["activation"] = serialized_activation(self.activation)
+        return {**super().get_config(), **own}

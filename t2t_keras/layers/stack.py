@@ -151,14 +151,7 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
     default_block = None
 
     def __init__(
-        self,
-        num_layers,
-        *,
-        block_class=None,
-        name=None,
-        dtype=None,
-        trainable=True,
-        **block,
+        self, num_layers, *, block_class=None, name=None, dtype=None, trainable=True, **block
     ):
         # The blocks cast the inputs, and the stack passes the weights of a block on as they are.
         super().__init__(name=name, dtype=dtype, trainable=trainable, autocast=False)

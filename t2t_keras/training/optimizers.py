@@ -10,14 +10,7 @@ import inspect
 import keras
 
 from pipelines.registry import Registry
-from t2t_keras.checks import (
-    check,
-    check_choice,
-    check_integer,
-    check_not_negative,
-    check_positive,
-    check_rate,
-)
+from t2t_keras.checks import check, check_integer, check_not_negative, check_positive, check_rate
 from t2t_keras.options import checked_options, made, read_options
 
 if keras.config.backend() == "tensorflow":
@@ -97,7 +90,6 @@ CHECKS = {
 
 def optimizer_options(name, options=""):
     """Returns "NAME=VALUE,NAME=VALUE" as a dict, checked without creating the optimizer."""
-    check_choice("optimizer", name, OPTIMIZERS)
     make, options = OPTIMIZERS[name], read_options("optimizer_options", options)
     rate = next(iter(inspect.signature(make).parameters), None)
     options = checked_options("optimizer_options", make, options, given=(rate,), of=name)
@@ -117,12 +109,9 @@ def named_optimizer(name, schedule, options, model):
     make = OPTIMIZERS[name]
     rate = next(iter(inspect.signature(make).parameters))
     optimizer = made("optimizer", OPTIMIZERS, name, options, **{rate: schedule})
-    check(
-        isinstance(optimizer, keras.optimizers.Optimizer),
-        f"OPTIMIZERS[{name!r}]",
-        optimizer,
-        "a function of (schedule, **options) that returns a Keras optimizer",
-    )
+    allowed = "a function of (schedule, **options) that returns a Keras optimizer"
+    is_optimizer = isinstance(optimizer, keras.optimizers.Optimizer)
+    check(is_optimizer, f"OPTIMIZERS[{name!r}]", optimizer, allowed)
     vectors = [weight for weight in model.trainable_variables if len(weight.shape) < 2]
     if vectors and not hasattr(optimizer, "_exclude_from_weight_decay"):
         optimizer.exclude_from_weight_decay(vectors)

@@ -287,8 +287,7 @@ class Trainer:
             self.finite.check_weights(state, self.step)
             progress = {"tokens": self.tokens, "seen": self.seen, **self.cost.state()}
             progress |= self.early_stopping.state()
-            progress |= {"interval": self.intervals.state()}
-            progress |= {"learning_rate": self.learning_rate}
+            progress |= {"interval": self.intervals.state(), "learning_rate": self.learning_rate}
             self.checkpoints.save(self.step, state, progress, on_schedule)
         self.saved_step = self.step
 

@@ -38,13 +38,10 @@ KINDS = {
 SearchChanges = dataclasses.make_dataclass(
     "SearchChanges",
     [
-        (
-            field.name,
-            field.type | None,
-            dataclasses.field(default=None, kw_only=True, metadata=field.metadata),
-        )
-        for field in dataclasses.fields(SearchConfig)
+        (each.name, each.type | None, dataclasses.field(default=None, metadata=each.metadata))
+        for each in dataclasses.fields(SearchConfig)
     ],
+    kw_only=True,
 )
 
 

@@ -28,13 +28,6 @@ EXCHANGE_ERRORS = (
     tf.errors.FailedPreconditionError,
     tf.errors.InternalError,
 )
-
-
-# {training.communication: the implementation between several machines}
-IMPLEMENTATIONS = {
-    name: tf.distribute.experimental.CommunicationImplementation[name.upper()]
-    for name in ("auto", "nccl", "ring")
-}
 AGREE_EVERY = 10  # steps between two agreements of several machines on whether to stop
 
 
@@ -56,11 +49,10 @@ def find_strategy(tpu=None, communication="auto"):
         gpus = tf.config.list_physical_devices("GPU")
         allowed = "'auto' or 'ring' on machines without GPUs"
         check(gpus or communication != "nccl", "communication", communication, allowed)
-        return tf.distribute.MultiWorkerMirroredStrategy(
-            communication_options=tf.distribute.experimental.CommunicationOptions(
-                implementation=IMPLEMENTATIONS[communication]
-            )
-        )
+        experimental = tf.distribute.experimental
+        chosen = experimental.CommunicationImplementation[communication.upper()]
+        options = experimental.CommunicationOptions(implementation=chosen)
+        return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
     if len(tf.config.list_physical_devices("GPU")) > 1:
         return mirrored_strategy(communication)
     return tf.distribute.get_strategy()
@@ -151,16 +143,13 @@ class Machines:
             return False
         return max(self.all_values(int(asked))) > 0
 
-    def all_values(self, value):
-        """Waits until all machines have passed an integer. Returns the set of these integers."""
+    def all_values(self, value, dtype=tf.int64):
+        """Waits until all machines have passed a number. Returns the set of these numbers."""
         if self.count == 1:
             return {value}
-        gathered = self.gather(tf.constant(value, tf.int64))
+        gathered = self.gather(tf.constant(value, dtype))
         return set(self.strategy.experimental_local_results(gathered)[0].numpy().tolist())
 
     def of_chief(self, value):
         """Waits until all machines have passed a float. Returns the float of the chief."""
-        if self.count == 1:
-            return value
-        gathered = self.gather(tf.constant(value if self.is_chief else -math.inf, tf.float64))
-        return float(max(self.strategy.experimental_local_results(gathered)[0].numpy()))
+        return max(self.all_values(value if self.is_chief else -math.inf, tf.float64))
