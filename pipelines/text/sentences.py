@@ -5,7 +5,6 @@ words depends only on these words and on the white space.
 """
 
 import re
-from typing import NamedTuple
 
 # White space between words. A no-break space is part of a word, as in "z. B.".
 SPACE = "\t-\r\x1c- \x85\u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000"
@@ -50,19 +49,6 @@ STARTERS = (
 )
 
 
-class Sentences(NamedTuple):
-    """The sentences of a text and the white space between them.
-
-    Args:
-        sentences: one or more strings. The first one includes the text's leading white space, and
-            the last one its trailing white space.
-        separators: the white space between sentences, "" if no space follows a wide full stop.
-    """
-
-    sentences: list
-    separators: list
-
-
 def one_of(words):
     return "|".join(words.split(" "))
 
@@ -91,7 +77,11 @@ PATTERNS = {
 
 
 def split_sentences(text):
-    """Returns the `Sentences` of a text. Joining them with their separators restores the text."""
+    """Returns a list of one or more sentences, and a list of the separators between them.
+
+    Joining them restores the text: the first sentence includes the text's leading white space, the
+    last one its trailing white space. A separator is "" if no space follows a wide full stop.
+    """
     sentences, separators = [], []
     begin, word, gap = 0, "", None  # gap: (start, end) of the white space after `word`
     for start, end, next_start in words_of(text):
@@ -100,7 +90,7 @@ def split_sentences(text):
             separators.append(text[slice(*gap)])
             begin = start
         word, gap = text[start:end], (end, next_start)
-    return Sentences([*sentences, text[begin:]], separators)
+    return [*sentences, text[begin:]], separators
 
 
 def words_of(text):

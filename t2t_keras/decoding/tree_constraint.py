@@ -10,8 +10,8 @@ The words of the leaves are given, even if the model finds them unlikely. Withou
 cost, the search would prefer to open more and more brackets. So the first piece of a leaf costs at
 most `SURPRISE` nats more than all pieces of text together, and its other pieces cost nothing.
 
-Which tokens are allowed depends only on a few numbers for each hypothesis, the `Counters`. They are
-computed from the tokens of the hypothesis, so the search needs no further state.
+Which tokens are allowed depends only on a few numbers for each hypothesis. They are computed from
+the tokens of the hypothesis, so the search needs no further state.
 """
 
 from typing import Any, NamedTuple
@@ -55,15 +55,6 @@ class Leaves(NamedTuple):
     starts: Any  # whether each piece is the first one of its leaf: [sentences, pieces]
 
 
-class Counters(NamedTuple):
-    """The position of each hypothesis in its tree: [sentences, hypotheses]."""
-
-    depth: Any  # number of open constituents
-    written: Any  # number of leaf pieces generated; a tag counts once
-    newest: Any  # class of the newest token; `OTHER` at the beginning
-    closing: Any  # id of the bracket that closes the innermost open constituent
-
-
 class TreeConstraint:
     """Allows only tokens that continue a tree; see the module's docstring."""
 
@@ -98,7 +89,12 @@ class TreeConstraint:
         return ops.maximum(limits, needed), {**extras, "leaves": leaves}
 
     def counters(self, tokens):
-        """Returns the `Counters` of hypotheses, ids `[sentences, hypotheses, length]`."""
+        """Returns the position of hypotheses in their trees, given ids `[…, length]`.
+
+        This is the number of open constituents; the number of leaf pieces generated, where a tag
+        counts once; the class of the newest token, `OTHER` at the beginning; and the id of the
+        bracket that closes the innermost open constituent. Each is `[sentences, hypotheses]`.
+        """
         table = self.vocabulary
         classes = ops.take(table.classes, tokens)
         opens, closes = classes == OPENING, classes == CLOSING
@@ -111,7 +107,7 @@ class TreeConstraint:
         innermost = last_of(opens & (depths == depth[..., None]), index)
         label = ops.take_along_axis(tokens, innermost[..., None], axis=2)[..., 0]
         newest = ops.take_along_axis(classes, last_of(tokens != PADDING, index)[..., None], axis=2)
-        return Counters(depth, number_of(counted), newest[..., 0], ops.take(table.closings, label))
+        return depth, number_of(counted), newest[..., 0], ops.take(table.closings, label)
 
     def constrained(self, logits, leaves, tokens, position, limits):
         """Returns logits `[sentences, hypotheses, vocabulary]`, with −∞ for forbidden tokens.
