@@ -12,19 +12,16 @@ LOOKED_UP = {"embedding", "source_embedding", "source_positions", "target_positi
 
 
 def parameter_counts(config):
-    """Counts the trainable weights of the model that `config` describes.
-
-    Args:
-        config: the settings of any model in `MODELS`.
-
-    Returns:
-        {path of a weight, such as "encoder/block_0/feed_forward/norm/gamma": number of elements}.
-    """
+    """Returns {path: number of elements}; see `weight_shapes`."""
     return {path: math.prod(shape) for path, shape in weight_shapes(config).items()}
 
 
 def weight_shapes(config):
-    """Returns {path: shape} of the trainable weights of the model that `config` describes."""
+    """Returns {path: shape} of the trainable weights of the model that a config describes.
+
+    `config` has the settings of any model in `MODELS`. A path is, for example,
+    "encoder/block_0/feed_forward/norm/gamma".
+    """
     model = without_values(lambda: model_class(config)(config, name="model"))
     return {weight.path.removeprefix("model/"): weight.shape for weight in model.trainable_weights}
 

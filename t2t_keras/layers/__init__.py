@@ -16,22 +16,7 @@ from t2t_keras.layers.scaled_dot_product import scaled_dot_product_attention
 from t2t_keras.layers.shared_embedding import SharedEmbedding
 from t2t_keras.layers.stack import Block
 
-__all__ = [
-    "Block",
-    "Decoder",
-    "DecoderBlock",
-    "Encoder",
-    "EncoderBlock",
-    "FeedForward",
-    "KeysValues",
-    "LearnedPositionalEncoding",
-    "LocalSelfAttention",
-    "MultiHeadAttention",
-    "Residual",
-    "SharedEmbedding",
-    "SinusoidalPositionalEncoding",
-    "causal_mask",
-    "local_mask",
-    "padding_mask",
-    "scaled_dot_product_attention",
-]
+__all__ = ["Block", "Decoder", "DecoderBlock", "Encoder", "EncoderBlock", "FeedForward"]
+__all__ += ["KeysValues", "LearnedPositionalEncoding", "LocalSelfAttention", "MultiHeadAttention"]
+__all__ += ["Residual", "SharedEmbedding", "SinusoidalPositionalEncoding", "causal_mask"]
+__all__ += ["local_mask", "padding_mask", "scaled_dot_product_attention"]

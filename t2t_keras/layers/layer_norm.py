@@ -16,12 +16,6 @@ class LayerNorm(keras.layers.LayerNormalization):
     Args: see `keras.layers.LayerNormalization`; `axis`, `center` and `scale` must have their
         defaults.
 
-    Call arguments:
-        inputs: `[..., width]`.
-
-    Returns:
-        An array of the same shape.
-
     Example:
 
     >>> norm = LayerNorm(epsilon=1e-6)

@@ -2,6 +2,7 @@
 
 A bias depends on the offset of a key from its query, the key's position minus the query's. In a
 cache, the slot of a key determines its position, so cached decoding needs only these offsets too.
+The layers take offsets, int32 `[queries, keys]`, and return biases `[heads, queries, keys]`.
 """
 
 import keras
@@ -29,12 +30,6 @@ class T5Bias(keras.layers.Layer):
         causal: whether all keys are before their query, or at it.
         buckets: number of buckets, even and at least 4.
         max_distance: all distances from here on share the last bucket; at least `buckets`.
-
-    Call arguments:
-        offsets: int32 `[queries, keys]`.
-
-    Returns:
-        Biases `[heads, queries, keys]`.
 
     References:
         Raffel et al. 2020 (arXiv 1910.10683), §2.1.
@@ -86,12 +81,6 @@ class ALiBiBias(keras.layers.Layer):
 
     Args:
         num_heads: h.
-
-    Call arguments:
-        offsets: int32 `[queries, keys]`.
-
-    Returns:
-        Biases `[heads, queries, keys]`.
 
     References:
         Press et al. 2022 (arXiv 2108.12409), §3.
