@@ -132,15 +132,14 @@ class Experiment:
         options = {
             "weighted_metrics": [Perplexity(), TokenAccuracy(in_training=False)],
             "jit_compile": {"auto": "auto", "on": True, "off": False}[training.xla],
+            "guided_alignment": training.guided_alignment,
         }
-        options["guided_alignment"] = training.guided_alignment
         optimizer = self.optimizer(model)
         if not on_tensorflow:
             optimizer.global_clipnorm = training.clip_norm or optimizer.global_clipnorm
         else:
-            options["accumulate"] = training.accumulate
-            options["clip_norm"] = training.clip_norm
-            options["r_drop"] = training.r_drop
+            names = "accumulate", "clip_norm", "r_drop"
+            options |= {name: getattr(training, name) for name in names}
         model.compile(optimizer=optimizer, loss=self.loss(), **{**options, **compile_options})
         return model
 

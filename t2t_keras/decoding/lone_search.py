@@ -77,10 +77,6 @@ class Steps:
         place = log_p[0].argmax()
         return log_p[0, place], int(ids[0, place])
 
-    def follow(self, parents):
-        """Makes hypothesis i continue hypothesis `parents[i]`."""
-        self.visible = self.visible.take(parents, axis=1)
-
 
 def allowed_log_p(values, ids, normalizer, count):
     """Returns log P and ids of `count` top tokens. Padding and the begin token are impossible."""
@@ -138,5 +134,5 @@ def beam_search(steps, config, limit):
         else:
             live, parents, newest = scores[:beam], parents[:beam], newest[:beam]
         written = [[*written[p], t] for p, t in zip(parents.tolist(), newest.tolist(), strict=True)]
-        steps.follow(parents)
+        steps.visible = steps.visible.take(parents, axis=1)
     return outputs[: config.n_best], finished[: config.n_best]

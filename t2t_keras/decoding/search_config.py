@@ -70,10 +70,6 @@ class SearchConfig:
             config.n_best = min(config.n_best, max(config.beam, 1))
         return config
 
-    def with_results(self, count):
-        """Returns a copy that returns `count` results. None: the beam width."""
-        return self.changed(n_best=count or self.beam)
-
     def greedy(self):
         """Returns the settings of greedy search."""
         return self.changed(beam=1, n_best=1, constrain="")

@@ -33,18 +33,15 @@ def joined_texts(texts, separators):
     texts = [on_one_line(text) for text in texts]
     joined = texts[0]
     for before, separator, after in zip(texts, separators, texts[1:], strict=False):
-        joined += (separator or space_after(before)) + after
+        # The source, such as Chinese, may have no space after a sentence.
+        space = "" if not before or is_wide(before[-1]) else " "
+        joined += (separator or space) + after
     return joined
 
 
 def on_one_line(text):
     """Replaces line breaks with spaces: a model may write them as byte pieces."""
     return text.replace("\r", " ").replace("\n", " ")
-
-
-def space_after(text):
-    """Returns the separator after a sentence if the source, such as Chinese, has none there."""
-    return "" if not text or is_wide(text[-1]) else " "
 
 
 def is_wide(character):

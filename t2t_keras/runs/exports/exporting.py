@@ -60,7 +60,8 @@ def check_options(row, format, options):
 def prepare(run, format, weights=None, dtype=None, languages=None, n_best=None, **search):
     """Returns the first arguments of a writer and the export's record; arguments as in `export`."""
     dtype = dtype or FORMATS[format].dtypes[0]
-    config = run.search(**search).with_results(n_best)
+    config = run.search(**search)
+    config = config.changed(n_best=n_best or config.beam)
     config.validate()
     allowed = "a method without random numbers, such as 'beam': an export cannot sample"
     check(not needs_draws(config), "method", config.method, allowed)

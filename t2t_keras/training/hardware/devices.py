@@ -58,7 +58,9 @@ def choose_xla(wanted):
     if chosen and gpus:
         keep_programs()  # before anything is compiled
         if failure := xla_failure():
-            level, chosen, reason = logging.WARNING, False, cannot_compile(failure)
+            level, chosen = logging.WARNING, False
+            reason = f"it cannot compile for the GPU ({failure}). It needs ptxas and libdevice, "
+            reason += 'which pip install "tensorflow[and-cuda]" installs'
             if wanted != "auto":
                 raise ValueError(
                     f"XLA was asked for, but {reason}. Or use plain graphs: training.xla=auto, "
@@ -69,13 +71,6 @@ def choose_xla(wanted):
     if wanted == "auto":
         logging.log_first_n(level, "XLA is %s: %s", 1, "on" if chosen else "off", reason)
     return chosen
-
-
-def cannot_compile(failure):
-    return (
-        f"it cannot compile for the GPU ({failure}). It needs ptxas and libdevice, which "
-        'pip install "tensorflow[and-cuda]" installs'
-    )
 
 
 @functools.cache
