@@ -157,7 +157,8 @@ class BeamSearch:
         alpha = None if alpha is None else alpha[:, None]
         scores = candidates.scores / length_penalty(position, self.config, alpha)
         ended = Hypotheses(candidates.tokens, ops.where(ended, scores, IMPOSSIBLE))
-        finished, _ = best(concatenated(finished, ended), beam)
+        both = (ops.concatenate(parts, axis=1) for parts in zip(finished, ended, strict=True))
+        finished, _ = best(Hypotheses(*both), beam)
         continues = (newest != END) & ~at_limit
         scores = ops.where(continues, candidates.scores, IMPOSSIBLE)
         live, chosen = best(Hypotheses(candidates.tokens, scores), beam)
@@ -249,11 +250,3 @@ def only_first(hypotheses, count):
     """Returns `Hypotheses` with the score −∞ beyond the first `count`, `[sentences, 1]`."""
     rank = ops.arange(hypotheses.scores.shape[1], dtype="int32")
     return hypotheses._replace(scores=ops.where(rank < count, hypotheses.scores, IMPOSSIBLE))
-
-
-def concatenated(first, second):
-    """Concatenates two sets of `Hypotheses` for each sentence."""
-    return Hypotheses(
-        ops.concatenate([first.tokens, second.tokens], axis=1),
-        ops.concatenate([first.scores, second.scores], axis=1),
-    )

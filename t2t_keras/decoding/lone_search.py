@@ -61,10 +61,6 @@ class Steps:
         self.position += 1
         return logits.top_tokens
 
-    def top_tokens(self, newest, count):
-        """Runs a step. Returns log P and ids of the likeliest next tokens, `[beam, count]`."""
-        return allowed_log_p(*self.run(newest), count)
-
     def top_token(self, newest):
         """Runs a step of the only hypothesis and returns log P and id of the likeliest token."""
         values, ids, normalizer = top_tokens = self.run([newest])
@@ -111,7 +107,7 @@ def beam_search(steps, config, limit):
             penalty = length_penalty(np.array(steps.position), config)
         if stopping != "patience" and not live[0] / penalty > finished[worst]:
             break
-        log_p, ids = steps.top_tokens(newest, 2 * beam)
+        log_p, ids = allowed_log_p(*steps.run(newest), 2 * beam)  # [beam, 2 · beam]
         log_p += live[:, None]
         scores, chosen = top_k(log_p.ravel(), min(2 * beam, log_p.size))
         parents, newest = chosen // log_p.shape[1], ids.ravel()[chosen]

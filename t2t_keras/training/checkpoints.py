@@ -7,7 +7,6 @@ average of checkpoints, `averaged.npz`, is such a file, without the optimizer.
 """
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.atomic_files import atomic_file
+from pipelines.atomic_files import atomic_file, digest
 from t2t_keras.checks import check_integer
 
 
@@ -202,7 +201,7 @@ def state_digest(path):
     with opened(path) as file:
         members = [each for each in file.zip.infolist() if each.filename != "notes.npy"]
     entries = sorted((each.filename, each.file_size, each.CRC) for each in members)
-    return hashlib.blake2b(repr(entries).encode(), digest_size=16).hexdigest()
+    return digest(repr(entries).encode())
 
 
 @contextlib.contextmanager

@@ -97,7 +97,10 @@ class CompileOptions:
     def get_compile_config(self):
         config = super().get_compile_config()
         if config and self.optimizer is not None:
-            config["optimizer_state"] = optimizer_state(self.optimizer, self.trainable_variables)
+            # What Keras does not save of an optimizer.
+            has_decay = map(self.optimizer._use_weight_decay, self.trainable_variables)
+            undecayed = [index for index, has in enumerate(has_decay) if not has]
+            config["optimizer_state"] = {"undecayed": undecayed, "built": self.optimizer.built}
         return {**config, **self.compile_options} if config else config
 
     def compile_from_config(self, config):
@@ -110,7 +113,11 @@ class CompileOptions:
             warnings.warn(message, stacklevel=2)
             return
         if self.optimizer is not None:
-            restore_optimizer_state(self.optimizer, self.trainable_variables, **state)
+            weights = self.trainable_variables
+            if undecayed := [weights[index] for index in state.get("undecayed", ())]:
+                self.optimizer.exclude_from_weight_decay(undecayed)
+            if state.get("built", True):  # the optimizer of the file has moments
+                self.optimizer.build(weights)
 
     def save_own_variables(self, store):
         """Saves the dropout seeds with the optimizer's state. Keras does not save them."""
@@ -128,24 +135,6 @@ class CompileOptions:
         if len(names) - len(own) == len(seeds):
             for index, seed in enumerate(seeds):
                 seed.assign(store[f"seed_{index}"])
-
-
-def optimizer_state(optimizer, weights):
-    """Returns a dict of what Keras does not save of an optimizer."""
-    undecayed = [i for i, weight in enumerate(weights) if not optimizer._use_weight_decay(weight)]
-    return {"undecayed": undecayed, "built": optimizer.built}
-
-
-def restore_optimizer_state(optimizer, weights, undecayed=(), built=True):
-    """Prepares a new optimizer for the loading of its variables.
-
-    `undecayed` are the indices of the weights without weight decay; `built` says whether the
-    optimizer of the file has moments.
-    """
-    if undecayed:
-        optimizer.exclude_from_weight_decay([weights[index] for index in undecayed])
-    if built:
-        optimizer.build(weights)
 
 
 def dropout_seeds(model):
