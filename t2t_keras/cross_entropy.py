@@ -207,10 +207,8 @@ class ChunkedLoss:
             exps = put_along_last_axis(exps, labels, at_label)
             scale = weights / normalizer
             if train_projection:
-                results += (
-                    ops.sum(x * weights, axis=0),
-                    self.product(ops.transpose(exps), x * scale),
-                )
+                products = self.product(ops.transpose(exps), x * scale)
+                results += ops.sum(x * weights, axis=0), products
             if train_projection and self.bias is not None:
                 results += ops.sum(weights), ops.matmul(ops.transpose(exps), scale)[:, 0]
             new_d_x = self.product(exps, self.matrix) * scale

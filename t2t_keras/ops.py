@@ -64,9 +64,7 @@ def narrowed(function):
 
 def of_type(function):
     """Returns a reduction whose result has the type of its argument."""
-    return lambda x, axis=None, keepdims=False: function(
-        x, axis=axis, dtype=x.dtype, keepdims=keepdims
-    )
+    return lambda x, axis=None, keepdims=False: function(x, axis, x.dtype, keepdims=keepdims)
 
 
 @functools.lru_cache(1000)

@@ -126,9 +126,8 @@ class Transformer(SequenceModel):
         """
         source, target = check_inputs(inputs)
         mask = self.source_mask(source)
-        encoded, encoder_weights = self.encoder(
-            self.embed_source(source), mask=mask, return_weights=True
-        )
+        x = self.embed_source(source)
+        encoded, encoder_weights = self.encoder(x, mask=mask, return_weights=True)
         _, decoder_weights = self.decoder(
             self.embed_target(target), encoded, memory_mask=mask, return_weights=True
         )
@@ -149,9 +148,8 @@ class Transformer(SequenceModel):
         """
         self.check_room(max_length, beams)
         self.target_positions.check_length(max_length)
-        memory = DecodingMemory(
-            self.decoder.keys_and_values(self.encode(source)), self.source_mask(source)
-        )
+        keys_values = self.decoder.keys_and_values(self.encode(source))
+        memory = DecodingMemory(keys_values, self.source_mask(source))
         return memory, self.decoder.empty_cache(ops.shape(source)[0], max_length, beams)
 
     def extend_cache(self, cache, max_length, beams=1):

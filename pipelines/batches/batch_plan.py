@@ -143,23 +143,21 @@ class BatchPlan:
         if len(lengths) > 1:  # sizes vary between epochs, so these are expected sizes
             until = np.cumsum(counts)[self.boundaries]
             sizes = np.rint(np.diff(until, prepend=0)).astype(int)
-        most = config.tokens // self.boundaries // config.row_multiple * config.row_multiple
+        multiple = config.row_multiple
         # In an evaluation, the longest examples may exceed the token budget.
-        most = np.maximum(most, config.row_multiple)
+        most = np.maximum(config.tokens // self.boundaries // multiple * multiple, multiple)
         if seed is None:
             self.batches_of = -(-sizes // most)
             even = -(-sizes // self.batches_of)
-            self.rows = -(-even // config.row_multiple) * config.row_multiple
+            self.rows = -(-even // multiple) * multiple
             self.left_over = 0
         else:
-            self.rows, self.batches_of, self.left_over = even_batches(
-                sizes, most, config.row_multiple
-            )
+            self.rows, self.batches_of, self.left_over = even_batches(sizes, most, multiple)
         self.steps = int(self.batches_of.sum())
         if not self.steps:
             raise ValueError(
-                f"{len(kept)} examples do not fill one batch, which needs a multiple of "
-                f"{config.row_multiple} rows. Add text, or decrease data.batches.row_multiple"
+                f"{len(kept)} examples do not fill one batch, which needs a multiple of {multiple} "
+                "rows. Add text, or decrease data.batches.row_multiple"
             )
         # A reader that prefetches may be one epoch ahead of other callers.
         self.epoch = functools.lru_cache(2)(self.in_order if seed is None else self.shuffled)
@@ -254,11 +252,11 @@ class BatchPlan:
     def in_order(self, epoch):
         """Returns batches that hold every example once, from the shortest to the longest."""
         del epoch
-        batches = []
-        for [(own, _)], rows, width in zip(self.groups, self.rows, self.boundaries, strict=True):
-            for first in range(0, len(own), rows):
-                batches.append((own[first : first + rows], int(width), int(rows)))
-        return batches
+        return [
+            (own[first : first + rows], int(width), int(rows))
+            for [(own, _)], rows, width in zip(self.groups, self.rows, self.boundaries, strict=True)
+            for first in range(0, len(own), rows)
+        ]
 
 
 def even_batches(sizes, most, multiple):

@@ -89,10 +89,8 @@ def drawn(members, count, epoch, seed):
         return members
     start = epoch * count
     first, last = start // size, (start + count - 1) // size
-    shuffled = [
-        np.random.default_rng((*seed, index)).permutation(members)
-        for index in range(first, last + 1)
-    ]
+    passes = range(first, last + 1)
+    shuffled = [np.random.default_rng((*seed, each)).permutation(members) for each in passes]
     return np.concatenate(shuffled)[start - first * size :][:count]
 
 
@@ -168,10 +166,8 @@ def read_corpora(text, temperature=1.0):
         weights = [len(store) ** (1 / temperature) for store in stores]
     # The last part of each folder's path, or the whole path where that is ambiguous.
     short = [folder.name for folder in folders]
-    names = [
-        name if short.count(name) == 1 else folder
-        for name, folder in zip(short, corpora, strict=True)
-    ]
+    named = zip(short, corpora, strict=True)
+    names = [name if short.count(name) == 1 else folder for name, folder in named]
     mix = Mix(names, map(len, stores), None if None in weights else weights)
     store = IdStore([shard for store in stores for shard in store.shards])
     return Corpora(store, vocabulary, mix, tags)

@@ -69,11 +69,10 @@ def share_in_script(text, language):
     scripts = scripts_of(language)
     if scripts is None:
         return 1.0
-    letters = [
-        (each, n) for each, n in Counter(text).items() if each.isalpha() and each not in OF_ALL
-    ]
-    total = sum(count for _, count in letters)
-    return sum(n for each, n in letters if script_of(each) in scripts) / total if total else 1.0
+    letters = {x: n for x, n in Counter(text).items() if x.isalpha() and x not in OF_ALL}
+    total = sum(letters.values())
+    in_script = sum(n for x, n in letters.items() if script_of(x) in scripts)
+    return in_script / total if total else 1.0
 
 
 @functools.lru_cache(100_000)

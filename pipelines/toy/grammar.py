@@ -250,10 +250,8 @@ class Sentence:
         words = [(noun.english_plural if plural else noun.english, german_noun)]
         adjective = None
         if self.chance(0.4):
-            of_people = nouns is lexicon.PEOPLE
-            adjective = self.random.choice(
-                lexicon.OF_PEOPLE if of_people else sorted(lexicon.ADJECTIVES)
-            )
+            is_person, adjectives = nouns is lexicon.PEOPLE, sorted(lexicon.ADJECTIVES)
+            adjective = self.random.choice(lexicon.OF_PEOPLE if is_person else adjectives)
         determiner = self.random.choices([*lexicon.DETERMINERS], weights=[8, 6, 2, 2, 1, 1])[0]
         stem, articles, endings = lexicon.DETERMINERS[determiner]
         is_bare = determiner == "a" and plural

@@ -83,9 +83,8 @@ class SharedEmbedding(QuantizedMatrix, WeightOptions, OutputShapes, keras.layers
 
     def build(self, inputs_shape=None):
         # Multiplied by √d_model, vectors have variance 1, the scale of the positional encoding.
-        options = {
-            name.removeprefix("embeddings_"): value for name, value in self.weight_options.items()
-        }
+        given = self.weight_options.items()
+        options = {name.removeprefix("embeddings_"): value for name, value in given}
         if options.get("initializer") is None:
             options["initializer"] = keras.initializers.RandomNormal(stddev=self.d_model**-0.5)
         shape = (self.vocab_size, self.d_model)

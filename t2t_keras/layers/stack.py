@@ -168,9 +168,8 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
         self.final_norm = None
         config = self.blocks[0].config
         if config.pre_norm and config.layer_norm:
-            self.final_norm = LayerNorm(
-                epsilon=config.norm_epsilon, dtype=self.dtype_policy, name="norm"
-            )
+            layer = {"dtype": self.dtype_policy, "name": "norm"}
+            self.final_norm = LayerNorm(epsilon=config.norm_epsilon, **layer)
 
     def build_blocks(self, x_shape, *memory_shape):
         for block in self.blocks:

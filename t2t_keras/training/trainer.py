@@ -326,8 +326,7 @@ class Trainer:
 
         Otherwise, the rate of the checkpoint is kept, which callbacks may have changed.
         """
-        if None not in (before, self.learning_rate) and before != self.learning_rate:
-            self.console.warn(
-                f"The learning rate changes from {before:g} to {self.learning_rate:g}"
-            )
-            self.model.optimizer.learning_rate = self.learning_rate
+        now = self.learning_rate
+        if None not in (before, now) and before != now:
+            self.console.warn(f"The learning rate changes from {before:g} to {now:g}")
+            self.model.optimizer.learning_rate = now

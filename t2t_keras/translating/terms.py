@@ -45,9 +45,8 @@ def terms_of(ids, matches, source, encoded):
 def piece_spans(tokenizer, ids, text):
     """Returns, for each word of a text, the (index, (start, end)) of each of its pieces."""
     texts, sizes, is_word = word_pieces(tokenizer, ids)
-    spans = located(
-        text, [word if is_one else "" for word, is_one in zip(texts, is_word, strict=True)]
-    )
+    written = [word if is_one else "" for word, is_one in zip(texts, is_word, strict=True)]
+    spans = located(text, written)
     words, at = [], 0
     for (start, end), size, is_one in zip(spans, sizes.tolist(), is_word, strict=True):
         if is_one and start < end:

@@ -45,12 +45,10 @@ class ConstrainedBeamSearch(BeamSearch):
         phrases = phrase_progress.phrases_of(extras["phrases"])
         limits, deadlines = length_limits(source, None, self.config), lengths_of(source)
         if "prefix" in extras:
-            limits, deadlines = (
-                ops.maximum(x, lengths_of(extras["prefix"])) for x in (limits, deadlines)
-            )
-        limits, deadlines = (
-            x + ops.sum(phrases.lengths, axis=1) for x in (limits, ops.minimum(limits, deadlines))
-        )
+            prefix = lengths_of(extras["prefix"])
+            limits, deadlines = (ops.maximum(x, prefix) for x in (limits, deadlines))
+        required = ops.sum(phrases.lengths, axis=1)
+        limits, deadlines = (x + required for x in (limits, ops.minimum(limits, deadlines)))
         limits = limits if longest is None else ops.minimum(limits, longest)
         extras["phrases"] = phrases
         extras["progress"] = phrase_progress.no_progress(phrases, self.config.beam)
@@ -80,9 +78,8 @@ class ConstrainedBeamSearch(BeamSearch):
         parents, newest = ops.take(parents, chosen), ops.take_along_axis(newest, chosen, axis=1)
         hypotheses = Hypotheses(self.continued(state, parents, newest), scores)
         progress = (ops.take_along_axis(x, chosen[..., None], axis=1) for x in progress)
-        return Candidates(
-            hypotheses, parents, newest, True, {"progress": PhraseProgress(*progress)}
-        )
+        extras = {"progress": PhraseProgress(*progress)}
+        return Candidates(hypotheses, parents, newest, True, extras)
 
     def next_tokens(self, state, logits):
         """Returns the candidates of a step.
@@ -100,10 +97,8 @@ class ConstrainedBeamSearch(BeamSearch):
         known = (likely[:, :, None] == needed[..., None]) & (log_p > IMPOSSIBLE)[:, :, None]
         phrase_log_p = ops.where(ops.any(known, axis=-1), IMPOSSIBLE, phrase_log_p)
         scores = [each + live.scores[..., None] for each in (log_p, phrase_log_p)]
-        parents = [
-            ops.repeat(ops.arange(beam, dtype="int32"), ops.shape(ids)[2])
-            for ids in (likely, needed)
-        ]
+        each = ops.arange(beam, dtype="int32")
+        parents = [ops.repeat(each, ops.shape(ids)[2]) for ids in (likely, needed)]
         sentences = ops.shape(live.tokens)[0]
         scores, ids = (
             ops.concatenate([ops.reshape(x, (sentences, -1)) for x in parts], axis=1)
@@ -118,9 +113,8 @@ class ConstrainedBeamSearch(BeamSearch):
         get log P −∞.
         """
         ids = phrase_progress.next_tokens_of(state.extras["phrases"], state.extras["progress"])
-        log_p = ops.take_along_axis(logits, ids, axis=2) - ops.logsumexp(
-            logits, axis=-1, keepdims=True
-        )
+        normalizer = ops.logsumexp(logits, axis=-1, keepdims=True)
+        log_p = ops.take_along_axis(logits, ids, axis=2) - normalizer
         index = ops.arange(ops.shape(ids)[2], dtype="int32")
         again = (ids[:, :, None] == ids[..., None]) & (index < index[:, None])
         allowed = (ids != PADDING) & ~ops.any(again, axis=-1)

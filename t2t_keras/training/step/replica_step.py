@@ -175,7 +175,8 @@ class TrainingStep(CompileOptions):
             sums = iter(sum_over_replicas([g for g in gradients if g is not None]))
             gradients = [None if g is None else next(sums) for g in gradients]
             norm = tf.linalg.global_norm([g for g in gradients if g is not None])
-            gradients = scaled(gradients, tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12)))
+            scale = tf.minimum(1.0, self.clip_norm / tf.maximum(norm, 1e-12))
+            gradients = [None if g is None else g * tf.cast(scale, g.dtype) for g in gradients]
             exchange = summed_before(self.optimizer)
         with exchange:
             # The optimizer skips weights without a gradient, and warns.
@@ -193,10 +194,6 @@ def refuse_scaled_loss(model):
             f"Received: dtype={model.dtype_policy.name!r}, optimizer={type(optimizer).__name__} "
             f"with loss_scale_factor={optimizer.loss_scale_factor}"
         )
-
-
-def scaled(gradients, scale):
-    return [None if g is None else g * tf.cast(scale, g.dtype) for g in gradients]
 
 
 def sum_over_replicas(tensors):

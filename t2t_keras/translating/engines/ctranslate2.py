@@ -73,9 +73,8 @@ class CTranslate2Engine(Engine):
         limits = [min(len(ids) + self.config.extra_length, longest) for ids in sources]
         prefixes, before = [()] * len(sources), [0.0] * len(sources)  # before: log P of the prefix
         if rows.prefix is not None:
-            prefixes = [
-                row[row != PADDING][:limit] for row, limit in zip(rows.prefix, limits, strict=True)
-            ]
+            limited = zip(rows.prefix, limits, strict=True)
+            prefixes = [row[row != PADDING][:limit] for row, limit in limited]
             log_p = self.model.log_p(sources, prefixes)
             before = [float(np.sum(each, dtype="float64")) for each in log_p]
         results = [[]] * len(sources)

@@ -141,10 +141,8 @@ class LiteRTEngine(Engine):
 
     def log_p(self, source, target):
         program, found = self.models[0].programs["log_p"], [None] * len(source)
-        rows = [
-            tuple(ids[None, ids != PADDING] for ids in row)
-            for row in zip(source, target, strict=True)
-        ]
+        pairs = zip(source, target, strict=True)
+        rows = [tuple(ids[None, ids != PADDING] for ids in pair) for pair in pairs]
         # Rows of the same shape follow each other, because a new shape is planned anew.
         for index in sorted(range(len(rows)), key=lambda index: [x.size for x in rows[index]]):
             with self.lock:
