@@ -40,7 +40,7 @@ STEPS = {"big": 300_000}  # other rows: 100,000
 LABEL_SMOOTHING = {"D_smoothing0.0": 0.0, "D_smoothing0.2": 0.2}  # other rows: 0.1
 
 # {row: columns "params ×10⁶" (None: empty), "PPL (dev)" and "BLEU (dev)"}. The development set is
-# newstest2013; BLEU is that of paper_bleu.py.
+# newstest2013; BLEU is computed by paper_bleu.py.
 PRINTED = {
     "base": (65, 4.92, 25.8),
     "A_h1": (None, 5.29, 24.9),

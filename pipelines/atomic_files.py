@@ -84,7 +84,7 @@ def atomic_file(path):
             file.flush()
             unfinished.rename(path)
         except BaseException:
-            unfinished.unlink(missing_ok=True)  # an interrupt may arrive after the renaming
+            unfinished.unlink(missing_ok=True)  # an interrupt may arrive after the rename
             raise
 
 

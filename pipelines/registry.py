@@ -18,7 +18,7 @@ class Plugin(NamedTuple):
 
     @property
     def sha256(self):
-        """SHA-256 of the contents, or with FILES that of the lines which sha256sum prints."""
+        """SHA-256 of the contents; with FILES, of the lines that sha256sum prints."""
         code = hashlib.sha256(self.contents).hexdigest()
         lines = [f"{sha256}  {name}\n" for name, sha256 in ((self.path.name, code), *self.files)]
         return hashlib.sha256("".join(lines).encode()).hexdigest() if self.files else code

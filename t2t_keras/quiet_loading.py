@@ -8,7 +8,7 @@ import threading
 from absl import logging
 
 LEVEL = "TF_CPP_MIN_LOG_LEVEL"  # 0: nothing is hidden
-TURN = threading.RLock()  # descriptor 2 is that of the whole process
+TURN = threading.RLock()  # descriptor 2 belongs to the whole process
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ class ModelConfig:
     """Base class of the settings of models, which are dataclasses.
 
     They have the fields `vocab_size`, `source_vocab_size`, `tie_output`, `d_model`, `num_layers`
-    and `decoder_layers`; the attributes here are those of most models.
+    and `decoder_layers`; most models have the attributes here.
     """
 
     source_end = True  # whether the model sees the end token of the source
@@ -91,7 +91,7 @@ class SequenceModel(AdaptedLayers, OutputShapes, keras.Model):
     Args:
         config: an instance of `config_class`; None: its defaults.
 
-    Call arguments and results are those of `Transformer`.
+    Call arguments and results are the same as for `Transformer`.
     """
 
     config_class = None

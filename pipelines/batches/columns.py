@@ -10,7 +10,7 @@ from pipelines.text.columns import COLUMNS
 class BatchColumns:
     """Makes the arrays of some columns for the pairs of a batch, given the names of the columns.
 
-    `tokenizer` is that of the store's ids. Raises `ValueError` if the data does not have a column.
+    `tokenizer` made the store's ids. Raises `ValueError` if the data does not have a column.
     """
 
     def __init__(self, store, names, tokenizer):

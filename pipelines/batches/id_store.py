@@ -4,7 +4,7 @@ A store is a folder of shards. A shard is a folder with two arrays: the concaten
 sentences, sources first, and the position at which each sentence ends. The ids are mapped into
 memory, and a batch is gathered with a few array operations, without parsing. A third file contains
 digests of the arrays, which are verified when the shard is opened. A column, see `columns.py`, is
-two more arrays: its values, and the position at which those of each pair end.
+two more arrays: its values, and the position at which the values of each pair end.
 
 A shard may have several encodings of its sentences. The first one is without dropout.
 

@@ -144,8 +144,8 @@ class Document:
         """Adds a place whose translation is divided over lines, whose lengths are their shares.
 
         Args:
-            spans: (start, end) of each line. What is between two stays.
-            unit: that of the joined lines.
+            spans: (start, end) of each line. Text between two lines stays.
+            unit: the unit of the joined lines.
             restored: function of the translation that returns the text to divide.
             begins: pattern. If a line would begin with it, the text is not divided.
         """

@@ -80,7 +80,7 @@ class Paragraph:
                 self.search(child)
 
     def add(self, element):
-        """Adds the place of the paragraph, and those of paragraphs in it, such as notes."""
+        """Adds the place of the paragraph, and of every paragraph in it, such as a note."""
         inside = self.inside(element)
         while len(inside) == 1 and self.is_wrapper(inside[0]):
             inside = self.inside(inside[0])

@@ -20,8 +20,8 @@ class Node:
     Attributes:
         name: the name of an element without the prefix of its namespace; None for text, and "" for
             a comment or an instruction.
-        start, inside, after, end: offsets of the start tag, the content, the end tag, and of what
-            follows the element. For `<a/>`, the last three are equal.
+        start, inside, after, end: offsets of the start tag, the content, the end tag, and the text
+            after the element. For `<a/>`, the last three are equal.
         children: `Node`s, in order.
         translated: False in an element with `translate="no"`.
     """

@@ -110,7 +110,7 @@ class Glossary:
         """Yields (start, end, target phrase) for each phrase of whole words in a text.
 
         The first word of a sentence may be capitalized only because of its position, so it is also
-        looked up in lower case. Then its target phrase gets a capital letter, too.
+        looked up in lower case. Then its target phrase also gets a capital letter.
         """
         for start in range(len(text)):
             if text[start] != " " and is_edge(text, start):

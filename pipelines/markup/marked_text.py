@@ -90,7 +90,7 @@ def divided(tokens, kinds):
 def inline_tokens(tokens, markup):
     """Returns the tokens. Tags of XML elements outside running text become dividers.
 
-    An XML element is part of running text if its parent also contains text of its own.
+    An XML element is part of running text if its parent also directly contains text.
     """
     if markup != "xml":
         return tokens

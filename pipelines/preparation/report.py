@@ -37,7 +37,7 @@ ADVICE = {
 def make_report(store, tokenizer, counts, batches):
     """Returns the report as a dictionary that can be written as JSON.
 
-    `counts` are those of the cleaning, with "words" and "characters" for each side; `batches` is a
+    `counts` are from the cleaning, with "words" and "characters" for each side; `batches` is a
     `BatchConfig`.
     """
     sides = {}

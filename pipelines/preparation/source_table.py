@@ -46,7 +46,7 @@ def own_source(text):
     """Returns the `OwnSource` for "NAME:ARGUMENT"."""
     name, colon, argument = text.partition(":")
     if name in SOURCES.built_in:
-        raise ValueError(f"--source={text}: this source has a flag of its own, --{name}")
+        raise ValueError(f"--source={text}: this source has its own flag, --{name}")
     if not colon or name not in SOURCES:
         own = SOURCES.own()
         raise ValueError(

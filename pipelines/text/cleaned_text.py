@@ -83,8 +83,8 @@ def facts_of(cleaned):
 class DroppedExamples(dict):
     """Random examples of dropped pairs: {rule name: sorted list of [hash, source, target]}.
 
-    The order is that of a hash of the text, and the first ones are kept. So the examples are the
-    same in every run and for every division of the corpus, and those of parts can be merged.
+    They are sorted by a hash of the text, and the first ones are kept. So the examples are the
+    same in every run and for every division of the corpus, and examples of parts can be merged.
     """
 
     def add(self, rule, texts):

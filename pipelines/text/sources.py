@@ -147,7 +147,7 @@ class ScoredPairs:
     """A source of (source, target, whether the score is high enough).
 
     Line n of a file of scores begins with the score of pair n: larger is better. `t2t-score
-    --reverse` writes such a file; other programs may, too.
+    --reverse` writes such a file; other programs may also write one.
 
     Args:
         source: a source of pairs, see `sources.py`.

@@ -79,7 +79,7 @@ class BpeDropout:
             if not (processor.is_control(id) or processor.is_unknown(id) or processor.is_byte(id)):
                 pieces[processor.id_to_piece(id)] = id
         scores = np.array([processor.get_score(id) for id in range(tokenizer.size)], "float32")
-        # The user's symbols have score 0. So does the best merge, which is listed after them.
+        # The user's symbols and the best merge, which is listed after them, have score 0.
         *symbols, _ = (piece for piece, id in pieces.items() if scores[id] == 0)
         longest_first = sorted(map(re.escape, symbols), key=len, reverse=True)
         self.symbols = re.compile(f"({'|'.join(longest_first)})") if symbols else None

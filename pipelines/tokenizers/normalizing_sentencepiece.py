@@ -16,7 +16,7 @@ import sentencepiece
 from pipelines.text.normalization import CONTROL_CHARACTERS, SPACE_SIGN
 
 WHITE_SPACE = re.compile(r"\s")
-# A serialized model with one field, a NormalizerSpec (3) with an empty path of its table (6).
+# A serialized model with only field 3, a NormalizerSpec, whose field 6, the path of a table, is "".
 # SentencePiece's module for Protocol Buffers needs a newer version of them than TensorFlow allows.
 WITHOUT_PATH = bytes([8 * 3 + 2, 2, 8 * 6 + 2, 0])
 ERROR = 2  # the lowest level of SentencePiece's log messages to show

@@ -46,7 +46,7 @@ class Phrase(NamedTuple):
 
     @property
     def third(self):
-        """Whether it is a singular in the third person."""
+        """Whether it is in the third person singular."""
         return self.person == 2 and not self.plural
 
     def finite(self, forms):
@@ -110,7 +110,7 @@ class Clause:
         return [[word for part in order for word in parts[part]] for order, parts in ordered]
 
     def english_verbs(self, verb, modal, negated):
-        """Returns the verbs of a question, an auxiliary and others, and those of a statement."""
+        """Returns the verbs of a question, an auxiliary and others, and a statement's verbs."""
         past, third = self.tense == "past", self.subject.third
         others = [self.word("not", "not")] if negated else []
         if modal and modal[0][0] != "want to":

@@ -5,8 +5,8 @@ t2t-average runs/mine --last=20    averages the last 20 (--config.training.keep=
 
 Only checkpoints that were saved one after another are averaged: an old one that was kept because it
 is the best does not count. t2t-train keeps the averages until it takes further steps. The averages
-become the run's default weights, also if others were chosen when training ended. All exports in the
-run's folder that had its earlier default weights are written again.
+become the run's default weights, also if others were chosen when training ended. Exports in the
+run's folder that contain the earlier default weights are written again.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def main(arguments):
     print(f"{trained.averaged_weights}: steps {', '.join(f'{step:,}' for step in steps)}")
     if before.get("chosen", "averaged") != "averaged":
         print(
-            "They are now the run's default weights, in place of those of step "
+            "They are now the run's default weights, in place of the weights of step "
             f"{int(before['chosen']):,}. t2t-train compares them again"
         )
     if EXPORT.value:

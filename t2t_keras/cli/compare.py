@@ -23,7 +23,7 @@ from t2t_keras.cli.text_files.output_files import check_output_folder
 
 TO, TRUST = shared_flags("to", "trust")
 BASELINE = flags.DEFINE_string(
-    "baseline", None, "Run with whose row the others are compared. Default: the first run."
+    "baseline", None, "Run whose row is compared with every other row. Default: the first run."
 )
 SOURCE = flags.DEFINE_multi_string(
     "source",

@@ -56,7 +56,7 @@ AGAINST = flags.DEFINE_string(
 METRIC_NAMES = define_list(
     "metrics",
     ["bleu", "chrf"],
-    f"Metrics, separated by commas: {', '.join(METRICS)}; and those of plug-in files.",
+    f"Metrics, separated by commas: {', '.join(METRICS)}; and metrics of plug-in files.",
 )
 LOWERCASE = flags.DEFINE_bool(
     "lowercase", False, "Ignore case in BLEU and chrF; sacreBLEU's TER always does."

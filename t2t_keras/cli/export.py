@@ -54,7 +54,7 @@ DTYPE = flags.DEFINE_enum(
 LICENSE = flags.DEFINE_string(
     "license",
     None,
-    "With --format=hub: license for the model card, such as apache-2.0. Default: that of the "
+    "With --format=hub: license for the model card, such as apache-2.0. Default: license of the "
     "imported model that the run is made from.",
 )
 LANGUAGES = flags.DEFINE_string(

@@ -22,7 +22,7 @@ EXAMPLES = re.compile(r"(t2t-\w+|curl|paste)( |$)", re.M)  # start of a block of
 COMMON = (
     ("-h, --help", "Show this text."),
     ("--version", "Show the versions of t2t_keras and of the libraries that compute."),
-    ("--verbosity=N", "Show more messages: 0 adds our own, 1 those of libraries. Default: -1."),
+    ("--verbosity=N", "Show more messages: 0 adds our own, 1 also libraries'. Default: -1."),
     ("--flagfile=FILE", "Read further flags from a file, one per line."),
 )
 

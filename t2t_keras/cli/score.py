@@ -8,7 +8,7 @@ t2t-score runs/ende --pairs=test.tsv --json --pieces
 Prints one line per pair, with three columns separated by tabs: log P of the target given the
 source (natural logarithm); perplexity per piece, exp(−log P / pieces); and the number of pieces,
 with the end. The totals follow on standard error. --json writes an object per pair; --pieces adds
-log P of each piece. Several runs score as an ensemble. An export scores, too.
+log P of each piece. Several runs score as an ensemble. An export can also score.
 
 --reverse adds a model for the other direction, by which bad pairs are found for t2t-prepare
 --scores. The columns are then: score of the pair, from 0 to 1 (best), by dual conditional
@@ -136,7 +136,7 @@ def blocks_of(source, score, seen):
 
 
 def scored_lines(pairs, first_line, on_progress, model, reverse, total):
-    """Returns the output for a list of pairs, in bytes, and adds their scores to `total`."""
+    """Returns the output bytes for a list of pairs, and adds their scores to `total`."""
     if reverse is None:
         scores = model.score(pairs, on_progress, first_line)
         lines = [line_of_score(*each, model.tokenizer) for each in zip(pairs, scores, strict=True)]

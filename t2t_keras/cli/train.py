@@ -187,18 +187,18 @@ def show_settings(experiment):
     print("All settings. In brackets: the default. --config.NAME=VALUE changes one.\n")
     print(settings_text(experiment, text_width()))
     if not run_exists:
-        print("\nTraining sets model.vocab_size and source_vocab_size to those of the vocabulary.")
+        print("\nTraining sets model.vocab_size and source_vocab_size to the vocabulary's.")
 
 
 def is_of_a_run():
-    """Returns whether the settings are those of a run, and not of a config."""
+    """Returns whether the settings come from a run, and not from a config."""
     return LOADED.name == "settings_of"
 
 
 def set_from_flags(experiment):
     """Changes the settings that have their own flags."""
     data = experiment.data
-    if is_of_a_run():  # the given held-out sets replace those of the run
+    if is_of_a_run():  # the given held-out sets replace the run's
         if DEV.present:
             data.dev_source = data.dev_target = ""
         if DEV_SOURCE.present or DEV_TARGET.present:
@@ -226,7 +226,7 @@ def initial_folder():
     for name in LOADED.overrides if init else ():
         if name.startswith("model.") and not name.endswith("dropout"):
             raise ValueError(
-                f"--config.{name}: the model's settings are those of --init. Leave it out"
+                f"--config.{name}: the model's settings come from --init. Leave it out"
                 f"{TO_CHANGE_DEPTH * name.endswith('layers')}"
             )
     return init

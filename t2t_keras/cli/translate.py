@@ -225,7 +225,7 @@ def blocks_of(source, beside, model, document):
 def translated(lines, first, texts, numbers, own, model, document, on_progress):
     """Returns the output for a block of lines in bytes; `first` is the index of the first line.
 
-    `texts` are those of a document that begin in these lines, or None, and `numbers` the indices of
+    `texts` are a document's texts that begin in these lines, or None, and `numbers` the indices of
     their first lines in the block. `own` are the options of each text.
     """
     of_lines = [line_text(line, index) for index, line in enumerate(lines, first)]

@@ -83,7 +83,7 @@ def all_attention(model, source, target):
     """Returns {kind of attention: weights `[rows, layers, heads, queries, keys]`}.
 
     The kinds are those in `ATTENTIONS` that all blocks of the model have. In "decoder" and "cross",
-    query i predicts target token i. The arguments are those of `attention_between`.
+    query i predicts target token i. For the arguments, see `attention_between`.
     """
     read = ops.pad(target[:, :-1], [(0, 0), (1, 0)], constant_values=BEGIN)
     weights = model.attention_weights({"source": source, "target": read})

@@ -49,7 +49,7 @@ class BeamState(NamedTuple):
     live: Hypotheses  # scores: log P
     finished: Hypotheses
     visible: Any  # [sentences, beam, room · beam]: see `Transformer.decode_step`
-    # Optional entries: "prefix" and options, see `BeamSearch.start`; "leaves" of a tree; those of
+    # Optional entries: "prefix" and options, see `BeamSearch.start`; "leaves" of a tree; entries of
     # `ConstrainedBeamSearch`.
     extras: dict
     memory: Any
@@ -86,7 +86,7 @@ class BeamSearch:
             extras: None, or a dict with "prefix" (see `next_tokens`) and options of each sentence:
                 "n_best", "alpha" and "no_repeat_ngram", perhaps also "beam", each `[sentences]`.
                 The width `config.beam` is the largest. A narrower beam of width k uses the first k
-                places and the 2k most likely continuations, so its results are those of a search
+                places and the 2k most likely continuations, so it has the results of a search
                 with this width; a beam of 1 is greedy, as in `search.method_of`. With "beam", there
                 must be a "prefix".
         """

@@ -31,7 +31,7 @@ class Inputs(NamedTuple):
     tag: str | None  # the tag before each source of --data, or None
     vocabulary: Path | None  # folder of the student's vocabulary, or None if one is to be learned
     texts: dict  # settings of the texts, {flag or input: value or digest}
-    student: dict  # settings of the student, which include those of the texts
+    student: dict  # settings of the student, including the settings of the texts
 
 
 def inputs_of(plan):

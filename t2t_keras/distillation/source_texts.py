@@ -1,7 +1,7 @@
 """Writes the texts that a teacher translates: the sources of prepared data, and monolingual text.
 
 The prepared pairs are decoded from their ids without dropout, so they are the cleaned text. The
-order of the lines is that of the data.
+lines have the order of the data.
 """
 
 import itertools
@@ -50,7 +50,7 @@ def write_real(folder, data, longest=0):
 def write_mono(folder, mono, normalization, longest=0, known=None):
     """Writes `mono.txt`, without the lines of the file `known`, and the counts, `mono.json`, last.
 
-    Returns a `Counter` as from `write_real`. Lines may also be left out as "duplicates" or
+    Returns a `Counter` like `write_real`. Lines may also be left out as "duplicates" or
     "invalid_utf8".
     """
     folder, counts, seen = Path(folder), Counter(), Seen()

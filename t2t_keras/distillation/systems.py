@@ -37,7 +37,7 @@ class Form(NamedTuple):
     """A system as it is measured."""
 
     system: System
-    folders: list  # the folders to translate with: those of an export, or those of the runs
+    folders: list  # the folders to translate with: an export, or the runs
     engine: str  # "litert", "ctranslate2" or "tensorflow"
     dtype: str  # type of the stored weights
     beam: int
@@ -56,7 +56,7 @@ class Form(NamedTuple):
 def systems_of(teachers, student, to=None):
     """Returns the `System`s of a comparison; for the arguments, see `compare`.
 
-    The runs of an ensemble follow it, each as a system of its own. The student is the last.
+    The runs of an ensemble follow it, each as a separate system. The student is the last.
     """
     found = [System("teacher", "", teachers, to)]
     for number, folder in enumerate(dict.fromkeys(teachers) if len(teachers) > 1 else (), 1):

@@ -103,9 +103,9 @@ def compared(hypotheses, others, references, samples=SAMPLES, settings=None):
     Without a `MetricSettings`, the metrics are BLEU and chrF.
 
     Returns:
-        The `Score`s of `hypotheses`, and those of `others`. All scores have an interval. The scores
+        The `Score`s of `hypotheses` and of `others`. All scores have an interval. The scores
         of `hypotheses` also have a p-value: 1 if both systems have the same score, otherwise
-        sacreBLEU's p-value. Those of a `corpus_metric` have neither.
+        sacreBLEU's p-value. Scores of a `corpus_metric` have neither.
     """
     metrics = metrics_of(settings or MetricSettings())
     paired = {

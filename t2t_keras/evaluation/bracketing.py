@@ -66,7 +66,7 @@ def percentage(part, whole):
 
 
 def summed(counts):
-    """Returns the `Bracketing` of all sentences, from those of single ones."""
+    """Returns the `Bracketing` of all sentences, given one for each sentence."""
     return Bracketing(*map(sum, zip(*counts, strict=True)))
 
 

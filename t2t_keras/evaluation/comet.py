@@ -1,4 +1,4 @@
-"""COMET (Rei et al. 2020), a trained metric, computed by unbabel-comet in a process of its own.
+"""COMET (Rei et al. 2020), a trained metric, computed by unbabel-comet in a separate process.
 
 unbabel-comet 2.2 needs NumPy 1 and protobuf 4, this package NumPy 2, TensorFlow 2.21 protobuf 6.
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 from t2t_keras.evaluation.sacrebleu_metrics import LineMetric, signature_of
 
 INSTALL = (
-    ". unbabel-comet needs NumPy 1, so install it in an environment of its own (python3 -m venv "
+    ". unbabel-comet needs NumPy 1, so install it in a separate environment (python3 -m venv "
     'comet; comet/bin/pip install unbabel-comet), and add this to the path: PATH="comet/bin:$PATH"'
 )
 # Answers the path of a model and lists of rows with scores. Libraries print to standard error.

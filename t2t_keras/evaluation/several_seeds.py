@@ -10,10 +10,10 @@ from t2t_keras.evaluation.bleu import SAMPLES, check_lines, reference_lists
 
 
 def p_of_means(systems, references):
-    """Returns the p-value of each system but the first: "its mean BLEU is that of the first".
+    """Returns the p-value of each system but the first: "its mean BLEU equals the first system's".
 
     The test is paired bootstrap resampling of the lines. All runs get the same samples. With a
-    single run of each system, the p-values are those of `paired_bleu`.
+    single run of each system, the p-values equal those of `paired_bleu`.
 
     Args:
         systems: a list for each system: the translations by each of its runs.

@@ -38,7 +38,7 @@ def search_in_stages(method, source, longest=None, extras=None):
 
 
 def without_finished(method, rows, state, results):
-    """Moves finished sentences from a state to the results, whose rows they have.
+    """Moves finished sentences from a state to their rows in the results.
 
     Returns the rows and the state of the unfinished sentences, and the results.
     """

@@ -59,7 +59,7 @@ def read(folder, source_begin=None, source_end=None, package=None):
             source, and with an end token after it. If None, the value recorded in the folder is
             used; not all converters record it.
         package: folder of the Argos package around the folder, whose SentencePiece model is used,
-            and whose recorded values are known to be right. None: there is none.
+            and whose recorded values are known to be right. None: no package.
     """
     given = {"source_begin": source_begin, "source_end": source_end}
     given = {name: value for name, value in given.items() if value is not None}

@@ -93,7 +93,7 @@ def model_in(sizes, format, folder, address):
     if kind != "marian" and (format == "hugging_face" or not names):
         raise ValueError(
             f"{address} holds a model of Hugging Face's type {str(kind)[:80]!r}. Only models of "
-            "the type 'marian' are imported, such as those of Helsinki-NLP"
+            "the type 'marian' are imported, such as Helsinki-NLP's models"
         )
     if names:
         return format, names
@@ -114,7 +114,7 @@ def needed_files(sizes, format):
 
 
 def matching(names, pattern):
-    """Returns the names that match a pattern, whose * stands for no /."""
+    """Returns the names that match a pattern, in which * does not match /."""
     form = re.compile(fnmatch.translate(pattern).replace(".*", "[^/]*"))
     return sorted(name for name in names if form.match(name))
 
@@ -123,7 +123,7 @@ def card_of(folder):
     """Returns the metadata of the model card in a folder; {} if they are absent or damaged."""
     try:
         return library().repocard.metadata_load(folder / CARD) or {}
-    except Exception:  # YAML's errors have no common base with those of Python
+    except Exception:  # YAML's errors share no base class with Python's
         return {}
 
 

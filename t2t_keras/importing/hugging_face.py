@@ -52,7 +52,7 @@ class HuggingFaceFolder:
         self.setting = self.settings.checked
         if (kind := self.settings.get("model_type")) != "marian":
             raise ValueError(
-                f"{folder} holds a model of Hugging Face's type {kind!r}. Only those of the type "
+                f"{folder} holds a model of Hugging Face's type {kind!r}. Only models of the type "
                 "'marian' are imported"
             )
         self.tokenizer = read_json_file(folder / "tokenizer_config.json", {})

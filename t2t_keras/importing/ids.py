@@ -41,8 +41,8 @@ class Ids:
     def rows(self, matrix, begin=None):
         """Returns a matrix in our order.
 
-        `begin` is the other system's id whose row is the begin token's: `ABSENT` for zeros, None
-        for the row of its own.
+        `begin` is the other system's id whose row the begin token gets: `ABSENT` for zeros, None
+        for the begin token's own row.
         """
         theirs = self.theirs.copy()
         if begin is not None:

@@ -47,7 +47,7 @@ def source_of(path, format, unpacked):
 
 
 def around(folder, format):
-    """Returns folder and format; of the `model` in an Argos package, those of the package."""
+    """Returns folder and format; for the `model` in an Argos package, the package's."""
     outer, is_open = folder.absolute().parent, format in (None, "argos")
     if is_open and folder.absolute().name == MODEL and FORMATS["argos"].fits(outer):
         return outer, "argos"

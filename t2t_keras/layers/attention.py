@@ -23,7 +23,7 @@ from t2t_keras.layers.scaled_dot_product import SCORES, fused_attention, weighte
 class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layers.Layer):
     """`Concat(head_1, …, head_h) W^O`, `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`.
 
-    Calls are those of `keras.layers.MultiHeadAttention`. Without `value`, a sequence attends to
+    It is called like `keras.layers.MultiHeadAttention`. Without `value`, a sequence attends to
     itself.
 
     Args:

@@ -98,8 +98,8 @@ class ALiBiBias(keras.layers.Layer):
 def alibi_slopes(num_heads):
     """Returns the slopes of ALiBi, float32 `[heads]`.
 
-    For n heads, a power of two, they are the powers of 2^(−8/n). Other numbers of heads have those
-    of the next lower power of two n, and then every second one of those of 2n.
+    For n heads, a power of two, they are the powers of 2^(−8/n). Otherwise, let n be the next
+    lower power of two: the first n heads have its slopes, the others every second slope for 2n.
     """
     n = 2 ** (num_heads.bit_length() - 1)
     slopes = 2.0 ** (-8 / n * np.arange(1, n + 1))

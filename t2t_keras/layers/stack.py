@@ -194,7 +194,7 @@ class Stack(AdaptedLayers, OutputShapes, keras.layers.Layer):
     def get_config(self):
         own = {**super().get_config(), "num_layers": len(self.blocks)}
         settings = self.blocks[0].get_config()
-        settings.pop("adapted", None)  # the stack has those of all blocks
+        settings.pop("adapted", None)  # the stack records the adapted layers of all blocks
         config = {**settings, **own}
         if self.block_class is not self.default_block:
             config["block_class"] = keras.saving.get_registered_name(self.block_class)

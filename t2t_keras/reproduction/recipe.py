@@ -179,7 +179,7 @@ def shorten(training, steps, checkpoints=CHECKPOINTS):
 
 
 def apply_overrides(plan, experiment, kept=()):
-    """Applies the plan's overrides, except those of settings in `kept`, which define the row."""
+    """Applies the plan's overrides, except for settings in `kept`, which define the row."""
     for path, value in (plan.overrides or {}).items():
         check_choice("overrides", path, experiment.flat())
         if path not in kept:
@@ -194,7 +194,7 @@ def apply_overrides(plan, experiment, kept=()):
 
 
 def changes(before, after):
-    """Returns {setting: value} of the settings of `after` that differ from those of `before`."""
+    """Returns {setting: value} of the settings in `after` that differ from `before`."""
     return {name: value for name, (_, value) in differences(before, after).items()}
 
 

@@ -128,7 +128,7 @@ def notes(plan, machine, rows):
         which = "no exponent" if all_rows else f"no exponent where the cell is {NONE}"
         exponents += (
             f" There is {which}: {NOT_FITTED} and costs above 0, because at shorter lengths a "
-            "fixed overhead of each call dominates, and the exponent would be that of the overhead."
+            "fixed overhead of each call dominates, and the exponent would describe the overhead."
         )
     paths = "; ".join(f"{name} {row.sequential} and {row.path}" for name, row in PAPER.items())
     return [

@@ -22,7 +22,7 @@ class Table2Result(NamedTuple):
     row: str
     test: str
     recipe: Recipe
-    runs: list  # (`Run`, `ChosenWeights`) of each training; the facts are those of the first
+    runs: list  # (`Run`, `ChosenWeights`) of each training; the facts describe the first
     bleu: Score
     paper_bleu: Score
 
@@ -113,21 +113,21 @@ def write_results(plan, folder, results):
     for signature in dict.fromkeys(each.paper_bleu.signature for each in results):
         notes.append(f"BLEU is the paper's metric, not comparable with sacreBLEU: {signature}")
     notes.append(
-        "Operations: those of the matrix products in training, with a backward pass of two forward "
+        "Operations: matrix products in training, with a backward pass of two forward "
         f"passes; per token of source or target, in sentences of {TYPICAL_LENGTH} tokens. Longest "
         "path: between two positions of the source, as the paper gives it. FLOPs: training time × "
-        "measured rate, as in the paper. Minutes: those of the training steps."
+        "measured rate, as in the paper. Minutes: duration of the training steps."
     )
     if plan.seeds > 1:
         notes.append(
             "BLEU and minutes are means over the seeds; all other figures are the first seed's. An "
             "ensemble's weights, operations and FLOPs are sums over its trainings; its operations "
-            "per token are those of one."
+            "per token are for one model."
         )
     notes.append(
         "Not done: the replacement of unknown words (PosUnk), which sub-words do not need, and "
         "GNMT's reinforcement learning. The training of the paper's ensembles costs eight times as "
-        "much as that of a single model."
+        "much as a single model."
     )
     return write_table(folder / "table2", rows, [*notes, *circumstances(plan)])
 

@@ -195,7 +195,7 @@ def write_results(plan, folder, results, base, text):
         "newstest2013.",
         f"Every row is reduced: {', '.join(reductions)}." if reductions else "Full size.",
         *verdict_notes(verdicts, perplexities),
-        "PPL is per piece. PPL and translations (beam search) are those of the last checkpoint; "
+        "PPL is per piece. PPL and translations (beam search) are from the last checkpoint; "
         "nothing is averaged.",
         f"sacreBLEU: {first.bleu.signature}",
         f"BLEU is the paper's metric, not comparable with sacreBLEU: {first.paper_bleu.signature}",

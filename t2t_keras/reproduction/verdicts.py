@@ -113,7 +113,7 @@ def verdict_notes(verdicts, perplexities):
     words += [f"{counts['undecided']} undecided", *diverged]
     return [
         f"Verdicts on {len(verdicts)} differences in perplexity: {', '.join(words)}.",
-        "± is the standard error. The p of a row is that of Student's t for the log perplexity, "
+        "± is the standard error. The p of a row is from Student's t for the log perplexity, "
         f"with one variance within all rows ({freedom} degrees of freedom), corrected by Holm for "
         f"{tests} comparisons. Below {LEVEL}, the row agrees with the paper or contradicts "
         "it; otherwise, it is undecided. (If the paper has no difference, such a row agrees.)",

@@ -147,7 +147,7 @@ class RunFolder:
         return str(steps[-1])
 
     def chosen_weights(self):
-        """Returns the weights in the record of the average that were chosen, or None."""
+        """Returns the name of the chosen weights from the record of the average, or None."""
         chosen = (self.averaged.record() or {}).get("chosen")
         steps = self.checkpoints.steps()
         if chosen in (None, "averaged") or chosen in map(str, steps):

@@ -17,13 +17,13 @@ def read_lines(path):
 def line_text(line, index):
     """Decodes a line without its line break. Bytes that are not UTF-8 become U+FFFD.
 
-    The index is that of the line in its file, which may begin with a byte order mark.
+    `index` is the index of the line in its file, which may begin with a byte order mark.
     """
     if index == 0:
         line = line.removeprefix(BYTE_ORDER_MARK)
     text = line.decode("utf-8", "replace").rstrip("\r\n")
     if "\ufffd" in text and "\ufffd".encode() not in line:
-        message = "Line %d is not UTF-8: its invalid bytes, and those of further lines, are lost"
+        message = "Line %d is not UTF-8: its invalid bytes, and any in further lines, are lost"
         logging.log_first_n(logging.WARNING, message, 1, index + 1)
     return text
 

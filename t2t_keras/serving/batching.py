@@ -46,8 +46,8 @@ class Batcher:
     def admitted(self, rows, client):
         """Counts the rows of a request until it is answered, or raises `Refusal`.
 
-        A request may take at most half of the free rows. So large requests are refused first when
-        the queue fills up, and a new client always finds room for one row.
+        A request may take at most half of the free rows. When the queue fills up, large requests
+        are therefore refused first, and a new client always finds room for one row.
         """
         left = self.limits.max_rows_in_flight - self.rows - rows
         if rows > left:

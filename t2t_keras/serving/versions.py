@@ -24,7 +24,7 @@ from t2t_keras.translating.languages import Languages
 
 POLL_SECONDS = 1.0  # interval of checks; a version that changes between two checks is incomplete
 RETRY_SECONDS = 60.0  # time after which a broken version is tried again
-UNKNOWN = "; not at /translate, because its languages are not known: name it, as in en-de=RUN"
+UNKNOWN = ". /translate does not offer it: its languages are unknown. Name it, as in en-de=RUN"
 
 
 class ModelSource(NamedTuple):

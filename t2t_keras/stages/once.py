@@ -27,7 +27,7 @@ def once(path, key, make):
 
 
 def check_begun(record, run, settings, remedy):
-    """Rejects other settings than those that a run was begun with; records those of a new run.
+    """Rejects settings that a run was not begun with; records the settings of a new run.
 
     Args:
         record: path of the JSON file with the settings. Runs may share it.

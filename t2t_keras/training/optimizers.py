@@ -2,7 +2,7 @@
 
 `OPTIMIZERS` is open: a plug-in adds a function of (schedule, **options), or an optimizer class of
 Keras. Each of ours has the options that belong to its algorithm, with the names that Keras gives
-them. Adam's defaults are the paper's (§5.3). For Muon, these are β2 and ε of its Adam part.
+them. Adam's defaults are the paper's (§5.3). Muon's Adam part has the same β2 and ε.
 """
 
 import inspect
@@ -103,7 +103,7 @@ def named_optimizer(name, schedule, options, model):
     """Returns the optimizer that `training.optimizer` and `training.optimizer_options` describe.
 
     Weight decay applies to the model's matrices, not to biases and norms, unless the optimizer
-    already excludes weights of its own.
+    already excludes weights itself.
     """
     optimizer_options(name, options)  # checks their values
     make = OPTIMIZERS[name]

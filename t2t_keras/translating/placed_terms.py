@@ -157,8 +157,8 @@ def scores_of(terms, units, log_p, weights):
 def places_of(job, units, scores, target, ends_word):
     """Returns the `Place`s of a job's terms, or None if a term has no clear place.
 
-    A term that already stands in its place has no `Place`. Terms with the same place share it.
-    `scores` are those of `scores_of`; for `ends_word`, see `occurrences`.
+    A term that is already in its place has no `Place`. Terms with the same place share it.
+    `scores` come from `scores_of`; for `ends_word`, see `occurrences`.
     """
     if any(each is None for each in scores):
         return None

@@ -47,7 +47,7 @@ SearchChanges = dataclasses.make_dataclass(
 
 @dataclasses.dataclass
 class Request(SearchChanges):
-    """A text to translate. Its further fields are those of `SearchConfig`.
+    """A text to translate. It also has the fields of `SearchConfig`.
 
     Args:
         text: a string, or the pieces of a line of a document, see `Document` in

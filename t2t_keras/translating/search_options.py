@@ -30,7 +30,7 @@ def search_config(config, tokenizer, **changes):
             changes[name] = piece_ids(name, changes[name], tokenizer.target)
     config = config.changed(**changes)
     config.validate()
-    if "method" in changes:  # that of an export need not be known
+    if "method" in changes:  # an export's method may be unknown here
         METHODS[config.method]  # refuses an unknown one
     size = tokenizer.target.size
     for name in ("banned", "first"):

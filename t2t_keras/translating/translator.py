@@ -83,7 +83,7 @@ class Translator:
         Args:
             path, output: files such as "report.docx". The output is complete or absent.
             **options: `column`, `retranslate` and `final`, see `pipelines.documents.Options`; and
-                those of `translations`.
+                the options of `translations`.
 
         Returns a dict with the numbers of segments and words, and of skipped ones by reason.
         """

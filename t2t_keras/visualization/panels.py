@@ -34,7 +34,7 @@ class Panel(NamedTuple):
             None: the panel has its own ranges.
         fits: {name: (exponent, factor)}: curves factor · x^exponent through the points of `lines`,
             with the exponent at their ends.
-        faint: {name: {x: y}}, further lines, thinner and paler than those of `lines`.
+        faint: {name: {x: y}}, further lines, thinner and paler than `lines`.
         bars: list of (left, right, height).
         matrix: values from −1 to 1, `[rows, columns]`, drawn as colors instead of lines.
         y_label: label of the y axis.

@@ -239,7 +239,7 @@ _t2t() {
       _arguments $common \
         '--export[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
         '--noexport[Export the new weights for LiteRT, which translates on CPUs, and in the other formats in which the run'\''s folder has exports]' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--last=[Number of last checkpoints to average]:last: ' \
         '--trust[Execute the plug-in files of the given runs, which are Python code]' \
         '*:argument:_files -/' ;;
@@ -249,7 +249,7 @@ _t2t() {
         '--connections=[serve: simultaneous connections]:connections: ' \
         '--data=[data: folder written by t2t-prepare, or a mix]:data:_files -/' \
         '--engines=[decode: engines that take turns, with the type of their weights if it is not float32, such as tensorflow,litert,litert:int8,ctranslate2:int8]:engines: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--input=[decode: text file for --run, one sentence per line]:input:_files' \
         '--length=[train: tokens per sentence]:length: ' \
         '--lines=[decode: maximum number of lines of --input]:lines: ' \
@@ -268,7 +268,7 @@ _t2t() {
         '*:argument:(train decode data serve gpu)' ;;
     t2t-compare)
       _arguments $common \
-        '--baseline=[Run with whose row the others are compared]:baseline:_files -/' \
+        '--baseline=[Run whose row is compared with every other row]:baseline:_files -/' \
         '--output=[Output folder]:output:_files -/' \
         '--reference=[Text file with the reference translations of --source]:reference:_files' \
         '--source=[Text file with the test set'\''s source sentences]:source:_files' \
@@ -290,7 +290,7 @@ _t2t() {
         '--dev_target=[File with the translations of --dev_source]:dev_target:_files' \
         '--dtype=[Type of the teacher'\''s weights in its export, as in t2t-translate]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes the translations, as in t2t-translate]:engine:(auto litert tensorflow ctranslate2)' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--keep=[Share of the translations to keep, the best ones for --reverse]:keep: ' \
         '--mono=[Further source text to translate: a file, a glob, or several separated by commas; compressed or not]:mono:_files' \
         '--n_best=[Number of translations that --choose=reference chooses from]:n_best: ' \
@@ -319,13 +319,13 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--hypotheses=[File with translations to score, one per line]:hypotheses:_files' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--json[Print the scores as a JSON object]' \
         '--lowercase[Ignore case in BLEU and chrF; sacreBLEU'\''s TER always does]' \
         '--mbr=[Number of candidates for minimum Bayes risk; 0: off]:mbr: ' \
         '--mbr_metric=[Name of the metric that is the utility of `mbr`]:mbr_metric: ' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
-        '--metrics=[Metrics, separated by commas: bleu, chrf, chrf++, ter, comet; and those of plug-in files]:metrics:_files' \
+        '--metrics=[Metrics, separated by commas: bleu, chrf, chrf++, ter, comet; and metrics of plug-in files]:metrics:_files' \
         '--no_repeat_ngram=[Length in tokens of n-grams that an output may contain only once; 0: no constraint]:no_repeat_ngram: ' \
         '--output=[File for a run'\''s translations or parses]:output:_files' \
         '--paper_bleu=[Language of the references, such as de, to add the paper'\''s BLEU]:paper_bleu: ' \
@@ -355,7 +355,7 @@ _t2t() {
         '--extra_length=[Maximum length of an output beyond its source, in tokens]:extra_length: ' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--format=[Output format: litert: model for LiteRT, which translates on CPUs; portable: portable file with the search, which programs open with LiteRT; ctranslate2: model for CTranslate2; saved_model: SavedModel with text in and text out; ids: SavedModel with ids in and ids out, which TensorFlow Serving serves; keras: Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`; argos: package for Argos Translate, which opens it; hub: folder for the Hugging Face Hub]:format:(litert portable ctranslate2 saved_model ids keras argos hub)' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--languages=[Source and target language, such as en,de, for the record]:languages: ' \
         '--license=[With --format=hub: license for the model card, such as apache-2.0]:license: ' \
         '--method=[Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a file of the run)]:method:_files' \
@@ -393,7 +393,7 @@ _t2t() {
       _arguments $common \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--diagram=[PNG file for a diagram of the model of --config, like the paper'\''s Figures 1 and 2]:diagram:_files' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' ;;
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' ;;
     t2t-prepare)
       _arguments $common \
         '--beam[Run as an Apache Beam pipeline; needs pip install '\''t2t-keras(beam)'\'']' \
@@ -402,7 +402,7 @@ _t2t() {
         '--column=[Values beside the pairs, NAME=FILE, line by line: weights, a number for each pair; alignments, links of words such as 0-0 1-2; or a column of a plug-in file]:column:_files' \
         '--config=[Name of a shipped config or path of a Python file, followed by :VARIANT if it has variants]:config:_t2t_configs' \
         '--data_dir=[Folder of prepared TensorFlow Datasets]:data_dir:_files -/' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--languages=[Codes of source and target language, such as en,de, for the record; with --tfds, the features of the data set]:languages: ' \
         '--leaves=[Symbol for each word among the brackets of --treebank]:leaves:(tag XX word)' \
         '--min_score=[Minimum score of a pair in --scores]:min_score: ' \
@@ -462,7 +462,7 @@ _t2t() {
         '--evaluate_only[table2: score the runs in --output as they are; train nothing]' \
         '--first=[table4: config to train with first, such as one for short sentences]:first: ' \
         '--heads=[table1: heads h of both attention layers]:heads: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
         '--layers=[table2: numbers of layers to choose from by short trainings, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
@@ -491,7 +491,7 @@ _t2t() {
       _arguments $common \
         '--dtype=[Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2]:dtype:(float32 bfloat16 float16 int8)' \
         '--engine=[What computes]:engine:(auto litert tensorflow ctranslate2)' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--json[Write a JSON object per pair]' \
         '--lines=[Number of pairs that are sorted and batched by length together]:lines: ' \
         '--output=[File to write]:output:_files' \
@@ -543,7 +543,7 @@ _t2t() {
         '--export[Write a SavedModel and a model for LiteRT when training ends]' \
         '--noexport[Write a SavedModel and a model for LiteRT when training ends]' \
         '--freeze=[Comma-separated layers that are not trained, such as encoder,embedding]:freeze: ' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--init=[Run whose weights the training starts from]:init:_files -/' \
         '--run=[Folder of the run, new or to resume]:run:_files -/' \
         '--seeds=[Number of random seeds with which each run of --sweep is trained]:seeds: ' \
@@ -571,7 +571,7 @@ _t2t() {
         '--final[Mark the translations in XLIFF and PO as final, not as in need of review]' \
         '--first=[Tokens that an output may begin with; empty: all]:first: ' \
         '--glossary=[Text file with a source phrase, a tab and a target phrase per line, or a CSV or TBX file]:glossary:_files' \
-        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to those of --config or of the run]:imports:_files' \
+        '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--input=[Text file to translate, or several with --apache_beam]:input:_files' \
         '--json[Write a JSON object per input line, with scores]' \
         '--lines=[Number of input lines that are sorted and batched by length together]:lines: ' \

@@ -59,7 +59,7 @@ def config_loader(default=None, shown=None, begin=lambda: None):
 def load_config(arguments, default=None, imports=()):
     """Loads the config, changes its settings, and makes it the value of `CONFIG`.
 
-    The arguments are overrides, and --config=NAME_OR_FILE[:VARIANT]; the last --config counts.
+    Arguments are overrides and --config=NAME_OR_FILE[:VARIANT]; the last --config is used.
     """
     names = [argument for argument in arguments if argument.startswith("--config=")]
     overrides = [argument for argument in arguments if argument not in names]

@@ -1,6 +1,6 @@
 """Flags made from the fields of a dataclass, so that a new field is a new flag.
 
-The type of a flag is that of its field, its choices are in the field's metadata, and its help is
+A flag has the type of its field, its choices are in the field's metadata, and its help is
 the field's description in the docstring.
 """
 

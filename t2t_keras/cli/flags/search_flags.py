@@ -11,7 +11,7 @@ METHOD = flags.DEFINE_string(
     "method",
     None,
     "Search method: beam, sample, or a name that a plug-in file adds to METHODS (--imports, or a "
-    "file of the run). Default: that of the run.",
+    "file of the run). Default: the run's method.",
 )
 # No flags for two fields: the method has its own, and commands with n-best lists define --n_best.
 BY_NAME = define_flags(

@@ -63,7 +63,7 @@ SHARED = {
     "dtype": (
         *(flags.DEFINE_enum, None, tuple(CTRANSLATE2_DTYPES)),
         "Type of the weights in the export, for --engine=litert (float32, int8) and ctranslate2. "
-        "Default: float32 of a run; whatever an export has.",
+        "Default: float32 for a run, the stored type for an export.",
     ),
     "draft": (
         *(flags.DEFINE_string, None),
@@ -79,7 +79,7 @@ SHARED = {
     "imports": (
         *(define_list, []),
         "Comma-separated Python files that add entries to the tables of this package, such as "
-        "models, search methods or metrics, in addition to those of --config or of the run. "
+        "models, search methods or metrics, in addition to the files of --config or the run. "
         "Default: none.",
     ),
     "trust": (

@@ -49,7 +49,7 @@ def choose_backend(on_jax=False):
             "needs TensorFlow as Keras' backend. Set KERAS_BACKEND=tensorflow. "
             f"Received: KERAS_BACKEND={backend}"
         )
-    os.environ["KERAS_BACKEND"] = backend  # keras.json may be that of other projects
+    os.environ["KERAS_BACKEND"] = backend  # keras.json may belong to other projects
     return backend
 
 

@@ -29,7 +29,7 @@ LINES = {".txt", ".csv", ".tsv", ".html", ".htm", ".xhtml", ".md", ".markdown"}
 def translate_documents(arguments, output, others, values, as_json, load_model):
     """Translates the documents of --document; `others` is {flag: file} of the other inputs.
 
-    `values` are those of the flags that the output depends on besides the flags of the model.
+    `values` are the values of flags that affect the output, except the flags of the model.
     """
     files = files_to_translate(output)
     check_outputs([*files.values()], {"document": [*files], **others})

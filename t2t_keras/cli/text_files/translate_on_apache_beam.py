@@ -30,7 +30,7 @@ only_with([APACHE_BEAM], BEAM_OPTIONS)
 def translate_on_beam(arguments, patterns, folder, glossary, values, load_model):
     """Translates the files that `patterns` match to files in a folder, with an export.
 
-    `values` are those of the flags that the output depends on besides the flags of the model.
+    `values` are the values of flags that affect the output, except the flags of the model.
     """
     export = export_in(arguments)
     sources = files_to_translate(patterns, folder, glossary)

@@ -116,7 +116,7 @@ def check_view(name, view, size):
         or len(view.shape) > MOST_AXES
         or not are_sizes((view.offset, *view.shape, *view.strides))
     ):
-        raise ValueError("a name, a shape or strides are not those of a tensor")
+        raise ValueError("a name, a shape or strides do not belong to a tensor")
     if math.prod(view.shape) * stored_type(view.dtype).itemsize > size:
         raise ValueError(f"{name:.80} is larger than its storage")
 

@@ -75,7 +75,7 @@ def adapt(layer, adapted):
     layers = list(inner_layers(layer))
     frozen = {facts["layer"] for facts in adapted if not facts.get("trainable", True)}
     for index, inner in enumerate(layers if frozen else ()):
-        # Also sets that of the layers inside it, which follow.
+        # Also sets `trainable` of the layers inside it, which follow.
         inner.trainable = index not in frozen
     with quick_collections() if adapted else contextlib.nullcontext():
         for facts in adapted:

@@ -2,7 +2,7 @@
 
 Each row, which is the vector of a token, has its own scale. Only the weights are integers: vectors
 and logits are computed in floats. Keras' own embedding also rounds the vectors before the logits,
-but TensorFlow's product of int8 matrices takes several times as long as that of floats on CPUs.
+but TensorFlow's product of int8 matrices takes several times as long as one of floats on CPUs.
 """
 
 import keras
@@ -45,7 +45,7 @@ class QuantizedMatrix:
         self._is_quantized = True  # Keras refuses to quantize the layer again
 
     def quantized_call(self, *args, **kwargs):
-        # Keras calls this method instead of `call`, which computes with floats here, too.
+        # Keras calls this method instead of `call`; `call` also computes with floats here.
         return self.call(*args, **kwargs)
 
     def rows(self, ids):

@@ -31,7 +31,7 @@ class WeightOptions:
         """Returns a `Dense` with the initializers, regularizers and constraints of this layer.
 
         A Keras initializer without a seed draws the same numbers each time, so every sub-layer gets
-        a copy with a seed of its own.
+        a copy with its own seed.
         """
         for option, value in self.weight_options.items():
             is_initializer = isinstance(value, keras.initializers.Initializer)

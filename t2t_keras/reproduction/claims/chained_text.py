@@ -11,8 +11,8 @@ DEV_LINES = 100  # lines for evaluation during training
 def encoded_chains(folder, recipe, longest, test_lengths):
     """Writes lines for training, evaluation and testing; returns the first two as `EncodedText`.
 
-    `longest` is the maximum length of these lines, see `chained_lines`, and `test_lengths` those of
-    the test lines, which are in `pair_paths(folder, "test")`.
+    `longest` is the maximum length of these lines, see `chained_lines`, and `test_lengths` the
+    lengths of the test lines, which are in `pair_paths(folder, "test")`.
     """
     lengths = random_lengths(recipe.experiment.data.toy_pairs, longest)
     sets = {

@@ -17,7 +17,7 @@ TRANSLATED = 200  # number of sentences that are translated without each head
 
 
 def analyse(folder, step):
-    """Measures every attention head of a run, for `analysed`, on held-out toy sentences.
+    """Measures every attention head of a run on held-out toy sentences, for `analysed`.
 
     Returns:
         {"bleu": BLEU with all heads, "heads": {sub-layer: [a dict for each head]}}, in JSON types.

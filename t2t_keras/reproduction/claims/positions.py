@@ -48,7 +48,7 @@ def finding(toy_runs):
             )
         ],
         notes=[
-            f"Lines are chains of sentences, those of training at most {TRAINED} tokens long. "
+            f"Lines are chains of sentences; training lines are at most {TRAINED} tokens long. "
             f"About {PER_GROUP} held-out lines in each group of lengths.",
             toy_runs.note("chains of sentences"),
         ],

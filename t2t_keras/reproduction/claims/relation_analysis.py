@@ -125,7 +125,7 @@ def chosen_cases(cases, half, kind, at_least=1):
 def measured(cases, untrained, heads, kind, at_least):
     """Returns the best head for a kind of relation, and the baselines.
 
-    `cases` are as by `cases_of`, and `untrained` from a model with random weights; a layer has
+    `cases` are from `cases_of`, and `untrained` from a model with random weights; a layer has
     `heads` heads. Relations are at least `at_least` words long.
 
     Returns:
@@ -165,7 +165,7 @@ def by_distance(cases, kind, head, heads, fewest=8):
 
 
 def chosen_pronouns(run, weights, model, documents):
-    """Returns how often the right German pronoun is more likely than those of other genders.
+    """Returns how often the right German pronoun is more likely than the two wrong ones.
 
     Returns:
         {"cases": number of pronouns, "right": share of right ones, "without": {sub-layer: list with

@@ -56,7 +56,7 @@ def finding(toy_runs):
             "is the sum over its pieces. Largest: share of the links on which the head's largest "
             "weight is on the linked word. Fixed distance: share of the links with the most "
             "frequent distance. Untrained: weight of the best head of a model with random weights.",
-            f"Pronouns: {PRONOUNS} documents; the right German pronoun against those of the two "
+            f"Pronouns: {PRONOUNS} documents; the right German pronoun against the two of "
             "other genders, by the probability of the whole translation, with the rows of W^O of "
             "one head set to 0. The decoder can also find the gender in the German noun.",
             f"{LAYERS} + {LAYERS} layers, d_model {settings.model.d_model}, "

@@ -1,4 +1,4 @@
-"""How far logits and gradients of the base model are from those of a CPU."""
+"""Differences between logits and gradients of the base model on a GPU and on a CPU."""
 
 import keras
 import numpy as np

@@ -51,7 +51,7 @@ def compare(
 
     Args:
         folders: folders of runs, or of sweeps. Each run counts once.
-        baseline: run with whose row the others are compared. None: the first.
+        baseline: run; the other rows are compared with its row. None: the first.
         tests: {name of a test set: (source file, file with reference translations)}. None: the
             held-out text of the runs, which must be the same.
         to, trust: see `Run`.

@@ -20,7 +20,7 @@ def export(run, output=None, format="saved_model", weights=None, **options):
         output: parent of the numbered versions; folder or file for other formats. None: a path
             inside the run.
         **options: `dtype`, type of the stored weights; `languages`, the `Languages` to record if
-            not those of the run; `n_best`, size of the n-best lists of t2t-serve if not the beam
+            not the run's; `n_best`, size of the n-best lists of t2t-serve if not the beam
             width; `license`; and changes to the run's search settings, which become the defaults of
             the export, or its fixed settings.
     """

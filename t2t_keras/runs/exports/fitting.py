@@ -116,7 +116,7 @@ def comparable(search):
 
 
 def stale(run, record):
-    """Returns why the same export as that of a record would differ now, or ""."""
+    """Returns why an export like the recorded one would differ now, or ""."""
     with contextlib.suppress(ValueError):  # the chosen checkpoint is gone: nothing replaces it
         if record["weights"]["file"] != run.weights_file_digest(record["asked"]["weights"]):
             return f"it does not have the present weights of {run.folder}"

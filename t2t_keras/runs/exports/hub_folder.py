@@ -29,7 +29,7 @@ ATTRIBUTES = "".join(f"{pattern} filter=lfs diff=lfs merge=lfs -text\n" for patt
 def export_hub(run, folder, weights=None, license=None, languages=None, n_best=None, **options):
     """Writes the folder, and returns its path; see `exporting.export`.
 
-    The type of the weights is that of the model for LiteRT. The license is by default that of the
+    The weights have the type of the model for LiteRT. The default license is the license of the
     imported model that the run is, or began from.
     """
     dtype, search = options.pop("dtype", "int8"), options

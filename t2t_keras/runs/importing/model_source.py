@@ -28,7 +28,7 @@ class ModelSource(NamedTuple):
 
 
 def check_new(folder):
-    """Rejects a folder with files. Its `Path` becomes that of the new run."""
+    """Rejects a folder with files. Its `Path` becomes the path of the new run."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / "config.json").exists():

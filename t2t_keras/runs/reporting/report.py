@@ -172,9 +172,7 @@ def settings(experiment, imported):
     every = [[code(name), code(value)] for name, value in ours.items()]
     return section(
         "Settings",
-        paragraph(
-            f"{len(different)} of {len(ours)} settings differ from those of the paper's base model."
-        ),
+        paragraph(f"{len(different)} of {len(ours)} settings differ from the paper's base model."),
         table(["setting", "here", "base"], rows) if rows else None,
         folded("All settings", table(["setting", "here"], every)),
     )

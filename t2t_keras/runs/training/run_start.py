@@ -21,8 +21,8 @@ from t2t_keras.training.hardware.hardware_description import hardware_text, this
 def begin(run, experiment, tokenizer, command=(), init=None, held_out=None):
     """Writes the vocabulary, plug-in files and settings of a run.
 
-    A folder is a run once it has a config.json, which is written last. Until then, the vocabulary
-    is that of a killed process. In a run to resume, changes of settings are logged.
+    A folder is a run once it has a config.json, which is written last. A vocabulary without
+    it is from a killed process. In a run to resume, changes of settings are logged.
 
     The tokenizer has no tag. `init` is the folder of the run whose weights training starts from, or
     None, and `held_out` is {name of a held-out set: its number of pairs}.
@@ -75,7 +75,7 @@ def check_unchanged(run, experiment, tokenizer):
     check_same_model(run.config_file, experiment)
     if run.vocabulary().contents() != tokenizer.contents():
         raise ValueError(
-            f"{run.folder} was started with a different vocabulary than that of the data. Give the "
+            f"{run.folder} was started with a different vocabulary than the data has. Give the "
             "same data, or a different --run"
         )
 

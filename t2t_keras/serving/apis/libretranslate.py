@@ -1,6 +1,6 @@
 """LibreTranslate's API, so that its clients work unchanged. See https://docs.libretranslate.com.
 
-Fields, answers, statuses and messages are those of LibreTranslate 1.6. GET /translate and the
+Fields, answers, statuses and messages are as in LibreTranslate 1.6. GET /translate and the
 alternatives of HTML are additions.
 """
 

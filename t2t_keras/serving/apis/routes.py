@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 JSON = "application/json"
-# The fields of these are those of a JSON object.
+# Forms have the same fields as a JSON object.
 FORMS = "application/x-www-form-urlencoded", "multipart/form-data"
 INFO = {"title": "t2t-serve", "version": "1.0.0"}  # version of the interfaces together
 ERROR = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}

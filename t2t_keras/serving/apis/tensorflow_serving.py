@@ -226,7 +226,7 @@ def decoded(name, value):
 
 
 def option(name, value):
-    """Returns the value of a field of `Request`, given that of an input."""
+    """Returns the value of a field of `Request`, given the value of an input."""
     if name == "split":
         return "auto" if value else "off"
     if name == "require":

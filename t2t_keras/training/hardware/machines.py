@@ -144,12 +144,12 @@ class Machines:
         return max(self.all_values(int(asked))) > 0
 
     def all_values(self, value, dtype=tf.int64):
-        """Waits until all machines have passed a number. Returns the set of these numbers."""
+        """Waits until all machines have called this. Returns the set of their numbers."""
         if self.count == 1:
             return {value}
         gathered = self.gather(tf.constant(value, dtype))
         return set(self.strategy.experimental_local_results(gathered)[0].numpy().tolist())
 
     def of_chief(self, value):
-        """Waits until all machines have passed a float. Returns the float of the chief."""
+        """Waits until all machines have called this. Returns the value of the chief, a float."""
         return max(self.all_values(value if self.is_chief else -math.inf, tf.float64))

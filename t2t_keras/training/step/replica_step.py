@@ -203,7 +203,7 @@ def sum_over_replicas(tensors):
 
 
 def mean_over_replicas(states):
-    """Returns the means of floats, such as those of batch normalization, over all replicas."""
+    """Returns means of floats over all replicas, such as the means of batch normalization."""
     floats = [i for i, x in enumerate(states) if x is not None and x.dtype.is_floating]
     sums = sum_over_replicas([states[i] for i in floats]) if floats else []
     count = tf.distribute.get_strategy().num_replicas_in_sync

@@ -181,7 +181,7 @@ class PieceModel:
             patience=count / config.beam,
             num_hypotheses=count,
             # At 0, a search ends after `count` hypotheses only if the likeliest candidate of some
-            # step has ended, too. The other penalty changes no score.
+            # step has also ended. The other penalty changes no score.
             length_penalty=0 if config.stopping == "exact" else 1e-30,
             max_input_length=0,
             max_decoding_length=limit,

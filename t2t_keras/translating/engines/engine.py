@@ -44,7 +44,7 @@ class Engine:
         has_attention: whether the model has attention to the source, which aligns words.
         attention_sizes: {kind: (layers, heads)} for the kinds of attention in `all_attention`.
         reading: object with the method `reader` of `drafted_search`, or None.
-        size: size of the weights, compared with those of a draft.
+        size: size of the weights, compared with the size of a draft's weights.
         draft: the `Draft` that proposes tokens to greedy search, or None.
         substitute: function that returns an engine of the same model for searches that this one
             does not support, or None.
@@ -102,7 +102,7 @@ class Engine:
         return self if config == self.config else self.with_search(config)
 
     def use_draft(self, other):
-        """Makes greedy search of few rows faster, with tokens that another engine proposes."""
+        """Speeds up greedy search for few rows, with tokens that another engine proposes."""
         size = other.size / self.size
         self.draft = Draft(other.reading, STEPS - 1, size, other.longest)
 

@@ -82,7 +82,7 @@ class LiteRTEngine(Engine):
         if config.method == "beam" or phrases:
             self.check_width(config, phrases)
             return
-        # Hypotheses of a sentence at each step: samples, or those of a method of a plug-in file.
+        # Hypotheses of a sentence at each step: samples, or hypotheses of a plug-in's method.
         count = getattr(method_of(self.models[0], config), "count", config.beam)
         if count not in (1, width):
             raise Unsupported(

@@ -22,9 +22,9 @@ MOST = 4  # maximum number of times that a small model is loaded
 def loaded_models(path, layout, longest=None, threads=None):
     """Returns the `LiteRTModel`s of a flatbuffer, which compute parts of a batch at the same time.
 
-    Several threads halve the time of a long step, but double the time of a short one. So a large
-    model has a thread for each core, or at most `threads`. A small model is loaded once for each
-    core, at most `MOST` times, with one thread.
+    Several threads halve the time of a long step, but double the time of a short one. A large model
+    therefore has a thread for each core, or at most `threads`. A small model is loaded once for
+    each core, at most `MOST` times, with one thread.
     """
     threads, contents = threads or cores(), path.read_bytes()
     counts = [1] * min(threads, MOST) if len(contents) <= SMALL else [threads]
@@ -200,9 +200,9 @@ def programs_in(contents, threads=1):
 class Workspace:
     """The memory for intermediate results that all programs of an interpreter share.
 
-    When a program needs more of it than any program before, LiteRT moves it. Parts of programs that
-    were planned earlier then compute with the old memory, without an error, and their results are
-    wrong at random. So each has to be planned again.
+    When a program needs more of it than any program before, LiteRT moves it. Programs that were
+    planned earlier then partly compute in the old memory: without an error, some of their results
+    are wrong. Therefore each program has to be planned again.
     """
 
     growths = 0

@@ -2,7 +2,7 @@
 
 In the translation, an element encloses the span with the most words that are aligned with its
 source words, and the fewest other words. Nested elements stay nested, and siblings do not overlap.
-So with any alignment, every mark is written once, and the nesting is the same as in the source.
+With any alignment, every mark is therefore written once, and nested as in the source.
 """
 
 import bisect
