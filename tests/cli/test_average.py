@@ -25,7 +25,7 @@ def test_the_averages_replace_the_weights_that_were_chosen(run):
     run.averaged.add(run.averaged.digest(), chosen="1000")
     assert run.default_weights() == "1000"
     assert call(*average).stdout == printed + (
-        "They are now the run's default weights, in place of those of step 1,000. t2t-train "
+        "They are now the run's default weights, in place of the weights of step 1,000. t2t-train "
         "compares them again\n"
     )
     assert run.default_weights() == "averaged"

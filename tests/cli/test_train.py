@@ -163,7 +163,7 @@ def test_with_a_config_a_run_is_resumed_as_it_was_started(begun, trained, tmp_pa
     trained.call(f"--run={tmp_path}/new", "--init=x", "--config.model.dropout=0.3")
     assert trained.options["init"] == "x" and trained.options["given"] == ("model.dropout",)
     message = refused("train", "--run={0} --config=finetune --config.model.d_ff=8", begun.folder)
-    assert "--config.model.d_ff: the model's settings are those of --init" in message
+    assert "--config.model.d_ff: the model's settings come from --init" in message
 
 
 def test_a_damaged_run_is_not_resumed_with_the_settings_of_a_config(begun, tmp_path):

@@ -119,7 +119,7 @@ SOURCES |= {"two": two, "list": lambda text: [("a", "b")], "none": lambda text: 
         ("own:", "failed: TypeError: Object of type set is not JSON serializable"),
         ("blocks:no.txt", r"The source blocks:no.txt failed: .*: 'no.txt' \(mine.py, line \d+\)"),
         ("tow:x", r"blocks, two, list, none, own, exits \(did you mean 'two'\?\). Received: tow:x"),
-        ("tfds:x", "this source has a flag of its own, --tfds"),
+        ("tfds:x", "this source has its own flag, --tfds"),
     ],
 )
 def test_wrong_sources_are_refused_by_name(text, message):
