@@ -4,12 +4,12 @@
     t2t-train --config=multi30k --data=data/multi30k --run=runs/multi30k \\
         --dev_source=val.en --dev_target=val.de
 
-Measured on test_2016_flickr: sacreBLEU 39.0 ± 0.5 over three seeds with norms in front (see
+Measured on test_2016_flickr: sacreBLEU 39.0 ± 0.5 over three seeds with pre-norm layers (see
 "Multi30k" in configs/RESULTS.md). Variants:
 
 - `multi30k:shallow` has half the layers, for training in less than an hour: the deeper model
   begins to learn later.
-- `multi30k:pre_norm` has its norms in front, a linear schedule and mixed_bfloat16. It learns
+- `multi30k:pre_norm` has pre-norm layers, a linear schedule and mixed_bfloat16. It learns
   faster: 5,000 steps take about an hour on one core that computes in bfloat16.
 - `multi30k:fast` is for the shortest time to BLEU 35 on val (cli/RESULTS.md): as
   `pre_norm`, with less dropout and half the steps.
@@ -44,7 +44,7 @@ def get_config(variant=""):
     training = experiment.training
     if variant == "shallow":
         experiment.model.num_layers = 2
-    if variant in ("pre_norm", "fast"):  # with its norms in front, it bears a higher learning rate
+    if variant in ("pre_norm", "fast"):  # pre-norm layers allow a higher learning rate
         experiment.model.pre_norm = True
         training.schedule, training.learning_rate, training.clip_norm = "linear", 3e-3, 1.0
         training.steps, training.warmup_steps = 5000, 800

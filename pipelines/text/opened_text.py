@@ -93,7 +93,7 @@ def text_in(file, name="standard input"):
     for magic, (form, command) in UNREADABLE.items():
         if re.match(magic, start):
             raise SourceError(
-                f"{name} is {form}, which is not read here. Convert it first, or give it as "
+                f"{name} is {form}, which is not supported. Convert it first, or give it as "
                 f"standard input: {command} FILE | …"
             )
     return file

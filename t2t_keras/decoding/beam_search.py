@@ -134,7 +134,7 @@ class BeamSearch:
     def step(self, state):
         """Returns the state after one more token."""
         beam = self.config.beam
-        if self.config.stopping != "exact":  # a finished search would go on in company
+        if self.config.stopping != "exact":  # a finished search would continue with its batch
             scores = ops.where(self.unfinished(state)[:, None], state.live.scores, IMPOSSIBLE)
             state = state._replace(live=state.live._replace(scores=scores))
         position, limits, live, finished, visible, *_ = state
@@ -165,7 +165,7 @@ class BeamSearch:
         if "beam" in state.extras:
             widths = state.extras["beam"][:, None]
             live, finished = only_first(live, widths), only_first(finished, widths)
-            # Greedy search stops at the first end token; a wider beam goes on while it can improve.
+            # Greedy search stops at the first end token, a wider beam when it cannot improve.
             has_ended = (widths == 1) & (finished.scores[:, :1] > IMPOSSIBLE)
             live = live._replace(scores=ops.where(has_ended, IMPOSSIBLE, live.scores))
         origin = ops.take_along_axis(parents, chosen, axis=1)

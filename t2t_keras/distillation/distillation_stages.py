@@ -47,7 +47,7 @@ def distill(plan):
         # Students that share the texts may be trained at the same time.
         shared = plan.texts_folder.resolve() != plan.folder.resolve()
         with locked_folder(plan.texts_folder) if shared else contextlib.nullcontext():
-            # They may be made again until a student trains on them.
+            # Until a student trains on the texts, changed settings make them again.
             remedy = f"give a different {'--texts' if plan.texts else '--run'}"
             check_begun(texts, plan.run, inputs.texts, remedy)
             texts = translated_texts(plan, inputs)

@@ -31,7 +31,7 @@ class Calibration(NamedTuple):
 
 
 def calibration(confidence, right):
-    """Returns the `Calibration` of words by their confidences, and whether each word is right.
+    """Returns the `Calibration`, given each word's confidence and whether the word is right.
 
     If there are no words, returns None.
     """

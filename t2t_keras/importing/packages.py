@@ -55,7 +55,7 @@ def around(folder, format):
 
 
 def model_folder(unpacked, archive, format):
-    """Returns the outermost folder that holds a model; there must be one alone."""
+    """Returns the outermost folder that holds a model; there must be exactly one."""
     formats = [FORMATS[format]] if format in FORMATS else FORMATS.values()
     folders = [unpacked, *(each for each in sorted(unpacked.rglob("*")) if each.is_dir())]
     found = [each for each in folders if any(form.fits(each) for form in formats)]

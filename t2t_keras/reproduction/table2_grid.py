@@ -1,4 +1,4 @@
-"""Chooses learning rate and number of layers of each row of Table 2 by short trainings.
+"""Chooses learning rate and number of layers of each row of Table 2 in short runs.
 
 Each choice is trained for a tenth of the row's steps. The choice with the lowest perplexity on the
 held-out text is then trained in full, from the start. (After a tenth, BLEU is still near 0.)
@@ -87,7 +87,7 @@ def shortened(recipe):
     training.steps = math.ceil(training.steps / SHARE)
     if training.warmup_steps >= training.steps:
         raise ValueError(
-            f"The short trainings have {training.steps:,} steps and would end within the warm-up. "
+            f"The short runs have {training.steps:,} steps and would end within the warm-up. "
             "Give --config.training.warmup_steps a smaller number. "
             f"Received: training.warmup_steps={training.warmup_steps}"
         )
@@ -112,14 +112,12 @@ def search(folder, row, recipes, text):
 def best(results):
     finite = [each for each in results if math.isfinite(each.perplexity)]
     if not finite:
-        raise ValueError(
-            f"{results[0].row}: all short trainings diverged. Give lower --learning_rates"
-        )
+        raise ValueError(f"{results[0].row}: all short runs diverged. Give lower --learning_rates")
     return min(finite, key=lambda each: each.perplexity)
 
 
 def write_grid(plan, folder, results):
-    """Writes the outcome of all short trainings so far, {row: list of `GridResult`s}."""
+    """Writes the results of all short runs so far, {row: list of `GridResult`s}."""
     winners = [best(of_row) for of_row in results.values()]
     rows = [
         {

@@ -141,7 +141,7 @@ def encoded_pairs(folder, name, recipe, sets, vocabulary=None):
     folder.mkdir(parents=True, exist_ok=True)
     for part, lines in sets.items():
         for path, side in zip(pair_paths(folder, part), zip(*lines, strict=True), strict=True):
-            # The trainings of other rows may be reading the file.
+            # The training runs of other rows may be reading the file.
             write_text(path, "".join(f"{line}\n" for line in side))
     train, dev = (pair_paths(folder, part) for part in ("train", "dev"))
     return encoded_files(folder, name, recipe, *train, dev, vocabulary)

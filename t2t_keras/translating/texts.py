@@ -62,7 +62,7 @@ class Text(NamedTuple):
         if phrases and not parts:
             raise ValueError(
                 f"the translation of an empty text is empty, so it cannot contain {phrases[0]!r}. "
-                "Require nothing of it"
+                "Do not require a phrase"
             )
         if not phrases or len(parts) == 1:
             return [(part, phrases, matches) for part in parts]

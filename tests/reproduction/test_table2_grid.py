@@ -77,7 +77,7 @@ def test_the_lowest_perplexity_is_chosen_and_the_table_says_so(tmp_path, monkeyp
     assert [line["chosen"] for line in lines] == ["", "yes", "", ""]
     assert lines[3]["held-out perplexity"] == "diverged"
     assert (lines[1]["learning rate"], lines[1]["layers"]) == ("1e-3", "4")
-    with pytest.raises(ValueError, match="ende_base: all short trainings diverged"):
+    with pytest.raises(ValueError, match="ende_base: all short runs diverged"):
         best(results[3:])
 
 

@@ -311,8 +311,8 @@ _t2t_words() {
         imports=@file
         kernel=
         language=
-        layers=
-        learning_rates=
+        layers=@folder
+        learning_rates=@folder
         leaves=tag|XX|word
         lengths=
         neighbourhood=

@@ -465,12 +465,12 @@ _t2t() {
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
-        '--layers=[table2: numbers of layers to choose from by short trainings, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
-        '--learning_rates=[table2: learning rates to choose from by short trainings, for example 1e-3,3e-3]:learning_rates: ' \
+        '--layers=[table2: numbers of layers to compare in short runs, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers:_files -/' \
+        '--learning_rates=[table2: learning rates to compare in short runs, for example 1e-3,3e-3]:learning_rates:_files -/' \
         '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves:(tag XX word)' \
         '--lengths=[table1: sequence lengths n]:lengths: ' \
         '--neighbourhood=[table1: neighbourhood r of restricted self-attention]:neighbourhood: ' \
-        '--operations=[table2: floating-point operations to train each row for, instead of --steps]:operations: ' \
+        '--operations=[table2: floating-point operations to train each row for, instead of --steps, so that the rows cost the same]:operations: ' \
         '--output=[All tables: folder for all files]:output:_files -/' \
         '--ratio=[table4: automatic trees per gold tree]:ratio: ' \
         '--reduced=[table2, table3, table4: config with settings for less data or less time]:reduced: ' \

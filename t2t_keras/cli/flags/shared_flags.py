@@ -58,7 +58,7 @@ SHARED = {
     "engine": (
         *(flags.DEFINE_enum, "auto", ENGINES),
         "What computes. auto: LiteRT on a CPU, if the run has an export for it with these weights "
-        "and LiteRT can do what is asked; else TensorFlow, and standard error says why.",
+        "and LiteRT supports the request; else TensorFlow, and standard error says why.",
     ),
     "dtype": (
         *(flags.DEFINE_enum, None, tuple(CTRANSLATE2_DTYPES)),

@@ -95,7 +95,7 @@ def compiled(function):
 
 
 def hardware(size):
-    """Yields the names and versions of what is measured, and the speed of a matrix product."""
+    """Yields names and versions of hardware and software, and the speed of a matrix product."""
     found = accelerators()
     backend = __import__(keras.config.backend())
     yield Row("backend", f"{backend.__name__} {backend.__version__}, Keras {keras.__version__}")

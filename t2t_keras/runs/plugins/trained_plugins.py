@@ -1,7 +1,7 @@
 """The plug-in files of an experiment that is trained: copies in its run, and a check of its model.
 
 A block whose `call` is overridden, but not its `decode_step`, trains well and translates badly. The
-same is true of positions that ignore where a step is. So the check is made before the training.
+same is true of a positional encoding that ignores `start`. This is checked before the training.
 """
 
 import dataclasses

@@ -57,7 +57,7 @@ class LibreTranslate:
         translates = self.translate, "Translates a text, or a list of texts", TRANSLATED
         translates += FIELDS, REQUIRED
         detects = self.detect, "Detects the language", DETECTED, FIELDS_OF_DETECT, ("q",)
-        languages = "The languages, and those that each is translated into"
+        languages = "The languages, and the target languages of each"
         settings = "Settings for user interfaces", self.settings_for("de")
         return [
             Route("translate", "POST", "/translate", *translates, **computes),

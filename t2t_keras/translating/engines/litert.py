@@ -143,7 +143,7 @@ class LiteRTEngine(Engine):
         program, found = self.models[0].programs["log_p"], [None] * len(source)
         pairs = zip(source, target, strict=True)
         rows = [tuple(ids[None, ids != PADDING] for ids in pair) for pair in pairs]
-        # Rows of the same shape follow each other, because a new shape is planned anew.
+        # Rows of the same shape follow each other, because each new shape must be planned.
         for index in sorted(range(len(rows)), key=lambda index: [x.size for x in rows[index]]):
             with self.lock:
                 found[index] = program(source=rows[index][0], target=rows[index][1])["log_p"][0]
