@@ -89,12 +89,12 @@ class Plan:
     )
     learning_rates: Sequence[str] | None = training_setting(
         (2,),
-        "learning rates to compare in short runs, for example 1e-3,3e-3. Each row is "
+        "learning rates to choose from by short training, for example 1e-3,3e-3. Each row is "
         "trained with each rate for a tenth of its steps, and then with the best.",
     )
     layers: Sequence[str] | None = training_setting(
         (2,),
-        "numbers of layers to compare in short runs, one entry for each row: 2/4, or "
+        "numbers of layers to choose from by short training, one entry for each row: 2/4, or "
         "3+2/4+3 with other numbers in the decoder.",
     )
     first: str | None = training_setting(

@@ -311,8 +311,8 @@ _t2t_words() {
         imports=@file
         kernel=
         language=
-        layers=@folder
-        learning_rates=@folder
+        layers=
+        learning_rates=
         leaves=tag|XX|word
         lengths=
         neighbourhood=

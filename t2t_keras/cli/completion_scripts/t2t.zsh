@@ -465,8 +465,8 @@ _t2t() {
         '--imports=[Comma-separated Python files that add entries to the tables of this package, such as models, search methods or metrics, in addition to the files of --config or the run]:imports:_files' \
         '--kernel=[table1: kernel width k of the convolutions]:kernel: ' \
         '--language=[table3: target language, for the paper'\''s BLEU and for --tfds]:language: ' \
-        '--layers=[table2: numbers of layers to compare in short runs, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers:_files -/' \
-        '--learning_rates=[table2: learning rates to compare in short runs, for example 1e-3,3e-3]:learning_rates:_files -/' \
+        '--layers=[table2: numbers of layers to choose from by short training, one entry for each row: 2/4, or 3+2/4+3 with other numbers in the decoder]:layers: ' \
+        '--learning_rates=[table2: learning rates to choose from by short training, for example 1e-3,3e-3]:learning_rates: ' \
         '--leaves=[table4: symbol for a word among the brackets: XX, tag or word]:leaves:(tag XX word)' \
         '--lengths=[table1: sequence lengths n]:lengths: ' \
         '--neighbourhood=[table1: neighbourhood r of restricted self-attention]:neighbourhood: ' \
