@@ -55,7 +55,7 @@ def has_long_words(text, most):
 
 
 def has_few_letters(text, least):
-    """Accents are letters. The share is that among the characters that are no spaces."""
+    """Accents are letters. The share is among the characters other than spaces."""
     letters = sum(
         count
         for character, count in Counter(text).items()

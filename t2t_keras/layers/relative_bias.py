@@ -1,7 +1,7 @@
 """Relative positions as biases: numbers that are added to the scores of self-attention.
 
 A bias depends on the offset of a key from its query, the key's position minus the query's. In a
-cache, the slot of a key determines its position, so cached decoding needs only these offsets too.
+cache, the slot of a key determines its position, so these offsets are enough in cached decoding.
 The layers take offsets, int32 `[queries, keys]`, and return biases `[heads, queries, keys]`.
 """
 
@@ -11,7 +11,7 @@ from keras import ops
 
 
 def offsets_in(queries, keys):
-    """Returns the offsets of keys from queries, int32 `[queries, keys]`, given their numbers."""
+    """Returns the offsets of keys from queries, int32 `[queries, keys]`, for these lengths."""
     queries, keys = (ops.arange(length, dtype="int32") for length in (queries, keys))
     return ops.expand_dims(keys, 0) - ops.expand_dims(queries, 1)
 

@@ -82,8 +82,8 @@ def files_to_translate(patterns, folder, glossary):
     for path in map(Path.absolute, find_files("input", patterns)):
         if path.name in names:
             raise ValueError(
-                f"{names[path.name]} and {path} have the same name, so their translations would, "
-                "too. Rename one, or translate them to different folders"
+                f"{names[path.name]} and {path} have the same name, and so would their "
+                "translations. Rename one, or translate them to different folders"
             )
         names[path.name] = path
     outputs = [folder / name for name in names]

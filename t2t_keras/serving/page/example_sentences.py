@@ -1,6 +1,6 @@
 """An example sentence in each of the common languages, for the web page.
 
-All have the same meaning, in words that models trained on little text know too.
+All have the same meaning, in words that occur even in small training texts.
 """
 
 SENTENCES = {
