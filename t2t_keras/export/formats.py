@@ -75,7 +75,7 @@ FORMATS = {
         "writers:write_ids_model",
     ),
     "keras": ExportFormat(
-        "Keras model, which load_model of Keras opens after `from t2t_keras import Transformer`",
+        "Keras model, which load_model of Keras opens after `import t2t_keras.experiment`",
         "model.keras",
         "writers:write_keras",
         (),
