@@ -219,7 +219,7 @@ def ages(position, beams, slots):
     """Returns how many positions before `position` each slot was written.
 
     This is int32 `[slots]`, or `[positions, slots]` for several positions. In a cache that does not
-    roll, it is right for the slots of positions up to `position`.
+    roll, ages are correct only for slots of positions up to `position`.
     """
     positions = ops.expand_dims(position, -1)
     return (positions - ops.arange(slots, dtype="int32") // beams) % (slots // beams)

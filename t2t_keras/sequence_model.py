@@ -25,7 +25,7 @@ class ModelConfig:
     """Base class of the settings of models, which are dataclasses.
 
     They have the fields `vocab_size`, `source_vocab_size`, `tie_output`, `d_model`, `num_layers`
-    and `decoder_layers`; most models have the attributes here.
+    and `decoder_layers`; the attributes here hold for most models.
     """
 
     source_end = True  # whether the model sees the end token of the source

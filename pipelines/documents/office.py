@@ -59,7 +59,7 @@ def keep_columns(file):
 
 
 class Paragraph:
-    """A paragraph as an `Inline` with tags for what differs in its formatting.
+    """A paragraph as an `Inline` with tags where its formatting changes.
 
     Args:
         document: the `Document` of a part, to which the paragraph's place is added.

@@ -27,7 +27,7 @@ class LanguageDetector:
     def __call__(self, text, is_html=False):
         """Returns (code, percentage of the text) for the languages of a text, likeliest first.
 
-        CLD2 is told each of the languages in turn, because it is unsure of short texts otherwise.
+        CLD2 receives each language in turn as a hint; otherwise, it is unsure of short texts.
         With `is_html`, tags are skipped.
         """
         text, found = NOT_TEXT.sub(" ", text[:LONGEST]), {}

@@ -108,7 +108,7 @@ def is_repetitive(text, limit):
     text += " "
     width = limit * UNIT
     grams = [text[i : i + width] for i in range(len(text) - width + 1)]
-    if len(set(grams)) == len(grams):  # true for most texts, and fast to find out
+    if len(set(grams)) == len(grams):  # true for most texts, and fast to check
         return False
     places = {}  # {gram: positions where it begins}
     for i, gram in enumerate(grams):

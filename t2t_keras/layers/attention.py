@@ -228,7 +228,7 @@ class MultiHeadAttention(AdaptedLayers, WeightOptions, OutputShapes, keras.layer
             return scores
         scores, bias = at_least_float32(scores), self.relative_bias(offsets)
         while len(bias.shape) < len(scores.shape) - 1:
-            bias = ops.expand_dims(bias, 1)  # the blocks of restricted attention
+            bias = ops.expand_dims(bias, 1)  # an axis for the blocks of restricted attention
         return scores + ops.cast(bias, scores.dtype)
 
     def project(self, x, *layers, training=False):

@@ -119,7 +119,7 @@ def named_optimizer(name, schedule, options, model):
 
 
 def refuse_moving_average(optimizer):
-    """Rejects an optimizer whose averaged weights would never get into the model.
+    """Rejects an optimizer whose averaged weights would never be copied into the model.
 
     `fit` copies them when training ends, but then a run could not be extended.
     """

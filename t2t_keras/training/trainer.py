@@ -192,7 +192,7 @@ class Trainer:
         `at_once`, which must be the same on all machines, after this step.
         """
         if self.model.stop_training:
-            self.asked_to_stop = self.asked_to_stop or "a callback asked for it"
+            self.asked_to_stop = self.asked_to_stop or "a callback requested it"
         reason = self.asked_to_stop  # read once: a signal may change it at any moment
         if self.machines.any_asked(reason is not None, self.step, at_once):
             self.stop_reason = reason or "another machine of the job was asked to stop"

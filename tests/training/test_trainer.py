@@ -221,7 +221,7 @@ def test_a_callback_can_stop_training(tmp_path):
             self.model.stop_training = True
 
     trainer = new_trainer(tmp_path, callbacks=[Stop()], evaluate_every=3)
-    assert trainer.train() == "a callback asked for it"
+    assert trainer.train() == "a callback requested it"
     assert trainer.step == 3
 
 

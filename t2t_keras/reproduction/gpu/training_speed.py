@@ -75,7 +75,7 @@ def equal_lengths(experiment, size):
 
 
 def repeated(batch):
-    """Returns a batch again and again, in the form that `fit` takes without a pipeline."""
+    """Returns an endless series of one batch, which `fit` takes without a pipeline."""
     if on_jax():
         return (batch for _ in itertools.count())
     import tensorflow as tf

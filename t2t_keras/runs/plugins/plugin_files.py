@@ -1,6 +1,6 @@
 """The plug-in files of a run: copies in RUN/imports, whose SHA-256 is in config.json.
 
-A run is used with its copies. They are Python code, so they are executed only if the user trusts
+Commands use these copies. They are Python code, so they are executed only if the user trusts
 them or has given the same files to this process. Importing this module loads neither TensorFlow nor
 Keras.
 """

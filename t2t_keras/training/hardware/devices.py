@@ -63,7 +63,7 @@ def choose_xla(wanted):
             reason += 'which pip install "tensorflow[and-cuda]" installs'
             if wanted != "auto":
                 raise ValueError(
-                    f"XLA was asked for, but {reason}. Or use plain graphs: training.xla=auto, "
+                    f"XLA was requested, but {reason}. Or use plain graphs: training.xla=auto, "
                     "or jit_compile=False"
                 )
     elif not chosen:

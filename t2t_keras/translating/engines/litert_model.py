@@ -248,7 +248,7 @@ class LoadedProgram:
         for name, shape in shapes.items():
             if self.shapes.get(name) != shape:
                 self.set_shape(name, shape)
-        # The first program makes LiteRT say that it uses its own library.
+        # At its first program, LiteRT logs the library that it uses.
         with contextlib.nullcontext() if self.workspace.growths else quiet_loading():
             self.native.AllocateTensors(self.subgraph)
         self.shapes = dict(shapes)
