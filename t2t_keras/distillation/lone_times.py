@@ -1,6 +1,6 @@
 """Measures the time of a sentence that is translated alone, for several systems in turn.
 
-Each system is a process of its own with a fixed number of cores, so that no system affects the
+Each system is a separate process with a fixed number of cores, so that no system affects the
 threads or the memory of another. The systems take turns after every few sentences, so that a
 temporary slowdown of the machine affects all of them alike.
 """
