@@ -45,9 +45,9 @@ def serve(tmp_path):
             server = Server([source], Limits(**limits), tuple)
             server.port, ready = sock.getsockname()[1], asyncio.Event()
             running = asyncio.create_task(server.run(sock, lambda name, version: ready.set()))
-            await ready.wait()
             try:
                 async with asyncio.timeout(60):
+                    await ready.wait()
                     await clients(server)
             finally:
                 server.stop.set()
