@@ -2,8 +2,10 @@
 keys."""
 
 import datetime
-import os
+import logging as python_logging
 import re
+import sys
+from logging.handlers import WatchedFileHandler
 
 from absl import logging
 
@@ -13,28 +15,30 @@ LONGEST = 2000  # characters of a field
 class AccessLog:
     """A file to which lines are appended; the path "-" is standard output.
 
-    It is opened for each line, because it may be renamed or removed, as by logrotate.
+    A file that was renamed or removed, as by logrotate, is opened again.
     """
 
     def __init__(self, path):
-        self.path, self.is_failing = path, False
-        if path != "-":
-            self.path = os.path.abspath(path)
-            open(self.path, "a").close()  # fails if the file cannot be written
+        self.is_failing = False
+        if path == "-":
+            self.handler = python_logging.StreamHandler(sys.stdout)
+        else:
+            self.handler = WatchedFileHandler(path, encoding="ascii", errors="replace")
+        self.handler.handleError = raise_again
 
     def add(self, line):
         """Writes a line. If that fails, the request is answered all the same."""
         try:
-            if self.path == "-":
-                print(line, flush=True)
-            else:
-                with open(self.path, "a", encoding="ascii", errors="replace") as file:
-                    file.write(f"{line}\n")
+            self.handler.emit(python_logging.makeLogRecord({"msg": line}))
             self.is_failing = False
         except OSError as error:
             if not self.is_failing:
                 logging.warning("The access log cannot be written, so it lacks lines: %s", error)
             self.is_failing = True
+
+
+def raise_again(record):
+    raise
 
 
 def line_of(request, status, size, seconds):

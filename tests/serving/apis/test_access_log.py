@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from support.serving.in_process_server import serving
 from support.serving.served_engine import EchoEngine
 from support.serving.serving_client import get, predict
@@ -23,6 +24,7 @@ def test_every_answer_has_a_line_without_texts_and_keys(tmp_path):
         predict(address, b"q=secret", "translate", **headers)
         get(address, "healthz", "HEAD")
         get(address, "nowhere")
+    log.handler.close()
     lines = (tmp_path / "log").read_text().splitlines()
     assert all(COMBINED.fullmatch(line) for line in lines), lines
     assert [COMBINED.fullmatch(line).groups()[:3] for line in lines] == [
@@ -42,6 +44,7 @@ def test_a_renamed_file_is_opened_again(tmp_path):
     assert path.read_text() == "first\n"
     path.rename(old)
     log.add("second")
+    log.handler.close()
     assert (old.read_text(), path.read_text()) == ("first\n", "second\n")
 
 
@@ -50,6 +53,8 @@ def test_a_disk_that_is_full_costs_lines_but_no_request(caplog):
     for _ in range(3):
         log.add("lost")
     assert caplog.text.count("cannot be written") == 1
+    with pytest.raises(OSError, match="No space"):
+        log.handler.close()
 
 
 def test_the_log_may_be_standard_output(capsys):
