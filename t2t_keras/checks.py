@@ -8,8 +8,11 @@ __all__ = ["check", "check_boolean", "check_choice", "check_integer", "check_nee
 __all__ += ["check_not_negative", "check_positive", "check_sequence", "check_value", "nearest"]
 
 
-# Booleans and NumPy integers do not qualify.
-check_integer = functools.partial(check_value, kind=int, at_least=1)
+def check_integer(name, value, at_least=1):
+    """Checks for an int of at least `at_least`; booleans and NumPy integers do not qualify."""
+    check_value(name, value, int, at_least=at_least)
+
+
 check_rate = functools.partial(check_value, kind=float, at_least=0, below=1)
 check_positive = functools.partial(check_value, kind=float, above=0)
 check_not_negative = functools.partial(check_value, kind=float, at_least=0)
