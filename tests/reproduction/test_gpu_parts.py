@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
 from support.models import reference
@@ -80,11 +79,15 @@ def test_digits_on_a_gpu():
 @pytest.mark.gpu
 @pytest.mark.usefixtures("gpu")
 @pytest.mark.jax
-@pytest.mark.parametrize("name", ["repeats", "replicas", "killed"])
+@pytest.mark.parametrize("name", ["repeats", "replicas"])
 def test_repetition_on_a_gpu(name):
-    if name == "killed" and keras.config.backend() == "jax":
-        pytest.skip("t2t-train needs TensorFlow")
     check_repetition(name)
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+def test_a_killed_training_resumes_to_the_bit_on_a_gpu():
+    check_repetition("killed")
 
 
 @pytest.mark.jax
